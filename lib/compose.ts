@@ -1,0 +1,70 @@
+import { deploymentsJobs } from "./deployments/jobs.ts";
+import { deploymentsOperations } from "./deployments/operations.ts";
+import { createRollout } from "./deployments/rollout.ts";
+import { deploymentsService } from "./deployments/service.ts";
+import { simulatedDeployments } from "./drivers/simulated.ts";
+import { environmentsService } from "./environments/service.ts";
+import { createBus } from "./events/bus.ts";
+import { eventsOperations } from "./events/operations.ts";
+import { eventsService } from "./events/service.ts";
+import { invitationsOperations } from "./invitations/operations.ts";
+import { invitationsService } from "./invitations/service.ts";
+import { createQueue } from "./jobs/queue.ts";
+import type { Operation } from "./kernel/operation.ts";
+import type { Tx } from "./kernel/unit.ts";
+import { keysService } from "./keys/service.ts";
+import { mailsService } from "./mails/service.ts";
+import type { Foundation } from "./open.ts";
+import type { Settings } from "./options.ts";
+import { organizationsOperations } from "./organizations/operations.ts";
+import { organizationsService } from "./organizations/service.ts";
+import { projectsOperations } from "./projects/operations.ts";
+import { projectsService } from "./projects/service.ts";
+import { usersOperations } from "./users/operations.ts";
+import { usersService } from "./users/service.ts";
+
+/** Every operation of the interface, in the order of the specification. */
+export const operations: readonly Operation[] = [
+  ...projectsOperations,
+  ...deploymentsOperations,
+  ...usersOperations,
+  ...invitationsOperations,
+  ...eventsOperations,
+  ...organizationsOperations,
+];
+
+export const jobs = [...deploymentsJobs];
+
+export type Features = ReturnType<typeof compose>;
+
+/** Every feature, made once and given what it needs: with `service.ts` the only file that knows them all. */
+export function compose(
+  foundation: Foundation,
+  settings: Settings,
+  { wake, origin }: { wake: (at: number) => void; origin: () => string },
+) {
+  const ports = foundation;
+  const bus = createBus(ports);
+  const queue = createQueue({ ...ports, wake });
+  const keys = keysService(ports);
+  const mails = mailsService(ports);
+  const users = usersService({ ...ports, bus, keys });
+  const environments = environmentsService(ports);
+  const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
+  const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
+  const removed = (tx: Tx) => rollout.takeTurns(tx);
+  const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
+  return {
+    bus,
+    keys,
+    mails,
+    users,
+    environments,
+    rollout,
+    projects,
+    organizations: organizationsService({ ...ports, users, keys }),
+    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
+    deployments: deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout }),
+    events: eventsService(ports),
+  };
+}

@@ -1,0 +1,51 @@
+import type { LogLine } from "../drivers/deployment.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Row } from "../store/tables.ts";
+import type { deploymentsRepository } from "./repository.ts";
+
+/** CONTRACT section 4: "at most 10,000 entries or 8 MiB a deployment (then one entry says so)". */
+export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const control = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+
+/** One entry a line, without control characters other than tab: a log must not be able to paint over a terminal. */
+const entries = (lines: readonly LogLine[]): LogLine[] =>
+  lines.flatMap(({ level, message }) =>
+    message.split(/\r\n|\n|\r/).map((line) => ({ level, message: line.replace(control, "").toWellFormed() })),
+  );
+
+/** Appends to a deployment's log, in its transaction, and counts; answers the counts after it. */
+export async function appendLogs(
+  rows: ReturnType<typeof deploymentsRepository>,
+  deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
+  lines: readonly LogLine[],
+  clock: Clock,
+): Promise<void> {
+  if (lines.length === 0) return;
+  let { log_entries, log_bytes } = deployment;
+  const timestamp = clock.iso();
+  const write = async ({ level, message }: LogLine) => {
+    await rows.insertLog({
+      deployment_id: deployment.id,
+      seq: log_entries,
+      organization_id: deployment.organization_id,
+      timestamp,
+      level,
+      message,
+    });
+    log_entries += 1;
+    log_bytes += Buffer.byteLength(message);
+  };
+  for (const line of entries(lines)) {
+    if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
+    const full = log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) > logLimits.bytes;
+    await write(full ? { level: "warn", message: "The log is full; what follows is not kept" } : line);
+    if (full) log_bytes = logLimits.bytes;
+  }
+  await rows.logged({ id: deployment.id, organization_id: deployment.organization_id, log_entries, log_bytes });
+}
+
+/** The transaction is named only so that nobody appends outside of one. */
+export type AppendLogs = (tx: Tx, deployment: Row<"deployments">, lines: readonly LogLine[]) => Promise<void>;

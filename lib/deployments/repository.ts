@@ -1,0 +1,114 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+import { lifecycle, type MoveName } from "./states.ts";
+
+type Key = { organization_id: string; id: string };
+type Place = { project_id: string; environment: string };
+type Moved = Key & { at: string; version: string | null };
+
+/** Partial indexes are used only where their condition stands in the text, word for word. */
+const running = sql<boolean>`status in ('building', 'deploying')`;
+const queued = sql<boolean>`status = 'queued'`;
+const active = sql<boolean>`status = 'active'`;
+
+export function deploymentsRepository(query: Queries) {
+  /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
+  const move = (name: MoveName) =>
+    query.first((db, p: Moved) => {
+      const { from, to } = lifecycle.moves[name];
+      const ends = lifecycle.terminal.some((state) => state === to);
+      return db
+        .updateTable("deployments")
+        .set({
+          status: to,
+          updated_at: p.at,
+          step_at: p.at,
+          version: p.version,
+          ...(ends ? { completed_at: p.at } : {}),
+          ...(to === "active" ? { deployed_at: p.at } : {}),
+        })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where("status", "in", from)
+        .returningAll();
+    });
+
+  return {
+    insert: query.insert("deployments"),
+    list: query.pages({ table: "deployments", filters: ["organization_id", "project_id", "environment", "status"] }),
+    find: query.first((db, p: Key) =>
+      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
+      MoveName,
+      ReturnType<typeof move>
+    >,
+    logged: query.change((db, p: Key & { log_entries: number; log_bytes: number }) =>
+      db
+        .updateTable("deployments")
+        .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    /** The newest release of an environment that is older than a record. */
+    releaseBefore: query.first((db, p: Place & Key) =>
+      db
+        .selectFrom("deployments")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .where("organization_id", "=", p.organization_id)
+        .where(active)
+        .where("id", "<", p.id)
+        .orderBy("id", "desc")
+        .limit(sql.lit(1)),
+    ),
+
+    /** The job loop's: it works for every organization, and the limit is one over all. */
+    forJob: query.first((db, p: { id: string }) => db.selectFrom("deployments").selectAll().where("id", "=", p.id)),
+    running: query.all((db, _: object) => db.selectFrom("deployments").select("id").where(running)),
+    /** Whose turn may come: ready, first in the queue of its environment, and nothing running there; oldest first. */
+    ready: query.all((db, p: { now: string }) =>
+      db
+        .selectFrom("deployments as d")
+        .selectAll()
+        .where(sql<boolean>`d.status = 'queued'`)
+        .where("d.ready_at", "<=", p.now)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom("deployments")
+                .select(sql.lit(1).as("one"))
+                .where(queued)
+                .whereRef("deployments.project_id", "=", "d.project_id")
+                .whereRef("deployments.environment", "=", "d.environment")
+                .whereRef("deployments.id", "<", "d.id"),
+            ),
+          ),
+        )
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom("deployments")
+                .select(sql.lit(1).as("one"))
+                .where(running)
+                .whereRef("deployments.project_id", "=", "d.project_id")
+                .whereRef("deployments.environment", "=", "d.environment"),
+            ),
+          ),
+        )
+        .orderBy("d.id")
+        .limit(sql.lit(64)),
+    ),
+
+    insertLog: query.insert("deployment_logs"),
+    logs: query.pages({
+      table: "deployment_logs",
+      filters: ["organization_id", "deployment_id"],
+      key: "seq",
+      order: "asc",
+    }),
+  };
+}

@@ -1,0 +1,157 @@
+import type { DeploymentDriver, LogLine, Progress } from "../drivers/deployment.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { appendLogs } from "./logs.ts";
+import { deploymentsRepository } from "./repository.ts";
+import type { Source } from "./source.ts";
+
+type Deployment = Row<"deployments">;
+
+interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly driver: DeploymentDriver;
+  /** Option `deployments.concurrency`: how many build or roll out at a time, over all. */
+  readonly concurrency: number;
+  /** Option `deployments.autoRollback`. */
+  readonly autoRollback: boolean;
+}
+
+export type Rollout = ReturnType<typeof createRollout>;
+
+/**
+ * How deployments advance: step by step from what is stored, so that a crash resumes where it was. Every step is a move
+ * of the table of states; who loses a race changes nothing.
+ */
+export function createRollout({ store, bus, clock, queue, driver, concurrency, autoRollback }: Ports) {
+  const deployments = store.using(deploymentsRepository);
+  const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => appendLogs(deployments(tx), row, lines, clock);
+  const about = ({ id, project_id, environment, version }: Deployment) => ({
+    deployment_id: id,
+    project_id,
+    environment,
+    version,
+  });
+  const origin = ({ organization_id, project_id, environment }: Deployment) => ({
+    organization_id,
+    project_id,
+    environment,
+  });
+  const advanceSoon = (tx: Tx, row: Deployment) => queue.add(tx, "deployments.advance", { deployment_id: row.id });
+
+  /** "First in, first out: one builds or rolls out at a time; others wait in queued." */
+  const takeTurns = async (tx: Tx) => {
+    const rows = deployments(tx);
+    let free = concurrency - (await rows.running({})).length;
+    if (free <= 0) return;
+    for (const waiting of await rows.ready({ now: clock.iso() })) {
+      if (free-- <= 0) return;
+      const row = await rows.moves.build({ ...waiting, at: clock.iso() });
+      if (!row) continue;
+      await log(tx, row, [{ level: "info", message: "Build started" }]);
+      await bus.announce(tx, row.organization_id, "deployment.started", about(row));
+      await advanceSoon(tx, row);
+    }
+  };
+
+  const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
+    const row = await deployments(tx).moves.fail({ ...before, at: clock.iso() });
+    if (!row) return;
+    await log(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
+    await bus.announce(tx, row.organization_id, "deployment.failed", { ...about(row), reason });
+    await takeTurns(tx);
+  };
+
+  const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
+    const row = await deployments(tx).moves.rollout({ ...before, version: before.version ?? version, at: clock.iso() });
+    if (!row) return;
+    await log(tx, row, lines);
+    await advanceSoon(tx, row);
+  };
+
+  const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
+    const row = await deployments(tx).moves.succeed({ ...before, at: clock.iso() });
+    if (!row) return;
+    await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
+    await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
+    await takeTurns(tx);
+  };
+
+  /** A failed health check: the previous release stays live where there is one. */
+  const unhealthy = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
+    const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
+    if (!previous) return fail(tx, before, "health_check", lines);
+    const row = await deployments(tx).moves.restore({ ...before, at: clock.iso() });
+    if (!row) return;
+    await log(tx, row, [...lines, { level: "warn", message: `Rolled back: version ${previous.version} stays live` }]);
+    await bus.announce(tx, row.organization_id, "deployment.rolled_back", {
+      ...about({ ...row, version: previous.version }),
+      new_deployment_id: null,
+      reason: "health_check",
+    });
+    await takeTurns(tx);
+  };
+
+  const settle = (row: Deployment, progress: Progress): Outcome => {
+    switch (progress.state) {
+      case "running":
+        return snooze(
+          progress.again_ms,
+          async (tx) => {
+            const now = await deployments(tx).find(row);
+            if (now?.status === row.status) await log(tx, now, progress.logs);
+          },
+          { deployment_id: row.id, handle: progress.handle },
+        );
+      case "failed":
+        return done((tx) => fail(tx, row, progress.message, progress.logs));
+      case "unhealthy":
+        return done((tx) => unhealthy(tx, row, progress.logs));
+      case "done":
+        return done((tx) =>
+          row.status === "building" ? built(tx, row, progress.version, progress.logs) : succeed(tx, row, progress.logs),
+        );
+    }
+  };
+
+  return {
+    log,
+    about,
+    origin,
+    takeTurns,
+
+    /** The job `deployments.turn`. */
+    turn: async (): Promise<Outcome> => done(takeTurns),
+
+    /** The job `deployments.advance`: asks the driver how far the present step is, and acts on it. */
+    async advance(deployment_id: string, handle: string | null): Promise<Outcome> {
+      const row = await deployments().forJob({ id: deployment_id });
+      if (!row) return discard("the deployment was removed");
+      if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
+      const progress = await driver.step({
+        deployment_id: row.id,
+        project_id: row.project_id,
+        environment: row.environment,
+        source: JSON.parse(row.source) as Source,
+        version: row.version,
+        step: row.status === "building" ? "build" : "rollout",
+        elapsed_ms: clock.now() - Date.parse(row.step_at),
+        handle,
+      });
+      return settle(row, progress);
+    },
+
+    /** The job was given up: the deployment must not stay where it is for ever. */
+    async giveUp(tx: Tx, deployment_id: string, reason: string) {
+      const row = await deployments(tx).forJob({ id: deployment_id });
+      if (row) await fail(tx, row, reason, [{ level: "error", message: `Given up: ${reason}` }]);
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type * as v from "valibot";
+import type { DeploymentDriver, LogLine } from "../drivers/deployment.ts";
+import type { EnvironmentsService } from "../environments/service.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { mapPage, paginate } from "../kernel/page.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { ProjectsService } from "../projects/service.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { deploymentsRepository } from "./repository.ts";
+import type { Rollout } from "./rollout.ts";
+import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
+import type { Source } from "./source.ts";
+import { lifecycle } from "./states.ts";
+
+type Deployment = Row<"deployments">;
+
+/** The row as a caller sees it; `deployed_at` is there once it was reached. */
+export const view = (row: Deployment) => ({
+  ...row,
+  source: JSON.parse(row.source) as Source,
+  deployed_at: row.deployed_at ?? undefined,
+});
+
+export interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly projects: ProjectsService;
+  readonly environments: EnvironmentsService;
+  readonly driver: DeploymentDriver;
+  readonly rollout: Rollout;
+}
+
+export type DeploymentsService = ReturnType<typeof deploymentsService>;
+
+/** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
+export function deploymentsService({ store, bus, clock, ids, queue, projects, environments, driver, rollout }: Ports) {
+  const deployments = store.using(deploymentsRepository);
+
+  const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
+    const found = await deployments(tx).find({ organization_id, id });
+    if (!found) throw notFound("deployment");
+    return found;
+  };
+
+  const enqueue = async (
+    tx: Tx,
+    of: Pick<Deployment, "organization_id" | "project_id" | "environment" | "source" | "version" | "restores">,
+  ) => {
+    const now = clock.iso();
+    const delay_ms = driver.delay({ source: JSON.parse(of.source) as Source, environment: of.environment });
+    const row: Deployment = {
+      id: ids.next("dep"),
+      ...of,
+      status: lifecycle.initial,
+      ready_at: isoOf(clock.now() + delay_ms),
+      created_at: now,
+      updated_at: now,
+      step_at: now,
+      completed_at: null,
+      deployed_at: null,
+      log_entries: 0,
+      log_bytes: 0,
+    };
+    await environments.ensure(tx, row.project_id, row.environment);
+    await deployments(tx).insert(row);
+    const said: LogLine = { level: "info", message: of.restores ? `Queued: back to version ${of.version}` : "Queued" };
+    await rollout.log(tx, row, [said]);
+    await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
+    await queue.add(tx, "deployments.turn", {}, delay_ms);
+    return row;
+  };
+
+  return {
+    get: async (caller: Caller, id: string) => view(await get(caller, id)),
+
+    async list(
+      { organization_id }: Caller,
+      { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
+    ) {
+      const filters = { organization_id, project_id, environment, status };
+      return mapPage(await paginate(page, "deployments", filters, deployments().list), view);
+    },
+
+    async logs(caller: Caller, id: string, query: v.InferOutput<typeof logsQuery>) {
+      const { organization_id } = await get(caller, id);
+      return paginate(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
+        everything: true,
+        key: "seq",
+      });
+    },
+
+    create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>
+      store.transaction(async (tx) => {
+        const { organization_id } = caller;
+        await projects.forDeployment(tx, organization_id, project_id);
+        return view(
+          await enqueue(tx, {
+            organization_id,
+            project_id,
+            environment,
+            source: JSON.stringify(source),
+            version: null,
+            restores: null,
+          }),
+        );
+      }, caller),
+
+    cancel: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const before = await get(caller, id, tx);
+        const after = await deployments(tx).moves.cancel({ ...before, at: clock.iso() });
+        if (!after)
+          throw new Problem(
+            "not_cancellable",
+            `only a queued or building deployment can be cancelled; this one is ${before.status}`,
+          );
+        await rollout.log(tx, after, [{ level: "warn", message: "Cancelled" }]);
+        await rollout.takeTurns(tx);
+        return view(after);
+      }, caller),
+
+    /** A new deployment of the newest version that was active before this record; the record itself is not changed. */
+    rollback: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const from = await get(caller, id, tx);
+        await projects.forDeployment(tx, caller.organization_id, from.project_id);
+        const target = await deployments(tx).releaseBefore(from);
+        if (!target)
+          throw new Problem(
+            "no_previous_version",
+            `no deployment to ${from.environment} before this one became active`,
+          );
+        const row = await enqueue(tx, {
+          ...rollout.origin(from),
+          source: target.source,
+          version: target.version,
+          restores: target.id,
+        });
+        await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
+          ...rollout.about({ ...from, version: target.version }),
+          new_deployment_id: row.id,
+          reason: "manual",
+        });
+        return view(row);
+      }, caller),
+  };
+}

@@ -1,0 +1,97 @@
+import * as v from "valibot";
+import { text } from "../kernel/api.ts";
+
+/** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
+export interface Source {
+  readonly type: "git" | "image";
+  readonly repo: string | null;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly image_url: string | null;
+}
+
+const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
+const ownerAndRepo = new RegExp(`^${part}/${part}$`);
+
+/** `owner/repo`; a URL gets told which form is right. */
+export function repoRule(repo: string): string | undefined {
+  if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
+  if (repo.length > 140 || !ownerAndRepo.test(repo)) {
+    return 'must be in the form "owner/repo", each part of A-Z, a-z, 0-9, dot, underscore and hyphen, not starting with a dot or hyphen, 140 characters at most';
+  }
+  return undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what git refuses in a ref
+const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.$|\.lock(\/|$)/;
+
+/** Git's own rules for ref names (`git check-ref-format`), and no leading hyphen, which a command line would read as an option. */
+export function refRule(ref: string): string | undefined {
+  if (ref.length === 0 || Buffer.byteLength(ref) > 244) return "must have 1 to 244 bytes";
+  if (ref.startsWith("-")) return "must not start with a hyphen";
+  if (ref === "@" || refused.test(ref)) return "must be a name that git allows for a branch or tag";
+  return undefined;
+}
+
+const host =
+  "(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*|\\[[0-9a-fA-F:]+\\])(?::\\d{1,5})?";
+const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
+const image = new RegExp(
+  `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
+);
+
+/** A container image reference with a tag or a digest, as registries take it. */
+export function imageRule(url: string): string | undefined {
+  const message = "must be an image with a tag or a digest, such as registry.example.com/team/app:1.4.2";
+  if (/^[a-z]+:\/\//i.test(url)) return `${message}, without a scheme`;
+  if (url.length > 512 || !image.test(url)) return message;
+  return /@sha256:|:[^/:]+$/.test(url) ? undefined : message;
+}
+
+const optional = v.optional(v.nullable(text()));
+const fields = v.object({
+  type: v.picklist(["git", "image"], "must be git or image"),
+  repo: v.optional(v.nullable(v.unknown())),
+  branch: v.optional(v.nullable(v.unknown())),
+  tag: v.optional(v.nullable(v.unknown())),
+  image_url: v.optional(v.nullable(v.unknown())),
+});
+
+/** Which fields apply depends on the type; what does not apply is ignored, whatever it holds, and comes back null. */
+export const newSource = v.pipe(
+  fields,
+  v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
+    const given = dataset.value;
+    let broken = false;
+    const refuse = (key: keyof typeof given, message: string) => {
+      broken = true;
+      addIssue({ message, path: [{ type: "object", origin: "value", input: given, key, value: given[key] }] });
+    };
+    const read = (
+      key: "repo" | "branch" | "tag" | "image_url",
+      rule: (value: string) => string | undefined,
+      required = false,
+    ) => {
+      const parsed = v.safeParse(optional, given[key]);
+      if (!parsed.success) refuse(key, parsed.issues[0].message);
+      else if (parsed.output === null || parsed.output === undefined) {
+        if (required) refuse(key, `is required when type is ${given.type}`);
+        return null;
+      } else {
+        const message = rule(parsed.output);
+        if (message) refuse(key, message);
+        return parsed.output;
+      }
+      return null;
+    };
+    const git = given.type === "git";
+    const source: Source = {
+      type: given.type,
+      repo: git ? read("repo", repoRule, true) : null,
+      branch: git ? read("branch", refRule) : null,
+      tag: git ? read("tag", refRule) : null,
+      image_url: git ? null : read("image_url", imageRule, true),
+    };
+    return broken ? NEVER : source;
+  }),
+);

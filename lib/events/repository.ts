@@ -1,0 +1,8 @@
+import type { Queries } from "../store/query.ts";
+
+export function eventsRepository(query: Queries) {
+  return {
+    insert: query.insert("events"),
+    list: query.pages({ table: "events", filters: ["organization_id"] }),
+  };
+}

@@ -1,0 +1,198 @@
+import { H3, type H3Event, HTTPResponse } from "h3/node";
+import type { Clock } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import { type Caller, execute, type Operation, permit } from "../kernel/operation.ts";
+import type { Store } from "../store/store.ts";
+import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
+import { parseBody, readBody } from "./body.ts";
+import { type Exchange, exchangeOf } from "./exchange.ts";
+import type { Gate } from "./gate.ts";
+import type { Idempotency } from "./idempotency.ts";
+
+/** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
+export const base = "/v1";
+
+/** Paths beside the interface, such as the control interface: undefined where they know nothing of a path. */
+export type Beside = (exchange: Exchange, writer: Writer) => Promise<Answer | undefined>;
+
+interface Ports {
+  readonly operations: readonly Operation[];
+  readonly services: unknown;
+  readonly gate: Gate;
+  readonly idempotency: Idempotency;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly envelope: Envelope;
+  readonly bodyLimit: number;
+  readonly behindProxy: boolean;
+  /** Throws 421; never asked in process, where there is no `Host`. */
+  readonly checkHost: (host: string | undefined) => void;
+  readonly beside: Beside;
+  /** 503 once the service shuts down. */
+  readonly closing: () => boolean;
+}
+
+/** What a path stands for: an operation, or the reason why there is none. */
+type Target = Operation | { readonly problem: () => Problem };
+
+/** The interface as an h3 application: h3 routes and serves, every answer is made here. */
+export function createApp(ports: Ports): H3 {
+  const { operations, gate, ids, log } = ports;
+  const writer = createWriter({ envelope: ports.envelope, now: ports.clock.iso, base });
+  const app = new H3({ silent: true, allowMalformedURL: true });
+
+  const serve = async (event: H3Event, target: Target): Promise<HTTPResponse> => {
+    const exchange = exchangeOf(event, ids, ports.behindProxy);
+    const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
+      failed(error, exchange, writer, log),
+    );
+    log.debug("request", {
+      request_id: exchange.id,
+      method: exchange.method,
+      path: exchange.path,
+      status: answer.status,
+    });
+    return send(answer, exchange);
+  };
+
+  for (const [path, group] of byPath(operations)) {
+    const route = base + path.replaceAll(/\{(\w+)\}/g, ":$1");
+    const methods = group.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+    for (const operation of group) {
+      app.on(operation.method, route, (event) => serve(event, operation));
+      // h3 answers HEAD for GET only as long as no other method has a handler of the path.
+      if (operation.method === "GET") app.on("HEAD", route, (event) => serve(event, operation));
+    }
+    app.all(route, (event) => serve(event, { problem: () => wrongMethod(methods) }));
+  }
+  app.all("/**", (event) => serve(event, { problem: () => new Problem("not_found", "this path does not exist") }));
+  return app;
+}
+
+function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
+  const paths = new Map<string, Operation[]>();
+  for (const operation of operations) paths.set(operation.path, [...(paths.get(operation.path) ?? []), operation]);
+  return paths;
+}
+
+const wrongMethod = (methods: readonly string[]) =>
+  new Problem("method_not_allowed", `this path takes ${methods.join(", ")}`, {
+    headers: { allow: methods.join(", ") },
+  });
+
+const isOperation = (target: Target): target is Operation => "run" in target;
+
+/** CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. */
+async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
+  const versioned = exchange.path === base || exchange.path.startsWith(`${base}/`);
+  if (exchange.socket) {
+    try {
+      ports.checkHost(exchange.header("host"));
+    } catch (error) {
+      if (versioned) await gate.look(exchange);
+      throw error;
+    }
+  }
+  if (ports.closing())
+    throw new Problem("unavailable", "the service is shutting down", {
+      headers: { "retry-after": "5", connection: "close" },
+    });
+  if (!versioned) {
+    const answer = await ports.beside(exchange, writer);
+    if (answer) return answer;
+    throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
+  }
+  const caller = await gate.enter(exchange, !(isOperation(target) && target.needs === "nothing"));
+  // h3 takes a trailing slash for the path without it; the contract does not.
+  if (exchange.path.endsWith("/"))
+    throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
+  if (!isOperation(target)) throw target.problem();
+  permit(target, caller);
+  return perform(ports, writer, exchange, target, caller);
+}
+
+async function perform(
+  ports: Ports,
+  writer: Writer,
+  exchange: Exchange,
+  operation: Operation,
+  caller: Caller,
+): Promise<Answer> {
+  const { idempotency, store, services } = ports;
+  const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
+  const bytes = takesBody ? await readBody(exchange, ports.bodyLimit) : Buffer.alloc(0);
+  const run = async (by: Caller) => {
+    const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
+    const params = exchange.event.context.params ?? {};
+    return execute(operation, services, { params, query: queryOf(exchange), body }, by);
+  };
+  const name = operation.method === "POST" ? idempotency.nameOf(exchange.header("idempotency-key")) : undefined;
+  if (name === undefined || operation.needs === "nothing")
+    return writer.answer(operation, await run(caller), exchange.id);
+
+  const key = { api_key_id: caller.key_id, path: exchange.path, name };
+  return idempotency.once(key, bytes, async (remember) => {
+    let kept: Answer | undefined;
+    const keep = async (tx: Parameters<typeof remember>[0], answer: Answer) => {
+      await remember(tx, answer);
+      kept = answer;
+      return answer;
+    };
+    try {
+      const result = await run({
+        ...caller,
+        remember: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
+      });
+      return (
+        kept ?? (await store.transaction(async (tx) => keep(tx, await writer.answer(operation, result, exchange.id))))
+      );
+    } catch (error) {
+      if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
+      return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)));
+    }
+  });
+}
+
+/** A repeated parameter becomes a list, which a schema of one value refuses by itself. */
+function queryOf({ query }: Exchange): Record<string, string | string[]> {
+  const all: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of query) {
+    const before = all[name];
+    all[name] = before === undefined ? value : [before, value].flat();
+  }
+  return all;
+}
+
+function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): Answer {
+  if (error instanceof Problem) {
+    if (error.cause) log.error(error.message, { request_id: exchange.id, reason: reasonOf(error.cause) });
+    return writer.problem(error, exchange.id);
+  }
+  log.error("a request failed unexpectedly", {
+    request_id: exchange.id,
+    method: exchange.method,
+    path: exchange.path,
+    reason: reasonOf(error),
+  });
+  return writer.problem(
+    new Problem("internal_error", "the service failed; quote the request id when asking for support"),
+    exchange.id,
+  );
+}
+
+/** All headers in one go. */
+function send({ status, headers, body, request_id }: Answer, { method, window }: Exchange): HTTPResponse {
+  const all: Record<string, string> = { ...headers, "x-request-id": request_id };
+  if (window) {
+    all["x-ratelimit-limit"] = String(window.limit);
+    all["x-ratelimit-remaining"] = String(window.remaining);
+    all["x-ratelimit-reset"] = String(window.reset_at);
+  }
+  if (method !== "HEAD" || body === null) return new HTTPResponse(body, { status, headers: all });
+  all["content-length"] = String(Buffer.byteLength(body));
+  return new HTTPResponse(null, { status, headers: all });
+}

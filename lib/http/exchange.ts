@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { H3Event } from "h3";
+import type { Ids } from "../kernel/ids.ts";
+import type { Window } from "./windows.ts";
+
+/** One request with what is known of it, whether it came over a socket or in process. */
+export interface Exchange {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The address that is counted; undefined in process. */
+  readonly address: string | undefined;
+  /** The request as it came over a socket; undefined in process. */
+  readonly socket: IncomingMessage | undefined;
+  readonly event: H3Event;
+  header(name: string): string | undefined;
+  /** The bucket that this request was counted in. */
+  window: Window | undefined;
+}
+
+/** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
+const ownId = /^[A-Za-z0-9._-]{1,128}$/;
+
+export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exchange {
+  const socket = event.runtime?.node?.req as IncomingMessage | undefined;
+  const header = socket
+    ? (name: string) => socket.headers[name] as string | undefined
+    : (name: string) => event.req.headers.get(name) ?? undefined;
+  const own = header("x-request-id");
+  return {
+    id: own !== undefined && ownId.test(own) ? own : ids.next("req"),
+    method: event.req.method,
+    path: event.url.pathname,
+    query: event.url.searchParams,
+    address: socket && addressOf(socket, behindProxy),
+    socket,
+    event,
+    header,
+    window: undefined,
+  };
+}
+
+/** Behind a proxy that was named, the last address of `X-Forwarded-For` is the one that this proxy saw. */
+function addressOf(socket: IncomingMessage, behindProxy: boolean): string {
+  const forwarded = behindProxy
+    ? String(socket.headers["x-forwarded-for"] ?? "")
+        .split(",")
+        .at(-1)
+        ?.trim()
+    : undefined;
+  const address = forwarded || socket.socket.remoteAddress || "unknown";
+  // One host has a whole /64 of IPv6 addresses to choose from, so it is counted as one.
+  return address.includes(":") && !address.includes(".")
+    ? address.split(":").slice(0, 4).join(":")
+    : address.replace(/^::ffff:/, "");
+}

@@ -1,0 +1,62 @@
+import { Problem } from "../kernel/errors.ts";
+import { type Caller, nobody } from "../kernel/operation.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Windows } from "./windows.ts";
+
+/** Whom a key speaks for. `keys` knows; this folder knows no feature. */
+export type Identify = (
+  token: string,
+) => Promise<{ readonly caller: Caller; readonly rate_limit: number | null } | undefined>;
+
+export interface Gate {
+  /** Who calls; counts the request. Throws 401 or 429. */
+  enter(exchange: Exchange, needsKey: boolean): Promise<Caller>;
+  /** Shows the address's bucket without counting. */
+  look(exchange: Exchange): Promise<void>;
+}
+
+const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
+
+export function createGate(ports: {
+  identify: Identify;
+  windows: Windows;
+  /** Option `rateLimit`: requests a window, for each key without a limit of its own. */
+  rateLimit: number;
+  /** Option `addressRateLimit`: requests a window without a valid key, for each address. */
+  addressRateLimit: number;
+}): Gate {
+  const { identify, windows, rateLimit, addressRateLimit } = ports;
+  const bucket = (exchange: Exchange) => `address ${exchange.address ?? "in process"}`;
+
+  const pass = async (exchange: Exchange, name: string, limit: number) => {
+    exchange.window = await windows.take(name, limit);
+    if (exchange.window.allowed) return;
+    const { retry_after } = exchange.window;
+    throw new Problem("rate_limited", `the ${limit} requests of this window are used up; wait ${retry_after} seconds`, {
+      headers: { "retry-after": String(retry_after) },
+    });
+  };
+
+  return {
+    async enter(exchange, needsKey) {
+      if (!needsKey) {
+        await pass(exchange, bucket(exchange), addressRateLimit);
+        return nobody;
+      }
+      const token = bearer.exec(exchange.header("authorization") ?? "")?.[1];
+      const found = token === undefined ? undefined : await identify(token);
+      if (!found) {
+        await pass(exchange, bucket(exchange), addressRateLimit);
+        // One text for every reason, so that nothing can be learnt from it.
+        throw new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
+          headers: { "www-authenticate": "Bearer" },
+        });
+      }
+      await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
+      return found.caller;
+    },
+    async look(exchange) {
+      exchange.window = await windows.take(bucket(exchange), addressRateLimit, { count: false });
+    },
+  };
+}

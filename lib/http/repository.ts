@@ -1,0 +1,49 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+
+/** What the interface itself remembers: rate windows by bucket, and answers by idempotency key, scoped by their API key. */
+export function httpRepository(query: Queries) {
+  return {
+    window: query.first((db, p: { bucket: string }) =>
+      db.selectFrom("rate_windows").selectAll().where("bucket", "=", p.bucket),
+    ),
+    keepWindow: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
+      db
+        .insertInto("rate_windows")
+        .values({ bucket: p.bucket, started_at: p.started_at, requests: p.requests })
+        .onConflict((conflict) =>
+          conflict.column("bucket").doUpdateSet((eb) => ({
+            started_at: eb.ref("excluded.started_at"),
+            requests: eb.ref("excluded.requests"),
+          })),
+        ),
+    ),
+    pruneWindows: query.change((db, p: { before: number }) =>
+      db.deleteFrom("rate_windows").where("started_at", "<", p.before),
+    ),
+
+    answer: query.first((db, p: { api_key_id: string; path: string; name: string }) =>
+      db
+        .selectFrom("idempotency_keys")
+        .selectAll()
+        .where("api_key_id", "=", p.api_key_id)
+        .where("path", "=", p.path)
+        .where("name", "=", p.name),
+    ),
+    forgetAnswer: query.change((db, p: { api_key_id: string; path: string; name: string }) =>
+      db
+        .deleteFrom("idempotency_keys")
+        .where("api_key_id", "=", p.api_key_id)
+        .where("path", "=", p.path)
+        .where("name", "=", p.name),
+    ),
+    keepAnswer: query.insert("idempotency_keys"),
+    pruneAnswers: query.change((db, p: { before: string }) =>
+      db
+        .deleteFrom("idempotency_keys")
+        .where("created_at", "in", (eb) =>
+          eb.selectFrom("idempotency_keys").select("created_at").where("created_at", "<", p.before).limit(sql.lit(500)),
+        ),
+    ),
+  };
+}

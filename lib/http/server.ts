@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type H3, toNodeHandler } from "h3/node";
+import { machineTimer } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+
+export interface Listening {
+  readonly port: number;
+  /** `http://127.0.0.1:7400`: where clients on this machine reach it. */
+  readonly url: string;
+  /** Accepts no more, finishes what is in flight, and cuts what is left after `grace`. */
+  close(grace?: string): Promise<void>;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Slow and oversized clients are Node's own to refuse: its 400, 408 and 431 carry no more than their status. */
+const limits = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16_384,
+  keepAliveTimeout: 65_000,
+};
+
+export async function listen(app: H3, { port, host }: { port: number; host: string }): Promise<Listening> {
+  const handle = toNodeHandler(app) as Handler;
+  const server = createServer(limits, (request, response) => {
+    if (hostHeaders(request) > 1) return refuse(response);
+    return handle(request, response);
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  const at = server.address() as AddressInfo;
+  const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return { port: at.port, url: `http://${name}:${at.port}`, close: (grace = "10s") => close(server, grace) };
+}
+
+const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
+  rawHeaders.reduce(
+    (sum, name, i) => sum + (i % 2 === 0 && name.length === 4 && name.toLowerCase() === "host" ? 1 : 0),
+    0,
+  );
+
+/** CONTRACT section 1: "two `Host` headers are 400". As with Node's own, nothing but the status is told. */
+function refuse(response: ServerResponse): void {
+  response.writeHead(400, { connection: "close", "content-length": 0 }).end();
+}
+
+async function close(server: Server, grace: string): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  let over = false;
+  // close() alone waits seconds for keep-alive sockets that are idle, or become so.
+  const sweep = () => {
+    if (over) return;
+    server.closeIdleConnections();
+    machineTimer("20ms", sweep);
+  };
+  sweep();
+  const cut = machineTimer(milliseconds(grace), () => server.closeAllConnections());
+  await closed;
+  over = true;
+  cut();
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import { httpRepository } from "./repository.ts";
+
+/** SPEC "Limits": "1,000 requests per 10-minute window, per API key". */
+const window_ms = milliseconds("10m");
+/** Beyond this many buckets in one window, further addresses share one: memory must not grow with them. */
+const mostBuckets = 50_000;
+
+/** What the rate-limit headers tell. `reset_at` is a Unix timestamp in seconds. */
+export interface Window {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset_at: number;
+  readonly retry_after: number;
+}
+
+export type Windows = ReturnType<typeof createWindows>;
+
+/**
+ * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: counting must not cost a commit
+ * a request. A crash forgets the last second at most. `dirty` is told when there is something to write.
+ */
+export function createWindows({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
+  const rows = store.using(httpRepository);
+  const buckets = new Map<string, { requests: number; unwritten: boolean }>();
+  let current = 0;
+
+  const turn = (): number => {
+    const started_at = Math.floor(clock.now() / window_ms) * window_ms;
+    if (started_at !== current) {
+      buckets.clear();
+      current = started_at;
+    }
+    return started_at;
+  };
+
+  const bucketOf = async (name: string, started_at: number) => {
+    let bucket = buckets.get(name);
+    if (bucket) return bucket;
+    const row = await rows().window({ bucket: name });
+    bucket = buckets.get(name) ?? { requests: row?.started_at === started_at ? row.requests : 0, unwritten: false };
+    buckets.set(name, bucket);
+    return bucket;
+  };
+
+  return {
+    /** Counts a request where there is room. `count: false` only looks. */
+    async take(wanted: string, limit: number, { count = true } = {}): Promise<Window> {
+      const started_at = turn();
+      const name =
+        buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
+      const bucket = await bucketOf(name, started_at);
+      const allowed = bucket.requests < limit;
+      if (count && allowed) {
+        bucket.requests += 1;
+        if (!bucket.unwritten) {
+          bucket.unwritten = true;
+          dirty();
+        }
+      }
+      const reset = started_at + window_ms;
+      const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
+      return { allowed, limit, remaining: Math.max(0, limit - bucket.requests), reset_at: reset / 1000, retry_after };
+    },
+
+    async flush(tx: Tx) {
+      for (const [bucket, state] of buckets) {
+        if (!state.unwritten) continue;
+        state.unwritten = false;
+        await rows(tx).keepWindow({ bucket, started_at: current, requests: state.requests });
+      }
+    },
+
+    async prune() {
+      await store.transaction((tx) => rows(tx).pruneWindows({ before: clock.now() - window_ms }));
+    },
+  };
+}

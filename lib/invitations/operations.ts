@@ -1,0 +1,88 @@
+import { byId } from "../kernel/api.ts";
+import { operationsOf } from "../kernel/operation.ts";
+import { acceptance, invitation, invitationsQuery, member, newInvitation } from "./schema.ts";
+import type { InvitationsService } from "./service.ts";
+
+const operation = operationsOf<{ invitations: InvitationsService }>();
+
+/** SPEC "Endpoints", POST /users/invite; the rest is CONTRACT section 9. */
+export const invitationsOperations = [
+  operation({
+    id: "users.invite",
+    summary: "Invite somebody by e-mail",
+    method: "POST",
+    path: "/users/invite",
+    needs: "users:write",
+    answers: "created",
+    location: "/invitations",
+    body: newInvitation,
+    result: invitation,
+    problems: ["already_member", "invitation_pending"],
+    run: ({ body }, { invitations }, caller) => invitations.invite(caller, body),
+  }),
+  operation({
+    id: "invitations.list",
+    summary: "List the invitations that are not accepted yet, expired ones for 30 days more",
+    method: "GET",
+    path: "/invitations",
+    needs: "users:read",
+    answers: "list",
+    addition: true,
+    query: invitationsQuery,
+    result: invitation,
+    problems: [],
+    run: ({ query }, { invitations }, caller) => invitations.list(caller, query),
+  }),
+  operation({
+    id: "invitations.get",
+    summary: "Get an invitation",
+    method: "GET",
+    path: "/invitations/{id}",
+    needs: "users:read",
+    answers: "object",
+    addition: true,
+    params: byId,
+    result: invitation,
+    problems: ["not_found"],
+    run: ({ params }, { invitations }, caller) => invitations.get(caller, params.id),
+  }),
+  operation({
+    id: "invitations.revoke",
+    summary: "Revoke an invitation",
+    method: "DELETE",
+    path: "/invitations/{id}",
+    needs: "users:write",
+    answers: "empty",
+    addition: true,
+    params: byId,
+    problems: ["not_found"],
+    run: ({ params }, { invitations }, caller) => invitations.revoke(caller, params.id),
+  }),
+  operation({
+    id: "invitations.resend",
+    summary: "Send an invitation again, with a new token and seven more days",
+    method: "POST",
+    path: "/invitations/{id}/resend",
+    needs: "users:write",
+    answers: "object",
+    addition: true,
+    params: byId,
+    result: invitation,
+    problems: ["not_found"],
+    run: ({ params }, { invitations }, caller) => invitations.resend(caller, params.id),
+  }),
+  operation({
+    id: "invitations.accept",
+    summary: "Accept an invitation: makes the user, and shows a first API key this once",
+    method: "POST",
+    path: "/invitations/accept",
+    needs: "nothing",
+    answers: "created",
+    location: "/users",
+    addition: true,
+    body: acceptance,
+    result: member,
+    problems: ["not_found"],
+    run: ({ body }, { invitations }) => invitations.accept(body),
+  }),
+];

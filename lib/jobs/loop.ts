@@ -1,0 +1,165 @@
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Runner } from "./runner.ts";
+
+/** How many jobs run side by side, whatever they do. */
+const atOnce = 64;
+const heartbeat_ms = milliseconds("20s");
+/** No timer is longer: setTimeout fires at once beyond 24.8 days, and a clock may have been set meanwhile. */
+const longest_ms = milliseconds("60s");
+
+/**
+ * Sleeps until the next due row, and is nudged by whoever adds one; nothing waits for a polling interval. Under a
+ * standing clock it never runs by itself: `advanceTo` and `settle` do all the work.
+ */
+export interface Loop {
+  start(): Promise<void>;
+  wake(at: number): void;
+  /** Runs all that is due now, and what that makes due; answers how many jobs ran. */
+  settle(): Promise<number>;
+  /** Moves a standing clock, stopping at every due time on the way, in order. */
+  advanceTo(target: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export function createLoop({
+  clock,
+  runner,
+  log,
+  keepClock,
+}: {
+  clock: Clock;
+  runner: Runner;
+  log: Log;
+  keepClock: (at: number) => Promise<void>;
+}): Loop {
+  let timer: NodeJS.Timeout | undefined;
+  let armedFor = Number.POSITIVE_INFINITY;
+  let beat: NodeJS.Timeout | undefined;
+  let pumping: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  const running = new Set<Promise<void>>();
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One after the other: two that advance at once would run the same instant twice. */
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => {});
+    return result;
+  };
+
+  const drain = async (): Promise<number> => {
+    let ran = 0;
+    for (;;) {
+      const rows = await runner.claim();
+      if (rows.length === 0) return ran;
+      for (const row of rows) await runner.run(row);
+      ran += rows.length;
+    }
+  };
+
+  const arm = (at: number) => {
+    if (stopped || clock.mode === "manual" || at >= armedFor) return;
+    clearTimeout(timer);
+    armedFor = at;
+    timer = setTimeout(pump, Math.min(clock.until(at) ?? 0, longest_ms));
+    timer.unref();
+  };
+
+  const begin = (row: Parameters<Runner["run"]>[0]) => {
+    const run: Promise<void> = runner.run(row).finally(() => {
+      running.delete(run);
+      // There may be more than one claim takes, and this made room.
+      pump();
+    });
+    running.add(run);
+  };
+
+  const pumpOnce = async () => {
+    clearTimeout(timer);
+    armedFor = Number.POSITIVE_INFINITY;
+    do {
+      again = false;
+      while (!stopped && running.size < atOnce) {
+        const rows = await runner.claim();
+        if (rows.length === 0) break;
+        for (const row of rows) begin(row);
+      }
+    } while (again && !stopped);
+    const next = await runner.next();
+    if (next !== undefined) arm(next <= clock.now() ? clock.now() + 5 : next);
+  };
+
+  const pump = () => {
+    if (stopped || clock.mode === "manual") return;
+    if (pumping) {
+      again = true;
+      return;
+    }
+    pumping = pumpOnce()
+      .catch((error) => {
+        log.error("the job loop stumbled and tries again in a second", { reason: reasonOf(error) });
+        armedFor = Number.POSITIVE_INFINITY;
+        arm(clock.now() + 1_000);
+      })
+      .finally(() => {
+        pumping = undefined;
+        if (again) pump();
+      });
+  };
+
+  return {
+    async start() {
+      await runner.reclaim();
+      if (clock.mode === "manual") return;
+      beat = setInterval(() => {
+        if (running.size === 0) return;
+        runner.keepAlive().catch((error) => log.error("leases could not be renewed", { reason: reasonOf(error) }));
+      }, heartbeat_ms);
+      beat.unref();
+      pump();
+    },
+    wake(at) {
+      if (at <= clock.now()) pump();
+      else arm(at);
+    },
+    settle: () =>
+      alone(async () => {
+        if (clock.mode === "manual") return drain();
+        let ran = 0;
+        for (;;) {
+          await Promise.all(running);
+          const rows = await runner.claim();
+          if (rows.length === 0 && running.size === 0) return ran;
+          for (const row of rows) begin(row);
+          ran += rows.length;
+        }
+      }),
+    advanceTo: (target) =>
+      alone(async () => {
+        if (target < clock.now())
+          throw new Error(`the clock stands at ${isoOf(clock.now())} and never goes back to ${isoOf(target)}`);
+        // Kept before anything runs: a crash on the way must not let the clock go back.
+        await keepClock(target);
+        let ran = 0;
+        for (;;) {
+          const at = await runner.next();
+          if (at === undefined || at > target) break;
+          if (at > clock.now()) clock.moveTo(at);
+          ran += await drain();
+        }
+        clock.moveTo(Math.max(target, clock.now()));
+        return ran;
+      }),
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      clearInterval(beat);
+      await pumping;
+      await Promise.all(running);
+      await turn;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Clock } from "../kernel/clock.ts";
+import { isoOf } from "../kernel/clock.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import { jobsRepository } from "./repository.ts";
+
+/** How services add durable work: a row in the transaction of the change that causes it. */
+export interface Queue {
+  /** Runs the job of this kind after `wait_ms` of the service's clock, once the transaction is durable. */
+  add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
+}
+
+/** `wake` is told when something is due earlier than before. */
+export function createQueue({
+  store,
+  clock,
+  ids,
+  wake,
+}: {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  wake: (at: number) => void;
+}): Queue {
+  const jobs = store.using(jobsRepository);
+  return {
+    async add(tx, kind, args, wait_ms = 0) {
+      const at = clock.now() + wait_ms;
+      await jobs(tx).insert({
+        id: ids.next("job"),
+        kind,
+        args: JSON.stringify(args),
+        state: "waiting",
+        run_at: isoOf(at),
+        attempt: 0,
+        failures: 0,
+        crashes: 0,
+      });
+      tx.afterCommit(() => wake(at));
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+
+/** How many jobs are claimed at once: a batch shares one commit, and its run stalls nobody. */
+export const batch = 20;
+
+/**
+ * The queue's rows. These serve the job loop, which works for every organization.
+ *
+ * `waiting` and `running` are literals here, because a partial index is used only where its condition stands in the text.
+ */
+export function jobsRepository(query: Queries) {
+  const waiting = sql<boolean>`state = 'waiting'`;
+  const running = sql<boolean>`state = 'running'`;
+  return {
+    insert: query.insert("jobs"),
+    /** Adds a periodic job where it is not there yet. */
+    insertOnce: query.change((db, p: { id: string; kind: string; run_at: string }) =>
+      db
+        .insertInto("jobs")
+        .values({
+          id: p.id,
+          kind: p.kind,
+          args: "{}",
+          state: "waiting",
+          run_at: p.run_at,
+          attempt: 0,
+          failures: 0,
+          crashes: 0,
+        })
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+    next: query.first((db, _: object) =>
+      db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
+    ),
+    /** Counts the attempt while claiming, so that a job that takes its process down cannot loop for ever. */
+    claim: query.all((db, p: { now: string; owner: string; until: string }) =>
+      db
+        .updateTable("jobs")
+        .set((eb) => ({
+          state: "running" as const,
+          attempt: eb("attempt", "+", 1),
+          lease_owner: p.owner,
+          lease_until: p.until,
+        }))
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("jobs")
+            .select("id")
+            .where(waiting)
+            .where("run_at", "<=", p.now)
+            .orderBy("run_at")
+            .orderBy("id")
+            .limit(sql.lit(batch)),
+        )
+        .returningAll(),
+    ),
+    /** Takes back what an earlier process left: on one process, all of it. */
+    reclaim: query.change((db, _: object) =>
+      db
+        .updateTable("jobs")
+        .set((eb) => ({ state: "waiting" as const, crashes: eb("crashes", "+", 1) }))
+        .where(running),
+    ),
+    /** Takes back leases that ran out. */
+    rescue: query.change((db, p: { now: string }) =>
+      db
+        .updateTable("jobs")
+        .set((eb) => ({ state: "waiting" as const, crashes: eb("crashes", "+", 1) }))
+        .where(running)
+        .where("lease_until", "<=", p.now),
+    ),
+    renew: query.change((db, p: { id: string; attempt: number; until: string }) =>
+      db
+        .updateTable("jobs")
+        .set({ lease_until: p.until })
+        .where("id", "=", p.id)
+        .where("attempt", "=", p.attempt)
+        .where(running),
+    ),
+    /** The attempt is the fence: a process that lost its lease changes nothing. */
+    remove: query.change((db, p: { id: string; attempt: number }) =>
+      db.deleteFrom("jobs").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
+    ),
+    again: query.change((db, p: { id: string; attempt: number; run_at: string; failures: number; args: string }) =>
+      db
+        .updateTable("jobs")
+        .set({ state: "waiting", run_at: p.run_at, failures: p.failures, args: p.args, crashes: 0 })
+        .where("id", "=", p.id)
+        .where("attempt", "=", p.attempt)
+        .where(running),
+    ),
+  };
+}

@@ -1,0 +1,124 @@
+import { check } from "../kernel/api.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { discard, type Job, type Outcome, retry } from "../kernel/job.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { jobsRepository } from "./repository.ts";
+import { settle } from "./settle.ts";
+
+const lease_ms = milliseconds("60s");
+/** A job that took its process down this often is not run again. */
+const crashesAllowed = 3;
+
+type JobRow = Row<"jobs">;
+
+/** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
+export interface Runner {
+  claim(): Promise<JobRow[]>;
+  run(row: JobRow): Promise<void>;
+  /** When the earliest waiting job is due; undefined where none waits. */
+  next(): Promise<number | undefined>;
+  /** Takes back every job that an earlier process left behind. */
+  reclaim(): Promise<void>;
+  /** Renews the leases of what runs in this process, and takes back those that ran out elsewhere. */
+  keepAlive(): Promise<void>;
+}
+
+export function createRunner(ports: {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  owner: string;
+  jobs: readonly Job[];
+  services: unknown;
+}): Runner {
+  const { store, clock, log, services } = ports;
+  const rows = store.using(jobsRepository);
+  const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
+  const running = new Map<string, number>();
+  const until = () => isoOf(clock.now() + lease_ms);
+
+  const attempt = async (row: JobRow, job: Job): Promise<Outcome> => {
+    try {
+      return await job.run(check(job.args, JSON.parse(row.args)), services);
+    } catch (error) {
+      log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
+      return retry(error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  const close = (row: JobRow, job: Job | undefined, outcome: Outcome) =>
+    store.transaction(async (tx) => {
+      const crashed = row.crashes >= crashesAllowed;
+      const verdict = crashed
+        ? ({ kind: "give_up", reason: "worker_crashed" } as const)
+        : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
+      const { id, attempt } = row;
+      const held =
+        verdict.kind === "again"
+          ? await rows(tx).again({
+              id,
+              attempt,
+              run_at: isoOf(verdict.at),
+              failures: verdict.failures,
+              args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
+            })
+          : await rows(tx).remove({ id, attempt });
+      if (held === 0)
+        return log.warn("a job's late answer was dropped: its lease was lost", { job: id, kind: row.kind });
+      if (verdict.kind === "give_up") {
+        log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
+        await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
+      } else if (outcome.kind === "done" || outcome.kind === "snooze") {
+        await outcome.write?.(tx);
+      } else if (outcome.kind === "discard") {
+        log.debug("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
+      }
+    });
+
+  return {
+    async claim() {
+      const now = clock.iso();
+      const next = await rows().next({});
+      if (next === undefined || next.run_at > now) return [];
+      const claimed = await store.transaction((tx) => rows(tx).claim({ now, owner: ports.owner, until: until() }));
+      for (const row of claimed) running.set(row.id, row.attempt);
+      // RETURNING promises no order.
+      return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
+    },
+    async run(row) {
+      const job = kinds.get(row.kind);
+      const outcome =
+        row.crashes >= crashesAllowed || !job
+          ? discard(`nobody runs jobs of the kind ${row.kind}`)
+          : await attempt(row, job);
+      try {
+        await close(row, job, outcome);
+      } catch (error) {
+        log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
+        await close(row, job, retry("its result could not be stored")).catch((again) =>
+          log.error("a job waits for its lease to end", { job: row.id, kind: row.kind, reason: reasonOf(again) }),
+        );
+      } finally {
+        running.delete(row.id);
+      }
+    },
+    async next() {
+      const row = await rows().next({});
+      return row && Date.parse(row.run_at);
+    },
+    async reclaim() {
+      const taken = await store.transaction((tx) => rows(tx).reclaim({}));
+      if (taken > 0) log.info("work of an earlier run was taken up again", { jobs: taken });
+    },
+    async keepAlive() {
+      await store.transaction(async (tx) => {
+        for (const [id, number] of running) await rows(tx).renew({ id, attempt: number, until: until() });
+        await rows(tx).rescue({ now: clock.iso() });
+      });
+    },
+  };
+}

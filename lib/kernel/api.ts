@@ -1,0 +1,85 @@
+import * as v from "valibot";
+import { type Detail, Problem } from "./errors.ts";
+
+/** The schemas and rules that every feature's wire form is made of. */
+
+// PostgreSQL refuses U+0000 and both stores would change lone surrogates: neither gets in.
+const clean = (text: string) => text.isWellFormed() && !text.includes("\u0000");
+const dirty = "must not contain U+0000 or lone surrogates";
+
+/** Any text that can be stored and given back as it is. */
+export const text = () => v.pipe(v.string("must be a string"), v.check(clean, dirty));
+
+/** Text of a length in code points, trimmed first where `trim` is set. */
+export function textOf(least: number, most: number, { trim = false } = {}) {
+  const message = least > 0 ? `must have ${least} to ${most} characters` : `must have at most ${most} characters`;
+  const length = [v.check(clean, dirty), v.minCodePoints(least, message), v.maxCodePoints(most, message)] as const;
+  return v.pipe(v.string("must be a string"), trim ? v.trim() : v.check(() => true), ...length);
+}
+
+/** Text of a pattern, after its length is known to be small. */
+export const textLike = (most: number, pattern: RegExp, message: string) =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => value.length <= most && pattern.test(value), message),
+  );
+
+/** One of a closed list of words. */
+export const oneOf = <const T extends readonly string[]>(words: T) =>
+  v.picklist(words, `must be ${words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words[0]}`);
+
+/** A count in a query string: digits and nothing else, within bounds. */
+export function count(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.string(message),
+    v.check((value) => /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most, message),
+    v.transform(Number),
+  );
+}
+
+export const email = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.maxLength(254, "must have at most 254 characters"),
+    v.email("must be an e-mail address such as ada@example.com"),
+  );
+
+/** Answers: an instant in ISO 8601, UTC, with milliseconds. */
+export const datetime = () => v.pipe(v.string(), v.isoTimestamp());
+export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`)));
+
+/** The parameters of a path that names one record. */
+export const byId = v.object({ id: v.string() });
+
+/** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
+export const paging = (most = 100) => ({ per_page: v.optional(count(1, most)), cursor: v.optional(text()) });
+
+export type Schema = v.GenericSchema;
+
+/** Parses what came from outside, or throws a 422 that lists every broken rule. */
+export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, input);
+  if (result.success) return result.output;
+  const details = result.issues.map(explain);
+  const [first] = details;
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
+  throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
+}
+
+/** One broken rule in the words of the interface. */
+export function explain(issue: v.BaseIssue<unknown>): Detail {
+  const path = v.getDotPath(issue) ?? "body";
+  if (issue.input === undefined && issue.kind === "schema") return { path, message: "is required" };
+  const expected: Record<string, string> = {
+    object: "must be an object",
+    strict_object: "must be an object",
+    Object: "must be an object",
+    Array: "must be a list",
+  };
+  if (issue.type === "strict_object" && issue.expected === "never") return { path, message: "is not known here" };
+  const message =
+    expected[issue.expected ?? ""] ??
+    (issue.message.startsWith("Invalid") ? `must be ${issue.expected}` : issue.message);
+  return { path, message };
+}

@@ -1,0 +1,38 @@
+/**
+ * Durations as people write them: `"150ms"`, `"30s"`, `"2m"`, `"2h"`, `"7d"`, or several in a row (`"2h42m30s"`).
+ * CONTRACT section 8: "Durations everywhere are …".
+ */
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const part = /(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)/y;
+
+/** Milliseconds of a duration, or undefined where the text is not one. */
+export function parseDuration(text: string): number | undefined {
+  let total = 0;
+  part.lastIndex = 0;
+  if (text.length === 0 || text.length > 64) return undefined;
+  while (part.lastIndex < text.length) {
+    const found = part.exec(text);
+    if (!found) return undefined;
+    total += Number(found[1]) * units[found[2] as keyof typeof units];
+  }
+  return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
+}
+
+/** Milliseconds of a duration that the program itself wrote down. */
+export function milliseconds(text: string): number {
+  const value = parseDuration(text);
+  if (value === undefined) throw new Error(`"${text}" is not a duration such as "30s" or "2h42m30s"`);
+  return value;
+}
+
+/** The shortest way to write a duration: 9750000 is `"2h42m30s"`. */
+export function duration(ms: number): string {
+  let rest = Math.max(0, Math.round(ms));
+  let text = "";
+  for (const [unit, size] of Object.entries(units).reverse()) {
+    const count = Math.floor(rest / size);
+    if (count > 0) text += `${count}${unit}`;
+    rest -= count * size;
+  }
+  return text || "0s";
+}

@@ -1,0 +1,61 @@
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+/** Every prefix of the interface. CONTRACT section 1: "prefix + 26-character ULID, so that they sort by creation". */
+export type Prefix =
+  | "proj"
+  | "dep"
+  | "usr"
+  | "inv"
+  | "int"
+  | "wh"
+  | "gen"
+  | "req"
+  | "key"
+  | "org"
+  | "evt"
+  | "dlv"
+  | "job"
+  | "mail";
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+export interface Ids {
+  /** A new identifier, greater than every one that this generator gave before. */
+  next(prefix: Prefix): string;
+}
+
+/** ULIDs that grow within a millisecond, and go on growing when the machine's time steps back. */
+export function createIds(clock: Clock, random: Random): Ids {
+  let last = -1;
+  let time = "";
+  const tail = new Uint8Array(16);
+  const renew = (now: number) => {
+    last = now;
+    time = "";
+    for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) time = crockford[rest % 32] + time;
+    random.bytes(16).forEach((byte, i) => {
+      // The first digit keeps its highest bit free, so that counting up never runs out within a millisecond.
+      tail[i] = i === 0 ? byte & 15 : byte & 31;
+    });
+  };
+  const count = () => {
+    for (let i = 15; i >= 0; i--) {
+      if (tail[i] !== 31) {
+        tail[i] = (tail[i] ?? 0) + 1;
+        return;
+      }
+      tail[i] = 0;
+    }
+  };
+  return {
+    next(prefix) {
+      const now = clock.now();
+      if (now > last) renew(now);
+      else count();
+      let text = `${prefix}_${time}`;
+      for (const digit of tail) text += crockford[digit];
+      return text;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** A named transition. `event` is announced with it where one is named. */
+export interface Move<S extends string = string> {
+  readonly from: readonly S[];
+  readonly to: S;
+  readonly event?: string;
+}
+
+/**
+ * A state machine as a pure table. Repositories turn a move into `UPDATE … WHERE status IN (from) RETURNING *`, so
+ * the table is the lock: of two moves that race from one state, exactly one wins.
+ */
+export interface Machine<S extends string, M extends string> {
+  readonly states: readonly S[];
+  readonly initial: S;
+  readonly terminal: readonly S[];
+  readonly moves: Readonly<Record<M, Move<S>>>;
+}
+
+export function machine<const S extends string, const M extends string>(table: {
+  states: readonly S[];
+  initial: NoInfer<S>;
+  terminal: readonly NoInfer<S>[];
+  moves: Record<M, Move<NoInfer<S>>>;
+}): Machine<S, M> {
+  return table;
+}
+
+/** Whether the machine never leaves this state again. */
+export const isTerminal = <S extends string>(of: Machine<S, string>, state: S): boolean => of.terminal.includes(state);

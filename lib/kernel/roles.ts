@@ -1,0 +1,41 @@
+/** SPEC "Role capabilities of organization members", and CONTRACT section 2 for what that table leaves out. */
+export const roles = ["owner", "admin", "developer", "viewer"] as const;
+export type Role = (typeof roles)[number];
+
+export const resources = ["projects", "deployments", "users", "integrations", "webhooks", "generations"] as const;
+export type Resource = (typeof resources)[number];
+
+/** What a request needs: the role's capability and the key's scope bear the same name. */
+export type Need = `${Resource}:${"read" | "write"}`;
+
+/** `*`, or a need. `:write` includes `:read`. */
+export const scopes = ["*", ...resources.flatMap((name) => [`${name}:read`, `${name}:write`] as const)] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who may change what; everybody may read everything. */
+const writers: Readonly<Record<Resource, readonly Role[]>> = {
+  projects: ["owner", "admin"],
+  users: ["owner", "admin"],
+  deployments: ["owner", "admin", "developer"],
+  integrations: ["owner", "admin", "developer"],
+  webhooks: ["owner", "admin", "developer"],
+  generations: ["owner", "admin", "developer"],
+};
+
+const split = (need: Need) => need.split(":") as [Resource, "read" | "write"];
+
+/** The roles that have a capability, in the order of the specification's table. */
+export function rolesFor(need: Need): readonly Role[] {
+  const [resource, access] = split(need);
+  return access === "read" ? roles : writers[resource];
+}
+
+/** Whether a key with these scopes covers the need. */
+export function inScope(granted: readonly string[], need: Need): boolean {
+  const [resource, access] = split(need);
+  return (
+    granted.includes("*") ||
+    granted.includes(`${resource}:write`) ||
+    (access === "read" && granted.includes(`${resource}:read`))
+  );
+}

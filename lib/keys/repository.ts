@@ -1,0 +1,47 @@
+import type { Queries } from "../store/query.ts";
+
+type Key = { organization_id: string; id: string };
+
+export function keysRepository(query: Queries) {
+  return {
+    insert: query.insert("api_keys"),
+    /** Sign-in: the one place where a key is found without an organization. */
+    identify: query.first((db, p: { hash: string }) =>
+      db
+        .selectFrom("api_keys")
+        .innerJoin("users", "users.id", "api_keys.user_id")
+        .innerJoin("organizations", "organizations.id", "api_keys.organization_id")
+        .select([
+          "api_keys.id as key_id",
+          "api_keys.organization_id",
+          "api_keys.scopes",
+          "api_keys.rate_limit",
+          "api_keys.expires_at",
+          "api_keys.last_used_at",
+          "users.id as user_id",
+          "users.role",
+          "users.status",
+          "organizations.plan",
+        ])
+        .where("api_keys.hash", "=", p.hash),
+    ),
+    find: query.first((db, p: Key) =>
+      db.selectFrom("api_keys").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    list: query.pages({ table: "api_keys", filters: ["organization_id", "user_id"] }),
+    /** Several keys at once, at most once a minute each. */
+    used: query.change((db, p: Key & { last_used_at: string }) =>
+      db
+        .updateTable("api_keys")
+        .set({ last_used_at: p.last_used_at })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    remove: query.change((db, p: Key) =>
+      db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    removeOf: query.change((db, p: { organization_id: string; user_id: string }) =>
+      db.deleteFrom("api_keys").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
+    ),
+  };
+}

@@ -1,0 +1,51 @@
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import type { Vault } from "../store/vault.ts";
+import { mailsRepository } from "./repository.ts";
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly token: string;
+  readonly link: string;
+}
+
+/** How long a mail is kept: as long as the invitation in it can live. */
+const kept_ms = milliseconds("7d");
+
+export type MailsService = ReturnType<typeof mailsService>;
+
+/**
+ * The mails that the service sends: kept as rows, encrypted because they hold tokens. Nothing carries them further yet:
+ * the control interface and `svc-server mail` show them to whoever runs the service.
+ */
+export function mailsService({ store, clock, ids, vault }: { store: Store; clock: Clock; ids: Ids; vault: Vault }) {
+  const mails = store.using(mailsRepository);
+  return {
+    async send(tx: Tx, organization_id: string, { to, subject, ...rest }: Mail) {
+      const id = ids.next("mail");
+      const sealed = vault.seal(`mails ${organization_id} ${id}`, JSON.stringify(rest));
+      await mails(tx).insert({ id, organization_id, recipient: to, subject, sealed, sent_at: clock.iso() });
+    },
+
+    /** Every mail, oldest first. */
+    async all() {
+      return (await mails().all({})).map(({ id, organization_id, recipient, subject, sealed, sent_at }) => {
+        const { text, token, link } = JSON.parse(vault.open(`mails ${organization_id} ${id}`, sealed)) as Omit<
+          Mail,
+          "to" | "subject"
+        >;
+        return { to: recipient, subject, text, token, link, sent_at };
+      });
+    },
+
+    async prune() {
+      const before = isoOf(clock.now() - kept_ms);
+      while ((await store.transaction((tx) => mails(tx).prune({ before }))) > 0);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { existsSync, statSync } from "node:fs";
+import { createClock } from "./kernel/clock.ts";
+import { createIds } from "./kernel/ids.ts";
+import { createLog, type Log } from "./kernel/log.ts";
+import { createRandom } from "./kernel/random.ts";
+import type { Settings } from "./options.ts";
+import { openFile, openMemory, Unusable } from "./store/files.ts";
+import { settingsRepository } from "./store/repository.ts";
+import { createStore } from "./store/store.ts";
+import { createVault, keyFile } from "./store/vault.ts";
+
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
+
+/**
+ * What every feature stands on: store, clock, ids, chance, log, vault. `exclusive` holds the file for a server; without
+ * it the file must exist, and a server may be running on it.
+ */
+export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
+  const inMemory = settings.database === ":memory:";
+  const opened = inMemory
+    ? openMemory()
+    : openFile(settings.database, { exclusive, mayCreate: () => refuseLost(settings, exclusive) });
+  try {
+    const store = createStore(opened.engine);
+    const kept = store.using(settingsRepository);
+    const last = (await kept().read({ name: "clock" }))?.value;
+    const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
+    const random = createRandom(settings.random);
+    const log = settings.logger ?? toStderr(settings, clock.iso);
+    const vault = createVault(inMemory ? random.bytes(32) : keyFile(`${settings.database}.key`), random.bytes);
+    const fingerprint = (await kept().read({ name: "vault" }))?.value;
+    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) {
+      throw new Unusable(
+        settings.database,
+        `its secrets were encrypted with another key; restore the key file ${settings.database}.key that belongs to it`,
+      );
+    }
+    await store.transaction(async (tx) => {
+      if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
+    });
+    return { store, clock, ids: createIds(clock, random), random, log, vault, kept, inMemory, release: opened.release };
+  } catch (error) {
+    await opened.engine.close();
+    opened.release();
+    throw error;
+  }
+}
+
+/** "A lost mount is not a first start." */
+function refuseLost({ database, mode, create }: Settings, exclusive: boolean): void {
+  if (!exclusive) throw new Unusable(database, "it does not exist; start a server on it first, or name another file");
+  if (mode === "start" && !create && existsSync(`${database}.key`)) {
+    const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
+    throw new Unusable(
+      database,
+      `its key file ${database}.key is there, but the database is ${state}; bring it back (is a volume not mounted?), or begin anew with --create`,
+    );
+  }
+}
+
+function toStderr({ logLevel }: Settings, now: () => string): Log {
+  return createLog({
+    level: logLevel,
+    json: !process.stderr.isTTY,
+    now,
+    write: (line) => void process.stderr.write(`${line}\n`),
+  });
+}

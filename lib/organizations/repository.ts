@@ -1,0 +1,15 @@
+import type { Queries } from "../store/query.ts";
+
+/** The roots of every scope: these serve start-up and sign-in, before there is an organization to be scoped to. */
+export function organizationsRepository(query: Queries) {
+  return {
+    insert: query.insert("organizations"),
+    any: query.first((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id").limit(1)),
+    find: query.first((db, p: { organization_id: string }) =>
+      db.selectFrom("organizations").selectAll().where("id", "=", p.organization_id),
+    ),
+    named: query.first((db, p: { name_folded: string }) =>
+      db.selectFrom("organizations").selectAll().where("name_folded", "=", p.name_folded),
+    ),
+  };
+}

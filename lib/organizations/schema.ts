@@ -1,0 +1,22 @@
+import * as v from "valibot";
+import { id, textOf } from "../kernel/api.ts";
+import { roles } from "../kernel/roles.ts";
+
+/** CONTRACT section 2: "Plans". */
+export const plans = ["starter", "pro", "enterprise"] as const;
+
+export const organizationName = textOf(1, 64, { trim: true });
+
+/** CONTRACT section 9, `GET /me`. */
+export const me = v.object({
+  organization: v.object({ id: id("org"), name: v.string(), plan: v.picklist(plans) }),
+  user: v.object({
+    id: id("usr"),
+    name: v.string(),
+    email: v.string(),
+    role: v.picklist(roles),
+    status: v.string(),
+    joined_at: v.string(),
+  }),
+  key: v.object({ id: id("key"), name: v.string(), scopes: v.array(v.string()) }),
+});

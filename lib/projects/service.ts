@@ -1,0 +1,139 @@
+import type * as v from "valibot";
+import type { Bus } from "../events/bus.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { invalid, notFound, Problem } from "../kernel/errors.ts";
+import { folded } from "../kernel/fold.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { projectsRepository } from "./repository.ts";
+import type { newProject, projectChanges } from "./schema.ts";
+import { lifecycle } from "./states.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Option `regions`: the valid ones; undefined for any. */
+  readonly regions: readonly string[] | undefined;
+  /** Told in the transaction that removes a project, so that what waited for its work can go on. */
+  readonly removed: (tx: Tx) => Promise<void>;
+}
+
+export type ProjectsService = ReturnType<typeof projectsService>;
+
+/** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
+export function projectsService({ store, bus, clock, ids, regions, removed }: Ports) {
+  const projects = store.using(projectsRepository);
+
+  const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
+    const found = await projects(tx).find({ organization_id, id });
+    if (!found) throw notFound("project");
+    return found;
+  };
+
+  const refuseTaken = async (tx: Tx, organization_id: string, name: string, except?: string) => {
+    const other = await projects(tx).named({ organization_id, name_folded: folded(name) });
+    if (other && other.id !== except)
+      throw new Problem("name_taken", `another project is named "${name}"; choose another name`);
+  };
+
+  const refuseRegion = (region: string) => {
+    if (regions && !regions.includes(region)) throw invalid("region", `must be one of ${regions.join(", ")}`);
+  };
+
+  /** Makes a project in a transaction of the caller's: a request's, or a seed's, which announces nothing. */
+  const insert = async (
+    tx: Tx,
+    organization_id: string,
+    body: v.InferOutput<typeof newProject>,
+    status: Row<"projects">["status"] = lifecycle.initial,
+  ) => {
+    await refuseTaken(tx, organization_id, body.name);
+    const now = clock.iso();
+    const row: Row<"projects"> = {
+      id: ids.next("proj"),
+      organization_id,
+      name: body.name,
+      name_folded: folded(body.name),
+      region: body.region,
+      description: body.description || null,
+      status,
+      created_at: now,
+      updated_at: now,
+    };
+    await projects(tx).insert(row);
+    return row;
+  };
+
+  const move = (caller: Caller, id: string, name: keyof typeof lifecycle.moves) =>
+    store.transaction(async (tx) => {
+      const before = await get(caller.organization_id, id, tx);
+      const after = await projects(tx).update({ ...before, status: lifecycle.moves[name].to, updated_at: clock.iso() });
+      return after ?? before;
+    }, caller);
+
+  return {
+    get: (caller: Caller, id: string) => get(caller.organization_id, id),
+
+    list: ({ organization_id }: Caller, query: PageQuery) =>
+      paginate(query, "projects", { organization_id }, projects().list),
+
+    insert,
+
+    async create(caller: Caller, body: v.InferOutput<typeof newProject>) {
+      refuseRegion(body.region);
+      return store.transaction(async (tx) => {
+        const row = await insert(tx, caller.organization_id, body);
+        await bus.announce(tx, caller.organization_id, "project.created", {
+          project_id: row.id,
+          name: row.name,
+          region: row.region,
+        });
+        return row;
+      }, caller);
+    },
+
+    update: (caller: Caller, id: string, body: v.InferOutput<typeof projectChanges>) =>
+      store.transaction(async (tx) => {
+        const before = await get(caller.organization_id, id, tx);
+        if (body.region !== undefined && body.region !== before.region) {
+          throw invalid("region", `is fixed at creation; leave it out, or send "${before.region}"`);
+        }
+        const name = body.name ?? before.name;
+        await refuseTaken(tx, caller.organization_id, name, id);
+        const description = body.description === undefined ? before.description : body.description || null;
+        const after = await projects(tx).update({
+          ...before,
+          name,
+          name_folded: folded(name),
+          description,
+          updated_at: clock.iso(),
+        });
+        return after ?? before;
+      }, caller),
+
+    archive: (caller: Caller, id: string) => move(caller, id, "archive"),
+    unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
+
+    remove: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const { name, region } = await get(caller.organization_id, id, tx);
+        await projects(tx).remove({ organization_id: caller.organization_id, id });
+        await bus.announce(tx, caller.organization_id, "project.deleted", { project_id: id, name, region });
+        await removed(tx);
+      }, caller),
+
+    /** The project that a deployment is made in: it must be the organization's, and active. */
+    async forDeployment(tx: Tx, organization_id: string, id: string) {
+      const found = await get(organization_id, id, tx);
+      if (found.status === "archived")
+        throw new Problem("project_archived", "the project is archived; unarchive it before deploying");
+      return found;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import { machine } from "../kernel/machine.ts";
+
+/** SPEC "States and transitions", project. Archiving is ours: CONTRACT section 9. */
+export const lifecycle = machine({
+  states: ["active", "archived"],
+  initial: "active",
+  terminal: [],
+  moves: {
+    archive: { from: ["active", "archived"], to: "archived" },
+    unarchive: { from: ["active", "archived"], to: "active" },
+  },
+});

@@ -1,0 +1,33 @@
+import type { Kysely } from "kysely";
+import type { Tables } from "./tables.ts";
+
+/** A prepared statement, with positional parameters. */
+export interface Statement {
+  all(parameters: readonly unknown[]): Promise<unknown[]>;
+  /** Runs a write and answers how many rows it changed. */
+  change(parameters: readonly unknown[]): Promise<number>;
+}
+
+/** A line to the database: one and the same on SQLite, one of a pool on PostgreSQL. */
+export interface Connection {
+  statement(sql: string): Statement;
+}
+
+/**
+ * The seam between the engines. It lies below the query builder, so repositories are written once: Kysely writes each
+ * text once, the engine runs it as a prepared statement.
+ */
+export interface Engine {
+  readonly name: "sqlite" | "postgres";
+  /** Writes SQL; it never runs any. */
+  readonly db: Kysely<Tables>;
+  /** For reads outside a transaction. A write through it is refused. */
+  readonly connection: Connection;
+  /** Runs `work` alone, durable when the promise resolves, undone where it throws. Only the store may be awaited in it. */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Whether a unique rule was broken. */
+  isDuplicate(error: unknown): boolean;
+  /** Every text that was prepared, for the test that looks at the query plans. */
+  texts(): string[];
+  close(): Promise<void>;
+}

@@ -1,0 +1,106 @@
+import type { Database } from "better-sqlite3";
+
+interface Member {
+  readonly work: () => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface Group {
+  add<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when nothing waits any more. */
+  drain(): Promise<void>;
+}
+
+/**
+ * Group commit. All that wait when a turn of the event loop ends run one after the other in one `BEGIN IMMEDIATE`, each
+ * in a savepoint of its own, and are answered after the one COMMIT and its sync: many requests share a sync, nobody is
+ * answered before it, and a failed member takes only itself back.
+ *
+ * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
+ * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.
+ */
+export function createGroup(database: () => Database, translate: (error: unknown) => unknown, most = 256): Group {
+  let waiting: Member[] = [];
+  let scheduled = false;
+  let idle: (() => void)[] = [];
+  const exec = (sql: string) => database().exec(sql);
+
+  const schedule = () => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  };
+
+  const flush = () => {
+    scheduled = false;
+    const batch = waiting.slice(0, most);
+    waiting = waiting.slice(most);
+    const turn = { over: false };
+    setImmediate(() => {
+      if (turn.over) return;
+      turn.over = true;
+      finish(batch, new Error("a transaction awaited something other than the store; it was undone"));
+    });
+    // run() handles every failure itself: it hands it to the members.
+    void run(batch, turn);
+    if (waiting.length > 0) schedule();
+  };
+
+  const finish = (batch: readonly Member[], error: unknown) => {
+    if (database().open && database().inTransaction) exec("ROLLBACK");
+    for (const member of batch) member.reject(translate(error));
+    rest();
+  };
+
+  const rest = () => {
+    if (waiting.length > 0 || scheduled) return;
+    for (const wake of idle) wake();
+    idle = [];
+  };
+
+  const run = async (batch: readonly Member[], turn: { over: boolean }) => {
+    const answers: (() => void)[] = [];
+    try {
+      exec("BEGIN IMMEDIATE");
+      for (const member of batch) {
+        exec("SAVEPOINT member");
+        try {
+          const value = await member.work();
+          if (turn.over) return;
+          exec("RELEASE member");
+          answers.push(() => member.resolve(value));
+        } catch (error) {
+          if (turn.over) return;
+          // A full disk or an I/O error ends the whole transaction, not only the savepoint.
+          if (!database().inTransaction) throw error;
+          exec("ROLLBACK TO member; RELEASE member");
+          answers.push(() => member.reject(translate(error)));
+        }
+      }
+      exec("COMMIT");
+      turn.over = true;
+    } catch (error) {
+      if (turn.over) return;
+      turn.over = true;
+      finish(batch, error);
+      return;
+    }
+    for (const answer of answers) answer();
+    rest();
+  };
+
+  return {
+    add: <T>(work: () => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+        schedule();
+      }),
+    drain: () =>
+      waiting.length === 0 && !scheduled
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            idle.push(resolve);
+          }),
+  };
+}

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Database } from "better-sqlite3";
+
+/** Marks a file as one of ours, so that another program's database is never taken for an old one: "svcs". */
+const applicationId = 0x73766373;
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+let known: readonly Migration[] | undefined;
+
+/** The numbered files of `schema/`, found from the sources as well as from the bundle. */
+export function migrations(): readonly Migration[] {
+  if (known) return known;
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json")) || !existsSync(join(folder, "schema"))) {
+    if (dirname(folder) === folder)
+      throw new Error("the folder schema/ of svc-server is missing; install the package again");
+    folder = dirname(folder);
+  }
+  known = readdirSync(join(folder, "schema"))
+    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(join(folder, "schema", name), "utf8").replaceAll("\r\n", "\n");
+      return { version: Number(name.slice(0, 4)), name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+    });
+  return known;
+}
+
+/** Whether the database holds nothing yet. */
+export const isNew = (database: Database): boolean =>
+  (database.prepare("select count(*) as n from sqlite_schema").get() as { n: number }).n === 0;
+
+/**
+ * Brings a database to the newest version, in one transaction. Refuses what it does not know: a file of another
+ * program, of a newer version, or one whose past migrations were not these.
+ */
+export function migrate(database: Database, files: readonly Migration[] = migrations()): void {
+  if (!isNew(database)) refuse(database, files);
+  const from = database.pragma("user_version", { simple: true }) as number;
+  if (from === files.length) return;
+  database
+    .transaction(() => {
+      database.pragma(`application_id = ${applicationId}`);
+      database.exec(
+        "create table if not exists migrations (version integer primary key, name text not null, checksum text not null)",
+      );
+      for (const file of files.filter(({ version }) => version > from)) {
+        database.exec(file.sql);
+        database.prepare("insert into migrations values (?, ?, ?)").run(file.version, file.name, file.checksum);
+      }
+      database.pragma(`user_version = ${files.length}`);
+    })
+    .immediate();
+}
+
+function refuse(database: Database, files: readonly Migration[]): void {
+  if (database.pragma("application_id", { simple: true }) !== applicationId) {
+    throw new Error("it belongs to another program; name a file that svc-server made, or one that does not exist yet");
+  }
+  const version = database.pragma("user_version", { simple: true }) as number;
+  if (version > files.length) {
+    throw new Error(
+      `it was written by a newer svc-server (schema ${version}, this one knows ${files.length}); use that version`,
+    );
+  }
+  const past = database.prepare("select version, name, checksum from migrations order by version").all() as Migration[];
+  const strange = past.find((row) => files[row.version - 1]?.checksum !== row.checksum);
+  if (strange) {
+    throw new Error(
+      `its migration ${strange.name} differs from the one of this svc-server; use the version that wrote it`,
+    );
+  }
+}

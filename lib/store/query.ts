@@ -1,0 +1,148 @@
+import { type Compilable, type CompiledQuery, type Insertable, type Kysely, sql } from "kysely";
+import type { Place } from "../kernel/page.ts";
+import type { Connection, Engine } from "./engine.ts";
+import type { Tables } from "./tables.ts";
+
+/** Stands for a value that comes with each call. */
+class Named {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+const named = new Proxy({}, { get: (_, name) => new Named(String(name)) });
+
+type Build<P, R> = (db: Kysely<Tables>, parameters: P) => Compilable<R>;
+type Text = keyof Tables;
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Queries written once, with named parameters, and run as prepared statements: building and preparing anew at every
+ * call would cost two thirds of the throughput. One of these exists for each connection.
+ */
+export interface Queries {
+  all<P, R>(build: Build<P, R>): (args: P) => Promise<R[]>;
+  first<P, R>(build: Build<P, R>): (args: P) => Promise<R | undefined>;
+  /** A write that answers how many rows it changed. */
+  change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
+  /** Inserts rows by their own keys, so that a column is named in one place only. */
+  insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<void>;
+  /** A list in the order of one key, in pages. `filters` are columns that must equal, where they are given. */
+  pages<T extends Text>(list: List<T>): Pages<T>;
+}
+
+interface List<T extends Text> {
+  readonly table: T;
+  readonly filters: readonly (keyof Tables[T] & string)[];
+  /** Default: `id`, newest first. */
+  readonly key?: keyof Tables[T] & string;
+  readonly order?: "asc" | "desc";
+}
+type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined };
+export interface Pages<T extends Text> {
+  /** One row more than the page holds, where there are more. */
+  rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;
+  total(filters: Filters<T>): Promise<number>;
+}
+
+export function createQueries(engine: Engine, connection: Connection): Queries {
+  const prepare = <P>(build: Build<P, unknown>) => {
+    let compiled: CompiledQuery | undefined;
+    return (args: P) => {
+      compiled ??= build(engine.db, named as P).compile();
+      return [connection.statement(compiled.sql), bind(compiled.parameters, args as Values)] as const;
+    };
+  };
+  const all: Queries["all"] = (build) => {
+    const prepared = prepare(build);
+    return (args) => {
+      const [statement, values] = prepared(args);
+      return statement.all(values) as Promise<never[]>;
+    };
+  };
+  return {
+    all,
+    first(build) {
+      const rows = all(build);
+      return async (args) => (await rows(args))[0];
+    },
+    change(build) {
+      const prepared = prepare(build);
+      return async (args) => {
+        const [statement, values] = prepared(args);
+        return statement.change(values);
+      };
+    },
+    insert(table) {
+      const texts = new Map<string, string>();
+      return async (row) => {
+        const keys = Object.keys(row);
+        const shape = keys.join();
+        let text = texts.get(shape);
+        if (!text) {
+          text = engine.db.insertInto(table).values(row).compile().sql;
+          texts.set(shape, text);
+        }
+        await connection.statement(text).change(Object.values(row));
+      };
+    },
+    pages: (list) => pages(engine, connection, list),
+  };
+}
+
+/** A value for each place of the text; what Kysely bound itself stays as it is. */
+function bind(parameters: readonly unknown[], args: Values): unknown[] {
+  return parameters.map((parameter) => {
+    if (!(parameter instanceof Named)) return parameter;
+    const value = args[parameter.name];
+    if (value === undefined) throw new Error(`the query needs the parameter ${parameter.name}`);
+    return value;
+  });
+}
+
+/**
+ * One statement a combination of filters, never `? IS NULL OR …`, which no index can serve. The limit is written into
+ * the text: SQLite prepares a statement with a bound LIMIT again at each execution.
+ */
+function pages<T extends Text>(engine: Engine, connection: Connection, list: List<T>): Pages<T> {
+  const key = sql.ref(list.key ?? "id");
+  const descending = (list.order ?? "desc") === "desc";
+  const texts = new Map<string, string>();
+  const given = (filters: Values) => list.filters.filter((name) => filters[name] !== undefined);
+  const text = (shape: string, build: () => string) => {
+    let found = texts.get(shape);
+    if (!found) {
+      // 100 sizes × filters × first or later page: rare shapes must not pile up for ever.
+      if (texts.size > 256) texts.clear();
+      found = build();
+      texts.set(shape, found);
+    }
+    return connection.statement(found);
+  };
+  const where = (names: readonly string[]) =>
+    sql.join([sql`1 = 1`, ...names.map((name) => sql`${sql.ref(name)} = ${0}`)], sql` and `);
+  return {
+    async rows(filters, { after, per_page }) {
+      const names = given(filters as Values);
+      const limit = Number.isFinite(per_page) ? sql` limit ${sql.lit(per_page + 1)}` : sql``;
+      const statement = text(`${names.join()}|${after === undefined}|${per_page}`, () => {
+        const from = after === undefined ? sql`` : descending ? sql` and ${key} < ${0}` : sql` and ${key} > ${0}`;
+        const order = descending ? sql`desc` : sql`asc`;
+        return sql`select * from ${sql.table(list.table)} where ${where(names)}${from} order by ${key} ${order}${limit}`.compile(
+          engine.db,
+        ).sql;
+      });
+      const values = names.map((name) => (filters as Values)[name]);
+      return (await statement.all(after === undefined ? values : [...values, after])) as Tables[T][];
+    },
+    async total(filters) {
+      const names = given(filters as Values);
+      const statement = text(
+        `${names.join()}|total`,
+        () => sql`select count(*) as total from ${sql.table(list.table)} where ${where(names)}`.compile(engine.db).sql,
+      );
+      const [row] = (await statement.all(names.map((name) => (filters as Values)[name]))) as { total: number }[];
+      return row?.total ?? 0;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { Database, Statement as Prepared } from "better-sqlite3";
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { Problem } from "../kernel/errors.ts";
+import type { Engine, Statement } from "./engine.ts";
+import { createGroup } from "./group.ts";
+import { loadNative } from "./native.ts";
+import type { Tables } from "./tables.ts";
+
+/** Kysely as a writer of SQL: it compiles, and has no connection to run anything on. */
+const writer = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
+
+let native: ReturnType<typeof loadNative> | undefined;
+
+/** Opens a file as it is; the native module is loaded, and judged, at the first one. */
+export function openPlain(source: string | Buffer): Database {
+  native ??= loadNative();
+  // Waiting for a lock holds up the whole event loop, so it waits a quarter of a second and not five.
+  return new native(source, { timeout: 250 });
+}
+
+/** Opens a database with the settings that every connection of ours has. `source` is a path, or a whole image. */
+export function openDatabase(source: string | Buffer): Database {
+  const database = openPlain(source);
+  try {
+    database.pragma("foreign_keys = ON");
+    database.pragma("trusted_schema = OFF");
+    if (typeof source === "string" && source !== ":memory:") {
+      database.pragma("journal_mode = WAL");
+      // better-sqlite3 is built so that a WAL file opens with NORMAL, which loses acknowledged writes at a power cut.
+      database.pragma("synchronous = FULL");
+      database.pragma("journal_size_limit = 67108864");
+      if (database.pragma("synchronous", { simple: true }) !== 2)
+        throw new Error("the database refuses synchronous = FULL");
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+export function createSqliteEngine(database: Database): Engine {
+  const statements = new Map<string, Prepared>();
+  const prepared = (text: string): Prepared => {
+    let statement = statements.get(text);
+    if (!statement) {
+      statement = database.prepare(text);
+      statements.set(text, statement);
+      if (statements.size > 512) statements.delete(statements.keys().next().value as string);
+    }
+    return statement;
+  };
+  const group = createGroup(() => database, unavailable);
+  const connection = {
+    statement: (text: string): Statement => ({
+      async all(parameters) {
+        const statement = prepared(text);
+        if (!statement.readonly) insist(database);
+        return statement.all(parameters);
+      },
+      async change(parameters) {
+        insist(database);
+        return prepared(text).run(parameters).changes;
+      },
+    }),
+  };
+  return {
+    name: "sqlite",
+    db: writer,
+    connection,
+    transaction: (work) => group.add(() => work(connection)),
+    isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
+    texts: () => [...statements.keys()],
+    async close() {
+      await group.drain();
+      statements.clear();
+      if (database.open) database.close();
+    },
+  };
+}
+
+/** A write outside of a transaction would be a commit of its own, and could be left half done. */
+function insist(database: Database): void {
+  if (!database.inTransaction) throw new Error("a write outside of a transaction");
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
+
+/** A store that cannot write is a 503, not a fault: CONTRACT section 1, "the store cannot be reached". */
+function unavailable(error: unknown): unknown {
+  if (!/^SQLITE_(FULL|IOERR|READONLY|BUSY|CORRUPT|NOTADB|CANTOPEN)/.test(codeOf(error))) return error;
+  return new Problem("unavailable", "the store cannot be written at the moment; try again in a few seconds", {
+    headers: { "retry-after": "5" },
+    cause: error,
+  });
+}

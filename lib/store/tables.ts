@@ -1,0 +1,104 @@
+import type { Role } from "../kernel/roles.ts";
+
+/** The rows, as `schema/*.sql` makes them. Row and wire share their names. A test compares the two. */
+export interface Tables {
+  settings: { name: string; value: string };
+  organizations: { id: string; name: string; name_folded: string; plan: string; created_at: string };
+  users: {
+    id: string;
+    organization_id: string;
+    name: string;
+    email: string;
+    email_folded: string;
+    role: Role;
+    status: "active" | "suspended";
+    joined_at: string;
+  };
+  api_keys: {
+    id: string;
+    organization_id: string;
+    user_id: string;
+    name: string;
+    hash: string;
+    scopes: string;
+    rate_limit: number | null;
+    expires_at: string | null;
+    last_used_at: string | null;
+    created_at: string;
+  };
+  invitations: {
+    id: string;
+    organization_id: string;
+    email: string;
+    email_folded: string;
+    role: Role;
+    token_hash: string;
+    invited_at: string;
+    expires_at: string;
+  };
+  projects: {
+    id: string;
+    organization_id: string;
+    name: string;
+    name_folded: string;
+    region: string;
+    description: string | null;
+    status: "active" | "archived";
+    created_at: string;
+    updated_at: string;
+  };
+  environments: { project_id: string; name: string; variables: string };
+  deployments: {
+    id: string;
+    organization_id: string;
+    project_id: string;
+    environment: string;
+    status: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back";
+    source: string;
+    version: string | null;
+    restores: string | null;
+    ready_at: string;
+    created_at: string;
+    updated_at: string;
+    step_at: string;
+    completed_at: string | null;
+    deployed_at: string | null;
+    log_entries: number;
+    log_bytes: number;
+  };
+  deployment_logs: {
+    deployment_id: string;
+    seq: number;
+    organization_id: string;
+    timestamp: string;
+    level: "info" | "warn" | "error";
+    message: string;
+  };
+  events: { id: string; organization_id: string; event: string; timestamp: string; data: string };
+  jobs: {
+    id: string;
+    kind: string;
+    args: string;
+    state: "waiting" | "running";
+    run_at: string;
+    attempt: number;
+    failures: number;
+    crashes: number;
+    lease_owner: string | null;
+    lease_until: string | null;
+  };
+  mails: { id: string; organization_id: string; recipient: string; subject: string; sealed: string; sent_at: string };
+  rate_windows: { bucket: string; started_at: number; requests: number };
+  idempotency_keys: {
+    api_key_id: string;
+    path: string;
+    name: string;
+    body_hash: string;
+    status: number;
+    headers: string;
+    body: string;
+    created_at: string;
+  };
+}
+
+export type Row<T extends keyof Tables> = Tables[T];

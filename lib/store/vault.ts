@@ -1,0 +1,37 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+/** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
+export interface Vault {
+  seal(place: string, plain: string): string;
+  open(place: string, sealed: string): string;
+  /** Tells one key from another without revealing it. */
+  readonly fingerprint: string;
+}
+
+export function createVault(key: Buffer, bytes: (length: number) => Buffer = randomBytes): Vault {
+  return {
+    fingerprint: createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16),
+    seal(place, plain) {
+      const nonce = bytes(12);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(place));
+      const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64");
+    },
+    open(place, sealed) {
+      const all = Buffer.from(sealed, "base64");
+      const decipher = createDecipheriv("aes-256-gcm", key, all.subarray(0, 12)).setAAD(Buffer.from(place));
+      decipher.setAuthTag(all.subarray(12, 28));
+      return Buffer.concat([decipher.update(all.subarray(28)), decipher.final()]).toString("utf8");
+    },
+  };
+}
+
+/** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
+export function keyFile(path: string): Buffer {
+  if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
+  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
+  if (key.length !== 32)
+    throw new Error(`the key file ${path} does not hold 32 bytes in base64; restore it from a backup`);
+  return key;
+}

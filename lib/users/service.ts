@@ -1,0 +1,118 @@
+import type { Bus } from "../events/bus.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import { folded } from "../kernel/fold.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
+import type { Role } from "../kernel/roles.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { KeysService } from "../keys/service.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { usersRepository } from "./repository.ts";
+import { lifecycle } from "./states.ts";
+
+type User = Row<"users">;
+type Changes = Partial<Pick<User, "role" | "status">>;
+
+export type UsersService = ReturnType<typeof usersService>;
+
+/** The people of an organization. SPEC "Users", CONTRACT section 2. */
+export function usersService({
+  store,
+  bus,
+  clock,
+  ids,
+  keys,
+}: {
+  store: Store;
+  bus: Bus;
+  clock: Clock;
+  ids: Ids;
+  keys: KeysService;
+}) {
+  const users = store.using(usersRepository);
+
+  const get = async (organization_id: string, id: string, tx?: Tx): Promise<User> => {
+    const found = await users(tx).find({ organization_id, id });
+    if (!found) throw notFound("user");
+    return found;
+  };
+
+  /** "Only an owner may invite as, promote to, demote, suspend or remove an owner." */
+  const onlyOwners = (caller: Caller, what: string) => {
+    if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${what} an owner`);
+  };
+
+  /** "An organization always has at least one Owner." */
+  const keepOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
+    const was = user.role === "owner" && user.status === "active";
+    const stays = after && (after.role ?? user.role) === "owner" && (after.status ?? user.status) === "active";
+    if (was && !stays && !(await users(tx).anotherOwner(user))) {
+      throw new Problem("last_owner", "this is the last active owner; promote another user to owner first");
+    }
+  };
+
+  const change = (caller: Caller, id: string, changes: Changes, what: string) =>
+    store.transaction(async (tx) => {
+      const user = await get(caller.organization_id, id, tx);
+      if (user.role === "owner" && (changes.role ?? "owner") !== "owner") onlyOwners(caller, "demote");
+      else if (user.role === "owner" && changes.role === undefined) onlyOwners(caller, what);
+      else if (user.role !== "owner" && changes.role === "owner") onlyOwners(caller, "promote to");
+      await keepOwner(tx, user, changes);
+      return (await users(tx).update({ ...user, ...changes })) ?? user;
+    }, caller);
+
+  return {
+    onlyOwners,
+    get: (caller: Caller, id: string) => get(caller.organization_id, id),
+    withEmail: (tx: Tx, organization_id: string, email: string) =>
+      users(tx).withEmail({ organization_id, email_folded: folded(email) }),
+    /** The longest-serving active user of a role, for whom a key can be made. */
+    ofRole: (organization_id: string, role: Role) => users().ofRole({ organization_id, role }),
+
+    /** "Only active members, no pending invitations." */
+    list: ({ organization_id }: Caller, query: PageQuery) =>
+      paginate(query, "users", { organization_id, status: "active" as const }, users().list, { everything: true }),
+
+    async insert(
+      tx: Tx,
+      organization_id: string,
+      { name, email, role, status }: Pick<User, "name" | "email" | "role"> & { status?: User["status"] | undefined },
+    ) {
+      const row: User = {
+        id: ids.next("usr"),
+        organization_id,
+        name,
+        email,
+        email_folded: folded(email),
+        role,
+        status: status ?? lifecycle.initial,
+        joined_at: clock.iso(),
+      };
+      await users(tx).insert(row);
+      return row;
+    },
+
+    update: (caller: Caller, id: string, { role }: { role: Role }) => change(caller, id, { role }, "change"),
+    suspend: (caller: Caller, id: string) => change(caller, id, { status: lifecycle.moves.suspend.to }, "suspend"),
+    reactivate: (caller: Caller, id: string) =>
+      change(caller, id, { status: lifecycle.moves.reactivate.to }, "reactivate"),
+
+    /** "Revokes all of the user's API keys and ends the user's sessions at once." */
+    remove: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const user = await get(caller.organization_id, id, tx);
+        if (user.role === "owner") onlyOwners(caller, "remove");
+        await keepOwner(tx, user, undefined);
+        await keys.removeOf(tx, caller.organization_id, id);
+        await users(tx).remove({ organization_id: caller.organization_id, id });
+        await bus.announce(tx, caller.organization_id, "user.removed", {
+          user_id: id,
+          email: user.email,
+          role: user.role,
+        });
+      }, caller),
+  };
+}

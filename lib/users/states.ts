@@ -1,0 +1,12 @@
+import { machine } from "../kernel/machine.ts";
+
+/** SPEC "User": active or suspended. The moves are ours: CONTRACT section 9. */
+export const lifecycle = machine({
+  states: ["active", "suspended"],
+  initial: "active",
+  terminal: [],
+  moves: {
+    suspend: { from: ["active", "suspended"], to: "suspended" },
+    reactivate: { from: ["active", "suspended"], to: "active" },
+  },
+});
