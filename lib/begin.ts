@@ -1,8 +1,10 @@
 import type { Features } from "./compose.ts";
+import { isoOf } from "./kernel/clock.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
+import type { Tx } from "./kernel/unit.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
-import { ownerKey, type parseSeed, plant } from "./seed.ts";
+import { ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
 
 /**
  * Fills an empty database: with the seed, or with one organization, an owner and a key. Answers the key to show, which
@@ -12,11 +14,11 @@ export async function begin(
   foundation: Foundation,
   features: Features,
   settings: Settings,
-  parsed: ReturnType<typeof parseSeed>,
+  parsed: ParsedSeed,
 ): Promise<string | null> {
   const { store, log } = foundation;
   const empty = await features.organizations.isEmpty();
-  if (empty) await plant(store, features, parsed);
+  if (empty) await store.transaction((tx) => plant(tx, features, parsed));
   else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
   if (empty && parsed.organizations.some(({ webhooks, integrations }) => webhooks?.length || integrations?.length)) {
     log.warn("this version passes over the seed's webhooks and integrations");
@@ -24,7 +26,11 @@ export async function begin(
   const seeded = empty && settings.seed ? ownerKey(parsed) : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
   if (settings.key !== undefined && (await features.keys.identify(settings.key))) return settings.key;
-  const { key } = await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
+  const { key } = await createKey(foundation, features, {
+    role: "owner",
+    name: "first key",
+    key: settings.key,
+  });
   return key;
 }
 
@@ -54,6 +60,43 @@ export async function createKey(
   return store.transaction(async (tx) => {
     const email = `${role}-${random.letters(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
-    return keys.insert(tx, { ...wanted, organization_id: organization.id, user_id: holder.id, name, scopes });
+    return keys.insert(tx, {
+      ...wanted,
+      organization_id: organization.id,
+      user_id: holder.id,
+      name,
+      scopes,
+    });
   });
+}
+
+/** Everything that a seed names, in one transaction. */
+async function plant(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {
+  for (const one of organizations) {
+    const { id } = await features.organizations.insert(tx, one);
+    for (const user of one.users ?? []) await plantUser(tx, features, id, user);
+    for (const project of one.projects ?? []) {
+      const row = await features.projects.insert(
+        tx,
+        id,
+        { ...project, description: project.description },
+        project.status,
+      );
+      for (const { name, variables } of project.environments ?? [])
+        await features.environments.insert(tx, row.id, name, variables);
+    }
+  }
+}
+
+async function plantUser(
+  tx: Tx,
+  { users, keys }: Features,
+  organization_id: string,
+  { keys: given = [], ...user }: SeedUser,
+): Promise<void> {
+  const row = await users.insert(tx, organization_id, user);
+  for (const one of given) {
+    const expires_at = one.expires_at === undefined ? undefined : isoOf(Date.parse(one.expires_at));
+    await keys.insert(tx, { ...one, organization_id, user_id: row.id, expires_at });
+  }
 }

@@ -51,9 +51,21 @@ export function compose(
   const users = usersService({ ...ports, bus, keys });
   const environments = environmentsService(ports);
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
-  const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
+  const rollout = createRollout({
+    ...ports,
+    bus,
+    queue,
+    driver,
+    concurrency,
+    autoRollback,
+  });
   const removed = (tx: Tx) => rollout.takeTurns(tx);
-  const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
+  const projects = projectsService({
+    ...ports,
+    bus,
+    regions: settings.regions,
+    removed,
+  });
   return {
     bus,
     keys,
@@ -63,8 +75,23 @@ export function compose(
     rollout,
     projects,
     organizations: organizationsService({ ...ports, users, keys }),
-    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
-    deployments: deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout }),
+    invitations: invitationsService({
+      ...ports,
+      bus,
+      users,
+      keys,
+      mails,
+      origin,
+    }),
+    deployments: deploymentsService({
+      ...ports,
+      bus,
+      queue,
+      projects,
+      environments,
+      driver,
+      rollout,
+    }),
     events: eventsService(ports),
   };
 }

@@ -1,10 +1,18 @@
 /** The public surface of svc-server, and nothing else. */
-export type { DeploymentDriver, DeploymentWork, LogLine, Progress } from "./drivers/deployment.ts";
-export { type SimulatedOutcome, simulatedDeployments } from "./drivers/simulated.ts";
+export type {
+  DeploymentDriver,
+  DeploymentWork,
+  LogLine,
+  Progress,
+} from "./drivers/deployment.ts";
+export {
+  type SimulatedOutcome,
+  simulatedDeployments,
+} from "./drivers/simulated.ts";
 export type { Listening } from "./http/server.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
 export { BadOptions, type Options } from "./options.ts";
 export { BadSeed, type Seed } from "./seed.ts";
 export { type Advanced, createService, type Service } from "./service.ts";
-export { Unusable } from "./store/files.ts";
+export { Unusable } from "./store/unusable.ts";

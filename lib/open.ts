@@ -4,9 +4,10 @@ import { createIds } from "./kernel/ids.ts";
 import { createLog, type Log } from "./kernel/log.ts";
 import { createRandom } from "./kernel/random.ts";
 import type { Settings } from "./options.ts";
-import { openFile, openMemory, Unusable } from "./store/files.ts";
+import { openFile, openMemory } from "./store/files.ts";
 import { settingsRepository } from "./store/repository.ts";
 import { createStore } from "./store/store.ts";
+import { Unusable } from "./store/unusable.ts";
 import { createVault, keyFile } from "./store/vault.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
@@ -19,7 +20,10 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   const inMemory = settings.database === ":memory:";
   const opened = inMemory
     ? openMemory()
-    : openFile(settings.database, { exclusive, mayCreate: () => refuseLost(settings, exclusive) });
+    : openFile(settings.database, {
+        exclusive,
+        mayCreate: () => refuseLost(settings, exclusive),
+      });
   try {
     const store = createStore(opened.engine);
     const kept = store.using(settingsRepository);
@@ -38,7 +42,17 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     await store.transaction(async (tx) => {
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
     });
-    return { store, clock, ids: createIds(clock, random), random, log, vault, kept, inMemory, release: opened.release };
+    return {
+      store,
+      clock,
+      ids: createIds(clock, random),
+      random,
+      log,
+      vault,
+      kept,
+      inMemory,
+      release: opened.release,
+    };
   } catch (error) {
     await opened.engine.close();
     opened.release();

@@ -22,7 +22,14 @@ export type Told = {
   readonly value?: string;
 };
 const told = <S extends v.GenericSchema>(schema: S, help: string, flag?: string, value?: string) =>
-  v.pipe(schema, v.metadata<v.InferOutput<S>, Told>({ help, ...(flag && { flag }), ...(value && { value }) }));
+  v.pipe(
+    schema,
+    v.metadata<v.InferOutput<S>, Told>({
+      help,
+      ...(flag && { flag }),
+      ...(value && { value }),
+    }),
+  );
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
 /** A standing clock is tried out, so that a wrong setting is refused before anything is opened. */
@@ -152,9 +159,10 @@ export const optionsSchema = v.strictObject({
 
 export type Options = v.InferInput<typeof optionsSchema>;
 export type Settings = v.InferOutput<typeof optionsSchema>;
-export type { Level };
 
-export class BadOptions extends Error {}
+export class BadOptions extends Error {
+  override readonly name = "BadOptions";
+}
 
 /** Reads the options, or says in one sentence which one is wrong and what would be right. */
 export function parseOptions(given: unknown): Settings {
@@ -185,3 +193,18 @@ function isOrigin(text: string): boolean {
     url.username === ""
   );
 }
+
+/** One option as a flag of the commands. */
+export interface Flag {
+  readonly key: string;
+  readonly flag: string;
+  readonly help: string;
+  /** What stands for its value; undefined for a switch. */
+  readonly value: string | undefined;
+}
+
+/** The options that are flags too, in the order of the table. */
+export const flags: readonly Flag[] = Object.entries(optionsSchema.entries).flatMap(([key, schema]) => {
+  const { help, flag, value } = v.getMetadata(schema.wrapped as v.GenericSchema) as Partial<Told>;
+  return flag === undefined ? [] : [{ key, flag, help: help ?? "", value }];
+});

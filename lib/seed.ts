@@ -1,20 +1,13 @@
 import * as v from "valibot";
 import { environmentName, variables } from "./environments/schema.ts";
-import type { EnvironmentsService } from "./environments/service.ts";
 import { email, explain, oneOf, textOf } from "./kernel/api.ts";
-import { instant, isoOf } from "./kernel/clock.ts";
+import { instant } from "./kernel/clock.ts";
 import { folded } from "./kernel/fold.ts";
-import type { Tx } from "./kernel/unit.ts";
 import { fixedKey, keyName, keyScopes } from "./keys/schema.ts";
-import type { KeysService } from "./keys/service.ts";
 import { organizationName, plans } from "./organizations/schema.ts";
-import type { OrganizationsService } from "./organizations/service.ts";
 import { name as projectName, region } from "./projects/schema.ts";
-import type { ProjectsService } from "./projects/service.ts";
 import { lifecycle as projectStates } from "./projects/states.ts";
-import type { Store } from "./store/store.ts";
 import { displayName, role } from "./users/schema.ts";
-import type { UsersService } from "./users/service.ts";
 import { lifecycle as userStates } from "./users/states.ts";
 
 const moment = v.pipe(
@@ -46,7 +39,13 @@ const project = v.strictObject({
   description: v.optional(v.nullable(textOf(0, 255))),
   status: v.optional(oneOf(projectStates.states)),
   environments: v.optional(
-    v.array(v.strictObject({ name: environmentName, variables: v.optional(variables) }), "must be a list"),
+    v.array(
+      v.strictObject({
+        name: environmentName,
+        variables: v.optional(variables),
+      }),
+      "must be a list",
+    ),
   ),
 });
 
@@ -67,13 +66,16 @@ export const seed = v.strictObject({
 });
 
 export type Seed = v.InferInput<typeof seed>;
-type Parsed = v.InferOutput<typeof seed>;
-type SeedUser = v.InferOutput<typeof user>;
+/** A seed that was read: every default is filled in. */
+export type ParsedSeed = v.InferOutput<typeof seed>;
+export type SeedUser = v.InferOutput<typeof user>;
 
-export class BadSeed extends Error {}
+export class BadSeed extends Error {
+  override readonly name = "BadSeed";
+}
 
 /** Reads a seed, or says in one sentence which place of it is wrong and what would be right. */
-export function parseSeed(given: unknown): Parsed {
+export function parseSeed(given: unknown): ParsedSeed {
   const result = v.safeParse(seed, given);
   if (!result.success) {
     const [first] = result.issues.map(explain);
@@ -84,7 +86,7 @@ export function parseSeed(given: unknown): Parsed {
 }
 
 /** What must be unique, named by its place before anything is written. */
-function refuseTwins({ organizations }: Parsed): void {
+function refuseTwins({ organizations }: ParsedSeed): void {
   const seen = new Map<string, string>();
   const once = (place: string, what: string, value: string) => {
     const first = seen.get(`${what} ${value}`);
@@ -108,55 +110,18 @@ function refuseTwins({ organizations }: Parsed): void {
   });
 }
 
-export interface Rooms {
-  readonly organizations: OrganizationsService;
-  readonly users: UsersService;
-  readonly keys: KeysService;
-  readonly projects: ProjectsService;
-  readonly environments: EnvironmentsService;
-}
-
 /** The start of a service that was given no seed: one organization with an owner. CONTRACT section 2. */
 export const defaultSeed = {
-  organizations: [{ name: "default", users: [{ name: "Owner", email: "owner@localhost.test", role: "owner" }] }],
+  organizations: [
+    {
+      name: "default",
+      users: [{ name: "Owner", email: "owner@localhost.test", role: "owner" }],
+    },
+  ],
 } as const satisfies Seed;
 
-/** Fills an empty database, in one transaction. */
-export async function plant(store: Store, rooms: Rooms, parsed: Parsed): Promise<void> {
-  await store.transaction(async (tx) => {
-    for (const one of parsed.organizations) {
-      const { id } = await rooms.organizations.insert(tx, one);
-      for (const user of one.users ?? []) await plantUser(tx, rooms, id, user);
-      for (const project of one.projects ?? []) {
-        const row = await rooms.projects.insert(
-          tx,
-          id,
-          { ...project, description: project.description },
-          project.status,
-        );
-        for (const environment of project.environments ?? []) {
-          await rooms.environments.insert(tx, row.id, environment.name, environment.variables);
-        }
-      }
-    }
-  });
-}
-
-async function plantUser(
-  tx: Tx,
-  { users, keys }: Rooms,
-  organization_id: string,
-  { keys: given, ...user }: SeedUser,
-): Promise<void> {
-  const row = await users.insert(tx, organization_id, user);
-  for (const one of given ?? []) {
-    const expires_at = one.expires_at === undefined ? undefined : isoOf(Date.parse(one.expires_at));
-    await keys.insert(tx, { ...one, organization_id, user_id: row.id, expires_at });
-  }
-}
-
 /** The first key of the first owner: what the program prints as the one to use. */
-export function ownerKey({ organizations }: Parsed): string | null {
+export function ownerKey({ organizations }: ParsedSeed): string | null {
   for (const { users = [] } of organizations) {
     for (const { role, status, keys = [] } of users) {
       if (role === "owner" && status !== "suspended" && keys[0]) return keys[0].key;

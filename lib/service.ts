@@ -75,7 +75,10 @@ export async function createService(options: Options = {}): Promise<Service> {
 
   try {
     const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? listening[0]?.url ?? "http://localhost";
-    const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin });
+    const features = compose(foundation, settings, {
+      wake: (at) => loop.wake(at),
+      origin,
+    });
     const windows = createWindows({ store, clock, dirty: () => late?.soon() });
     const idempotency = createIdempotency({ store, clock });
     const periodic: Periodic[] = [
@@ -99,13 +102,20 @@ export async function createService(options: Options = {}): Promise<Service> {
       if (clock.mode !== "real") await store.transaction((tx) => kept(tx).write({ name: "clock", value: isoOf(at) }));
     };
     const loop = createLoop({ clock, runner, log, keepClock });
-    late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
+    late = createLateWrites({
+      store,
+      log,
+      writers: [windows.flush, features.keys.flush],
+    });
 
     const advanceTo = async (at: number): Promise<Advanced> => {
       const ran = await loop.advanceTo(at);
       return { now: clock.iso(), ran };
     };
-    const settle = async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() });
+    const settle = async (): Promise<Advanced> => ({
+      ran: await loop.settle(),
+      now: clock.iso(),
+    });
 
     const apiKey = await begin(foundation, features, settings, parsed);
     await plantPeriodic(periodic, store, clock);
@@ -152,7 +162,7 @@ export async function createService(options: Options = {}): Promise<Service> {
         return app.fetch(input instanceof Request && init ? new Request(input, init) : target);
       },
       async listen({ port = 0, host = "127.0.0.1" } = {}) {
-        const server = await listen(app, { port, host });
+        const server = await listen(app.handle, { port, host });
         const entry = { ...server, host: hostname(host) };
         listening.push(entry);
         return {

@@ -59,10 +59,14 @@ export function createControl({ clock, advanceTo, settle, mails, invitations, bo
 
   const calls: Record<string, Record<string, Call>> = {
     clock: { GET: async () => ({ now: clock.iso(), mode: clock.mode }) },
-    "clock/advance": { POST: async (body) => advanceTo(target(check(advance, body ?? {}))) },
+    "clock/advance": {
+      POST: async (body) => advanceTo(target(check(advance, body ?? {}))),
+    },
     settle: { POST: () => settle() },
     mail: { GET: () => mails.all() },
-    "invitations/accept": { POST: async (body) => asMember(await invitations.accept(check(acceptance, body ?? {}))) },
+    "invitations/accept": {
+      POST: async (body) => asMember(await invitations.accept(check(acceptance, body ?? {}))),
+    },
   };
 
   return async (exchange: Exchange, writer: Writer): Promise<Answer | undefined> => {
@@ -73,7 +77,9 @@ export function createControl({ clock, advanceTo, settle, mails, invitations, bo
     const call = path[exchange.method === "HEAD" ? "GET" : exchange.method];
     if (!call) {
       const allow = Object.keys(path).join(", ");
-      throw new Problem("method_not_allowed", `this path takes ${allow}`, { headers: { allow } });
+      throw new Problem("method_not_allowed", `this path takes ${allow}`, {
+        headers: { allow },
+      });
     }
     const body = exchange.method === "POST" ? parseBody(await readBody(exchange, bodyLimit), false) : undefined;
     const result = await call(body);

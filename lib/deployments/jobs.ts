@@ -6,10 +6,17 @@ const job = jobsOf<{ rollout: Rollout }>();
 
 export const deploymentsJobs = [
   /** A deployment has been queued long enough: whoever's turn it is begins. */
-  job({ kind: "deployments.turn", args: v.object({}), run: (_, { rollout }) => rollout.turn() }),
+  job({
+    kind: "deployments.turn",
+    args: v.object({}),
+    run: (_, { rollout }) => rollout.turn(),
+  }),
   job({
     kind: "deployments.advance",
-    args: v.object({ deployment_id: v.string(), handle: v.optional(v.nullable(v.string()), null) }),
+    args: v.object({
+      deployment_id: v.string(),
+      handle: v.optional(v.nullable(v.string()), null),
+    }),
     run: ({ deployment_id, handle }, { rollout }) => rollout.advance(deployment_id, handle),
     exhausted: ({ deployment_id }, reason, { rollout }, tx) => rollout.giveUp(tx, deployment_id, reason),
   }),

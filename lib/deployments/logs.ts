@@ -1,6 +1,5 @@
 import type { LogLine } from "../drivers/deployment.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { Tx } from "../kernel/unit.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
 
@@ -13,7 +12,10 @@ const control = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 /** One entry a line, without control characters other than tab: a log must not be able to paint over a terminal. */
 const entries = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
-    message.split(/\r\n|\n|\r/).map((line) => ({ level, message: line.replace(control, "").toWellFormed() })),
+    message.split(/\r\n|\n|\r/).map((line) => ({
+      level,
+      message: line.replace(control, "").toWellFormed(),
+    })),
   );
 
 /** Appends to a deployment's log, in its transaction, and counts; answers the counts after it. */
@@ -41,11 +43,20 @@ export async function appendLogs(
   for (const line of entries(lines)) {
     if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
     const full = log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) > logLimits.bytes;
-    await write(full ? { level: "warn", message: "The log is full; what follows is not kept" } : line);
+    await write(
+      full
+        ? {
+            level: "warn",
+            message: "The log is full; what follows is not kept",
+          }
+        : line,
+    );
     if (full) log_bytes = logLimits.bytes;
   }
-  await rows.logged({ id: deployment.id, organization_id: deployment.organization_id, log_entries, log_bytes });
+  await rows.logged({
+    id: deployment.id,
+    organization_id: deployment.organization_id,
+    log_entries,
+    log_bytes,
+  });
 }
-
-/** The transaction is named only so that nobody appends outside of one. */
-export type AppendLogs = (tx: Tx, deployment: Row<"deployments">, lines: readonly LogLine[]) => Promise<void>;

@@ -35,7 +35,10 @@ export function deploymentsRepository(query: Queries) {
 
   return {
     insert: query.insert("deployments"),
-    list: query.pages({ table: "deployments", filters: ["organization_id", "project_id", "environment", "status"] }),
+    list: query.pages({
+      table: "deployments",
+      filters: ["organization_id", "project_id", "environment", "status"],
+    }),
     find: query.first((db, p: Key) =>
       db.selectFrom("deployments").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),

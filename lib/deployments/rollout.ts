@@ -62,22 +62,35 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   };
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.fail({ ...before, at: clock.iso() });
+    const row = await deployments(tx).moves.fail({
+      ...before,
+      at: clock.iso(),
+    });
     if (!row) return;
     await log(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
-    await bus.announce(tx, row.organization_id, "deployment.failed", { ...about(row), reason });
+    await bus.announce(tx, row.organization_id, "deployment.failed", {
+      ...about(row),
+      reason,
+    });
     await takeTurns(tx);
   };
 
   const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.rollout({ ...before, version: before.version ?? version, at: clock.iso() });
+    const row = await deployments(tx).moves.rollout({
+      ...before,
+      version: before.version ?? version,
+      at: clock.iso(),
+    });
     if (!row) return;
     await log(tx, row, lines);
     await advanceSoon(tx, row);
   };
 
   const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.succeed({ ...before, at: clock.iso() });
+    const row = await deployments(tx).moves.succeed({
+      ...before,
+      at: clock.iso(),
+    });
     if (!row) return;
     await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
@@ -88,9 +101,18 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   const unhealthy = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
     if (!previous) return fail(tx, before, "health_check", lines);
-    const row = await deployments(tx).moves.restore({ ...before, at: clock.iso() });
+    const row = await deployments(tx).moves.restore({
+      ...before,
+      at: clock.iso(),
+    });
     if (!row) return;
-    await log(tx, row, [...lines, { level: "warn", message: `Rolled back: version ${previous.version} stays live` }]);
+    await log(tx, row, [
+      ...lines,
+      {
+        level: "warn",
+        message: `Rolled back: version ${previous.version} stays live`,
+      },
+    ]);
     await bus.announce(tx, row.organization_id, "deployment.rolled_back", {
       ...about({ ...row, version: previous.version }),
       new_deployment_id: null,

@@ -32,7 +32,11 @@ export const deployment = v.object({ ...fields, source, ...rest });
 /** "Deployment without source." */
 export const deploymentItem = v.object({ ...fields, ...rest });
 
-export const newDeployment = v.object({ project_id: text(), environment: environmentName, source: newSource });
+export const newDeployment = v.object({
+  project_id: text(),
+  environment: environmentName,
+  source: newSource,
+});
 
 export const deploymentsQuery = v.object({
   project_id: v.optional(text()),
@@ -47,4 +51,7 @@ export const logEntry = v.object({
   level: v.picklist(["info", "warn", "error"]),
   message: v.string(),
 });
-export const logsQuery = v.object({ ...paging(), per_page: v.optional(count(1, 1000)) });
+export const logsQuery = v.object({
+  ...paging(),
+  per_page: v.optional(count(1, 1000)),
+});

@@ -56,7 +56,10 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     of: Pick<Deployment, "organization_id" | "project_id" | "environment" | "source" | "version" | "restores">,
   ) => {
     const now = clock.iso();
-    const delay_ms = driver.delay({ source: JSON.parse(of.source) as Source, environment: of.environment });
+    const delay_ms = driver.delay({
+      source: JSON.parse(of.source) as Source,
+      environment: of.environment,
+    });
     const row: Deployment = {
       id: ids.next("dep"),
       ...of,
@@ -72,7 +75,10 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
-    const said: LogLine = { level: "info", message: of.restores ? `Queued: back to version ${of.version}` : "Queued" };
+    const said: LogLine = {
+      level: "info",
+      message: of.restores ? `Queued: back to version ${of.version}` : "Queued",
+    };
     await rollout.log(tx, row, [said]);
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
     await queue.add(tx, "deployments.turn", {}, delay_ms);
@@ -117,7 +123,10 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     cancel: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const before = await get(caller, id, tx);
-        const after = await deployments(tx).moves.cancel({ ...before, at: clock.iso() });
+        const after = await deployments(tx).moves.cancel({
+          ...before,
+          at: clock.iso(),
+        });
         if (!after)
           throw new Problem(
             "not_cancellable",

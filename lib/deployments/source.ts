@@ -65,7 +65,18 @@ export const newSource = v.pipe(
     let broken = false;
     const refuse = (key: keyof typeof given, message: string) => {
       broken = true;
-      addIssue({ message, path: [{ type: "object", origin: "value", input: given, key, value: given[key] }] });
+      addIssue({
+        message,
+        path: [
+          {
+            type: "object",
+            origin: "value",
+            input: given,
+            key,
+            value: given[key],
+          },
+        ],
+      });
     };
     const read = (
       key: "repo" | "branch" | "tag" | "image_url",

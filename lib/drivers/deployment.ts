@@ -33,10 +33,22 @@ export type Progress =
       readonly logs: readonly LogLine[];
     }
   /** A build that is done names its version. */
-  | { readonly state: "done"; readonly version: string | null; readonly logs: readonly LogLine[] }
-  | { readonly state: "failed"; readonly message: string; readonly logs: readonly LogLine[] }
+  | {
+      readonly state: "done";
+      readonly version: string | null;
+      readonly logs: readonly LogLine[];
+    }
+  | {
+      readonly state: "failed";
+      readonly message: string;
+      readonly logs: readonly LogLine[];
+    }
   /** The health check of a rollout failed: the previous release stays, where there is one. */
-  | { readonly state: "unhealthy"; readonly message: string; readonly logs: readonly LogLine[] };
+  | {
+      readonly state: "unhealthy";
+      readonly message: string;
+      readonly logs: readonly LogLine[];
+    };
 
 /** Builds and rolls out. It is asked for the same deployment and step again and again until that step has ended. */
 export interface DeploymentDriver {

@@ -42,7 +42,13 @@ export function simulatedDeployments(
       const logs = begun ? [] : opening;
       if (left > 0) return { state: "running", again_ms: left, handle: "begun", logs };
       const extra = [...logs, ...(work.step === "build" ? (outcome.logs ?? []) : [])];
-      return ending(work, outcome, phase) ?? { state: "done", version: versionOf(work), logs: [...extra, ...closing] };
+      return (
+        ending(work, outcome, phase) ?? {
+          state: "done",
+          version: versionOf(work),
+          logs: [...extra, ...closing],
+        }
+      );
 
       function ending(
         { step }: DeploymentWork,
@@ -51,11 +57,19 @@ export function simulatedDeployments(
       ): Progress | undefined {
         if (result === "fail" && at === now) {
           const text = message ?? `the ${step} failed`;
-          return { state: "failed", message: text, logs: [...extra, { level: "error", message: text }] };
+          return {
+            state: "failed",
+            message: text,
+            logs: [...extra, { level: "error", message: text }],
+          };
         }
         if (result === "rolled_back" && now === "deploying") {
           const text = message ?? "the health check failed";
-          return { state: "unhealthy", message: text, logs: [...extra, { level: "error", message: text }] };
+          return {
+            state: "unhealthy",
+            message: text,
+            logs: [...extra, { level: "error", message: text }],
+          };
         }
         return undefined;
       }

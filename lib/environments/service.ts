@@ -22,9 +22,17 @@ export function environmentsService({ store, vault }: { store: Store; vault: Vau
       const stored: Stored = {};
       for (const [key, variable] of Object.entries(given)) {
         const { value, secret } = typeof variable === "string" ? { value: variable, secret: false } : variable;
-        stored[key] = secret ? { sealed: vault.seal(`environments ${project_id} ${name} ${key}`, value) } : { value };
+        stored[key] = secret
+          ? {
+              sealed: vault.seal(`environments ${project_id} ${name} ${key}`, value),
+            }
+          : { value };
       }
-      await environments(tx).insert({ project_id, name, variables: JSON.stringify(stored) });
+      await environments(tx).insert({
+        project_id,
+        name,
+        variables: JSON.stringify(stored),
+      });
     },
   };
 }

@@ -29,7 +29,13 @@ export function createBus({ store, clock, ids }: { store: Store; clock: Clock; i
   const listeners = new Set<(event: ServiceEvent) => void>();
   return {
     async announce(tx, organization_id, event, data) {
-      const happened: ServiceEvent = { id: ids.next("evt"), organization_id, event, timestamp: clock.iso(), data };
+      const happened: ServiceEvent = {
+        id: ids.next("evt"),
+        organization_id,
+        event,
+        timestamp: clock.iso(),
+        data,
+      };
       await events(tx).insert({ ...happened, data: JSON.stringify(data) });
       for (const subscriber of subscribers) await subscriber(tx, happened);
       tx.afterCommit(() => {

@@ -2,7 +2,12 @@ import * as v from "valibot";
 import { roles } from "../kernel/roles.ts";
 
 const text = v.string();
-const deployment = { deployment_id: text, project_id: text, environment: text, version: v.nullable(text) };
+const deployment = {
+  deployment_id: text,
+  project_id: text,
+  environment: text,
+  version: v.nullable(text),
+};
 const project = v.object({ project_id: text, name: text, region: text });
 
 /** Every event and its data. SPEC "Event names"; CONTRACT section 6, the table of data. */
@@ -18,10 +23,18 @@ export const catalog = {
   }),
   "project.created": project,
   "project.deleted": project,
-  "user.invited": v.object({ invitation_id: text, email: text, role: v.picklist(roles), expires_at: text }),
-  "user.removed": v.object({ user_id: text, email: text, role: v.picklist(roles) }),
+  "user.invited": v.object({
+    invitation_id: text,
+    email: text,
+    role: v.picklist(roles),
+    expires_at: text,
+  }),
+  "user.removed": v.object({
+    user_id: text,
+    email: text,
+    role: v.picklist(roles),
+  }),
 } as const;
 
 export type EventName = keyof typeof catalog;
 export type EventData<E extends EventName> = v.InferOutput<(typeof catalog)[E]>;
-export const eventNames = Object.keys(catalog) as EventName[];

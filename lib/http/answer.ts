@@ -56,10 +56,21 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
     return full
       ? write(
           200,
-          { data: shaped, meta: meta(request_id), pagination: { total: await total(), page, per_page, next_cursor } },
+          {
+            data: shaped,
+            meta: meta(request_id),
+            pagination: { total: await total(), page, per_page, next_cursor },
+          },
           request_id,
         )
-      : write(200, { data: shaped, meta: { ...meta(request_id), per_page, next_cursor } }, request_id);
+      : write(
+          200,
+          {
+            data: shaped,
+            meta: { ...meta(request_id), per_page, next_cursor },
+          },
+          request_id,
+        );
   };
 
   return {
@@ -82,7 +93,10 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
     problem: ({ status, code, message, details, headers }, request_id) =>
       write(
         status,
-        { error: { code, message, ...(details && { details }) }, meta: meta(request_id) },
+        {
+          error: { code, message, ...(details && { details }) },
+          meta: meta(request_id),
+        },
         request_id,
         headers,
       ),
@@ -94,10 +108,26 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
             {
               data,
               meta: meta(request_id),
-              pagination: { total: data.length, page: 1, per_page: data.length, next_cursor: null },
+              pagination: {
+                total: data.length,
+                page: 1,
+                per_page: data.length,
+                next_cursor: null,
+              },
             },
             request_id,
           )
-        : write(200, { data, meta: { ...meta(request_id), per_page: data.length, next_cursor: null } }, request_id),
+        : write(
+            200,
+            {
+              data,
+              meta: {
+                ...meta(request_id),
+                per_page: data.length,
+                next_cursor: null,
+              },
+            },
+            request_id,
+          ),
   };
 }

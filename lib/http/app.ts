@@ -1,4 +1,4 @@
-import { H3, type H3Event, HTTPResponse } from "h3/node";
+import { H3, type H3Event, HTTPResponse, toNodeHandler } from "h3/node";
 import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -10,6 +10,7 @@ import { parseBody, readBody } from "./body.ts";
 import { type Exchange, exchangeOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
+import type { Handler } from "./server.ts";
 
 /** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
 export const base = "/v1";
@@ -39,10 +40,20 @@ interface Ports {
 /** What a path stands for: an operation, or the reason why there is none. */
 type Target = Operation | { readonly problem: () => Problem };
 
+/** The interface, to be called in process and to be given to a server. */
+export interface App {
+  fetch(request: Request): Promise<Response>;
+  readonly handle: Handler;
+}
+
 /** The interface as an h3 application: h3 routes and serves, every answer is made here. */
-export function createApp(ports: Ports): H3 {
+export function createApp(ports: Ports): App {
   const { operations, gate, ids, log } = ports;
-  const writer = createWriter({ envelope: ports.envelope, now: ports.clock.iso, base });
+  const writer = createWriter({
+    envelope: ports.envelope,
+    now: ports.clock.iso,
+    base,
+  });
   const app = new H3({ silent: true, allowMalformedURL: true });
 
   const serve = async (event: H3Event, target: Target): Promise<HTTPResponse> => {
@@ -69,8 +80,12 @@ export function createApp(ports: Ports): H3 {
     }
     app.all(route, (event) => serve(event, { problem: () => wrongMethod(methods) }));
   }
-  app.all("/**", (event) => serve(event, { problem: () => new Problem("not_found", "this path does not exist") }));
-  return app;
+  app.all("/**", (event) =>
+    serve(event, {
+      problem: () => new Problem("not_found", "this path does not exist"),
+    }),
+  );
+  return { fetch: async (request) => app.fetch(request), handle: toNodeHandler(app) as Handler };
 }
 
 function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
@@ -169,7 +184,11 @@ function queryOf({ query }: Exchange): Record<string, string | string[]> {
 
 function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): Answer {
   if (error instanceof Problem) {
-    if (error.cause) log.error(error.message, { request_id: exchange.id, reason: reasonOf(error.cause) });
+    if (error.cause)
+      log.error(error.message, {
+        request_id: exchange.id,
+        reason: reasonOf(error.cause),
+      });
     return writer.problem(error, exchange.id);
   }
   log.error("a request failed unexpectedly", {
@@ -186,7 +205,10 @@ function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): A
 
 /** All headers in one go. */
 function send({ status, headers, body, request_id }: Answer, { method, window }: Exchange): HTTPResponse {
-  const all: Record<string, string> = { ...headers, "x-request-id": request_id };
+  const all: Record<string, string> = {
+    ...headers,
+    "x-request-id": request_id,
+  };
   if (window) {
     all["x-ratelimit-limit"] = String(window.limit);
     all["x-ratelimit-remaining"] = String(window.remaining);

@@ -29,7 +29,9 @@ function refuseType(exchange: Exchange): void {
 
 // A body that was not read to its end leaves the connection unusable for the next request.
 const tooLarge = (limit: number) =>
-  new Problem("body_too_large", `the body must have at most ${limit} bytes`, { headers: { connection: "close" } });
+  new Problem("body_too_large", `the body must have at most ${limit} bytes`, {
+    headers: { connection: "close" },
+  });
 
 function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -56,7 +56,9 @@ export function createGate(ports: {
       return found.caller;
     },
     async look(exchange) {
-      exchange.window = await windows.take(bucket(exchange), addressRateLimit, { count: false });
+      exchange.window = await windows.take(bucket(exchange), addressRateLimit, {
+        count: false,
+      });
     },
   };
 }

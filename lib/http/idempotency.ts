@@ -35,7 +35,12 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
       );
     }
     const { request_id, ...headers } = JSON.parse(row.headers) as Record<string, string> & { request_id: string };
-    return { status: row.status, headers: { ...headers, "idempotent-replayed": "true" }, body: row.body, request_id };
+    return {
+      status: row.status,
+      headers: { ...headers, "idempotent-replayed": "true" },
+      body: row.body,
+      request_id,
+    };
   };
 
   return {

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type H3, toNodeHandler } from "h3/node";
 import { machineTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 
@@ -13,7 +12,7 @@ export interface Listening {
   close(grace?: string): Promise<void>;
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** Slow and oversized clients are Node's own to refuse: its 400, 408 and 431 carry no more than their status. */
 const limits = {
@@ -24,8 +23,7 @@ const limits = {
   keepAliveTimeout: 65_000,
 };
 
-export async function listen(app: H3, { port, host }: { port: number; host: string }): Promise<Listening> {
-  const handle = toNodeHandler(app) as Handler;
+export async function listen(handle: Handler, { port, host }: { port: number; host: string }): Promise<Listening> {
   const server = createServer(limits, (request, response) => {
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
@@ -34,7 +32,11 @@ export async function listen(app: H3, { port, host }: { port: number; host: stri
   await once(server, "listening");
   const at = server.address() as AddressInfo;
   const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
-  return { port: at.port, url: `http://${name}:${at.port}`, close: (grace = "10s") => close(server, grace) };
+  return {
+    port: at.port,
+    url: `http://${name}:${at.port}`,
+    close: (grace = "10s") => close(server, grace),
+  };
 }
 
 const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>

@@ -42,7 +42,10 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     let bucket = buckets.get(name);
     if (bucket) return bucket;
     const row = await rows().window({ bucket: name });
-    bucket = buckets.get(name) ?? { requests: row?.started_at === started_at ? row.requests : 0, unwritten: false };
+    bucket = buckets.get(name) ?? {
+      requests: row?.started_at === started_at ? row.requests : 0,
+      unwritten: false,
+    };
     buckets.set(name, bucket);
     return bucket;
   };
@@ -64,14 +67,24 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
       }
       const reset = started_at + window_ms;
       const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
-      return { allowed, limit, remaining: Math.max(0, limit - bucket.requests), reset_at: reset / 1000, retry_after };
+      return {
+        allowed,
+        limit,
+        remaining: Math.max(0, limit - bucket.requests),
+        reset_at: reset / 1000,
+        retry_after,
+      };
     },
 
     async flush(tx: Tx) {
       for (const [bucket, state] of buckets) {
         if (!state.unwritten) continue;
         state.unwritten = false;
-        await rows(tx).keepWindow({ bucket, started_at: current, requests: state.requests });
+        await rows(tx).keepWindow({
+          bucket,
+          started_at: current,
+          requests: state.requests,
+        });
       }
     },
 

@@ -24,7 +24,11 @@ export function invitationsRepository(query: Queries) {
     renew: query.first((db, p: Key & { token_hash: string; invited_at: string; expires_at: string }) =>
       db
         .updateTable("invitations")
-        .set({ token_hash: p.token_hash, invited_at: p.invited_at, expires_at: p.expires_at })
+        .set({
+          token_hash: p.token_hash,
+          invited_at: p.invited_at,
+          expires_at: p.expires_at,
+        })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),

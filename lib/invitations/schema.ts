@@ -13,7 +13,10 @@ export const invitation = v.object({
 });
 
 export const newInvitation = v.object({ email: email(), role });
-export const acceptance = v.object({ token: textOf(1, 256), name: displayName });
+export const acceptance = v.object({
+  token: textOf(1, 256),
+  name: displayName,
+});
 /** The new user, with a first key of theirs, shown this once. */
 export const member = v.object({ ...user.entries, api_key: v.string() });
 export const invitationsQuery = v.object(paging());

@@ -52,7 +52,12 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
 
   const fresh = () => {
     const token = random.letters(43);
-    return { token, token_hash: hashOf(token), invited_at: clock.iso(), expires_at: isoOf(clock.now() + lifetime_ms) };
+    return {
+      token,
+      token_hash: hashOf(token),
+      invited_at: clock.iso(),
+      expires_at: isoOf(clock.now() + lifetime_ms),
+    };
   };
 
   const mail = (tx: Tx, row: Row<"invitations">, token: string) => {
@@ -62,12 +67,20 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
       `Accept it at ${link}`,
       `or with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
     ].join("\n\n");
-    return mails.send(tx, row.organization_id, { to: row.email, subject: "You are invited", text, token, link });
+    return mails.send(tx, row.organization_id, {
+      to: row.email,
+      subject: "You are invited",
+      text,
+      token,
+      link,
+    });
   };
 
   return {
     list: ({ organization_id }: Caller, query: PageQuery) =>
-      paginate(query, "invitations", { organization_id }, invitations().list, { everything: true }),
+      paginate(query, "invitations", { organization_id }, invitations().list, {
+        everything: true,
+      }),
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
@@ -76,7 +89,10 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
           throw new Problem("already_member", `${email} is a member already`);
-        const before = await invitations(tx).toEmail({ organization_id, email_folded: folded(email) });
+        const before = await invitations(tx).toEmail({
+          organization_id,
+          email_folded: folded(email),
+        });
         if (before && isPending(before)) {
           throw new Problem(
             "invitation_pending",
@@ -119,18 +135,32 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     revoke: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         await get(caller.organization_id, id, tx);
-        await invitations(tx).remove({ organization_id: caller.organization_id, id });
+        await invitations(tx).remove({
+          organization_id: caller.organization_id,
+          id,
+        });
       }, caller),
 
     /** "An expired, used or unknown token is one and the same 404." */
     accept: ({ token, name }: v.InferOutput<typeof acceptance>) =>
       store.transaction(async (tx) => {
-        const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
+        const found = await invitations(tx).withToken({
+          token_hash: hashOf(token),
+        });
         if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
         const { organization_id, email, role } = found;
         await invitations(tx).remove(found);
-        const user = await users.insert(tx, organization_id, { name, email, role });
-        const { key } = await keys.insert(tx, { organization_id, user_id: user.id, name: "first key", scopes: ["*"] });
+        const user = await users.insert(tx, organization_id, {
+          name,
+          email,
+          role,
+        });
+        const { key } = await keys.insert(tx, {
+          organization_id,
+          user_id: user.id,
+          name: "first key",
+          scopes: ["*"],
+        });
         return { ...user, api_key: key };
       }),
 

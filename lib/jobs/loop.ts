@@ -94,13 +94,15 @@ export function createLoop({
 
   const pump = () => {
     if (stopped || clock.mode === "manual") return;
-    if (pumping) {
+    if (pumping !== undefined) {
       again = true;
       return;
     }
     pumping = pumpOnce()
       .catch((error) => {
-        log.error("the job loop stumbled and tries again in a second", { reason: reasonOf(error) });
+        log.error("the job loop stumbled and tries again in a second", {
+          reason: reasonOf(error),
+        });
         armedFor = Number.POSITIVE_INFINITY;
         arm(clock.now() + 1_000);
       })
@@ -116,7 +118,11 @@ export function createLoop({
       if (clock.mode === "manual") return;
       beat = setInterval(() => {
         if (running.size === 0) return;
-        runner.keepAlive().catch((error) => log.error("leases could not be renewed", { reason: reasonOf(error) }));
+        runner.keepAlive().catch((error) =>
+          log.error("leases could not be renewed", {
+            reason: reasonOf(error),
+          }),
+        );
       }, heartbeat_ms);
       beat.unref();
       pump();

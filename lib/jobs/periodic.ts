@@ -42,7 +42,11 @@ export async function plantPeriodic(table: readonly Periodic[], store: Store, cl
   const jobs = store.using(jobsRepository);
   await store.transaction(async (tx) => {
     for (const { kind, cron } of table) {
-      await jobs(tx).insertOnce({ id: `job_${kind}`, kind, run_at: isoOf(nextSlot(cron, clock)) });
+      await jobs(tx).insertOnce({
+        id: `job_${kind}`,
+        kind,
+        run_at: isoOf(nextSlot(cron, clock)),
+      });
     }
   });
 }

@@ -59,14 +59,20 @@ export function jobsRepository(query: Queries) {
     reclaim: query.change((db, _: object) =>
       db
         .updateTable("jobs")
-        .set((eb) => ({ state: "waiting" as const, crashes: eb("crashes", "+", 1) }))
+        .set((eb) => ({
+          state: "waiting" as const,
+          crashes: eb("crashes", "+", 1),
+        }))
         .where(running),
     ),
     /** Takes back leases that ran out. */
     rescue: query.change((db, p: { now: string }) =>
       db
         .updateTable("jobs")
-        .set((eb) => ({ state: "waiting" as const, crashes: eb("crashes", "+", 1) }))
+        .set((eb) => ({
+          state: "waiting" as const,
+          crashes: eb("crashes", "+", 1),
+        }))
         .where(running)
         .where("lease_until", "<=", p.now),
     ),
@@ -82,13 +88,29 @@ export function jobsRepository(query: Queries) {
     remove: query.change((db, p: { id: string; attempt: number }) =>
       db.deleteFrom("jobs").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
     ),
-    again: query.change((db, p: { id: string; attempt: number; run_at: string; failures: number; args: string }) =>
-      db
-        .updateTable("jobs")
-        .set({ state: "waiting", run_at: p.run_at, failures: p.failures, args: p.args, crashes: 0 })
-        .where("id", "=", p.id)
-        .where("attempt", "=", p.attempt)
-        .where(running),
+    again: query.change(
+      (
+        db,
+        p: {
+          id: string;
+          attempt: number;
+          run_at: string;
+          failures: number;
+          args: string;
+        },
+      ) =>
+        db
+          .updateTable("jobs")
+          .set({
+            state: "waiting",
+            run_at: p.run_at,
+            failures: p.failures,
+            args: p.args,
+            crashes: 0,
+          })
+          .where("id", "=", p.id)
+          .where("attempt", "=", p.attempt)
+          .where(running),
     ),
   };
 }

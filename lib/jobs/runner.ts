@@ -45,7 +45,11 @@ export function createRunner(ports: {
     try {
       return await job.run(check(job.args, JSON.parse(row.args)), services);
     } catch (error) {
-      log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
+      log.error("a job failed unexpectedly", {
+        job: row.id,
+        kind: row.kind,
+        reason: reasonOf(error),
+      });
       return retry(error instanceof Error ? error.message : String(error));
     }
   };
@@ -68,14 +72,25 @@ export function createRunner(ports: {
             })
           : await rows(tx).remove({ id, attempt });
       if (held === 0)
-        return log.warn("a job's late answer was dropped: its lease was lost", { job: id, kind: row.kind });
+        return log.warn("a job's late answer was dropped: its lease was lost", {
+          job: id,
+          kind: row.kind,
+        });
       if (verdict.kind === "give_up") {
-        log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
+        log.warn("a job was given up", {
+          job: id,
+          kind: row.kind,
+          reason: verdict.reason,
+        });
         await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
       } else if (outcome.kind === "done" || outcome.kind === "snooze") {
         await outcome.write?.(tx);
       } else if (outcome.kind === "discard") {
-        log.debug("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
+        log.debug("a job was discarded", {
+          job: id,
+          kind: row.kind,
+          reason: outcome.reason,
+        });
       }
     });
 
@@ -98,9 +113,17 @@ export function createRunner(ports: {
       try {
         await close(row, job, outcome);
       } catch (error) {
-        log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
+        log.error("a job's result could not be stored", {
+          job: row.id,
+          kind: row.kind,
+          reason: reasonOf(error),
+        });
         await close(row, job, retry("its result could not be stored")).catch((again) =>
-          log.error("a job waits for its lease to end", { job: row.id, kind: row.kind, reason: reasonOf(again) }),
+          log.error("a job waits for its lease to end", {
+            job: row.id,
+            kind: row.kind,
+            reason: reasonOf(again),
+          }),
         );
       } finally {
         running.delete(row.id);

@@ -4,7 +4,12 @@ import type { Outcome } from "../kernel/job.ts";
 /** What becomes of a job: it goes, it waits for another run, or it is given up. */
 export type Verdict =
   | { readonly kind: "remove" }
-  | { readonly kind: "again"; readonly at: number; readonly failures: number; readonly args?: unknown }
+  | {
+      readonly kind: "again";
+      readonly at: number;
+      readonly failures: number;
+      readonly args?: unknown;
+    }
   | { readonly kind: "give_up"; readonly reason: string };
 
 /** Pure: an outcome, the failures so far and the ladder of delays give the verdict. `late` lengthens a delay, 0 to 0.1. */
@@ -25,5 +30,9 @@ export function settle(
   if (outcome.kind !== "retry") return { kind: "remove" };
   const delay = job.retries[job.failures];
   if (delay === undefined) return { kind: "give_up", reason: outcome.reason };
-  return { kind: "again", at: now + Math.round(milliseconds(delay) * (1 + late)), failures: job.failures + 1 };
+  return {
+    kind: "again",
+    at: now + Math.round(milliseconds(delay) * (1 + late)),
+    failures: job.failures + 1,
+  };
 }

@@ -53,7 +53,10 @@ export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${
 export const byId = v.object({ id: v.string() });
 
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
-export const paging = (most = 100) => ({ per_page: v.optional(count(1, most)), cursor: v.optional(text()) });
+export const paging = (most = 100) => ({
+  per_page: v.optional(count(1, most)),
+  cursor: v.optional(text()),
+});
 
 export type Schema = v.GenericSchema;
 

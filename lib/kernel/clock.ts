@@ -63,7 +63,13 @@ const standing = (): never => {
 
 function realClock(): Clock {
   const now = () => Date.now();
-  return { mode: "real", now, iso: written(now), until: (at) => Math.max(0, at - now()), moveTo: standing };
+  return {
+    mode: "real",
+    now,
+    iso: written(now),
+    until: (at) => Math.max(0, at - now()),
+    moveTo: standing,
+  };
 }
 
 function scaledClock(factor: number, notBefore: number): Clock {

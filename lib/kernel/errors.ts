@@ -11,31 +11,88 @@ export const problems = {
     status: 401,
     when: "the API key is missing, malformed, unknown, revoked, expired, or its user is suspended or removed",
   },
-  insufficient_role: { status: 403, when: "the role of the key's user does not allow it" },
+  insufficient_role: {
+    status: 403,
+    when: "the role of the key's user does not allow it",
+  },
   insufficient_scope: { status: 403, when: "the key lacks the scope" },
-  plan_required: { status: 403, when: "the organization's plan does not include it" },
-  link_expired: { status: 403, when: "an asset link was changed or is too old" },
-  not_found: { status: 404, when: "unknown path or identifier, or one of another organization" },
-  method_not_allowed: { status: 405, when: "the path exists, the method does not; `Allow` names those that do" },
-  name_taken: { status: 409, when: "another project of the organization has this name" },
-  project_archived: { status: 409, when: "the project is archived and takes no deployments" },
-  not_cancellable: { status: 409, when: "the work is beyond the states that can be cancelled" },
-  no_previous_version: { status: 409, when: "no earlier deployment of this environment became active" },
-  last_owner: { status: 409, when: "the organization would be left without an active owner" },
+  plan_required: {
+    status: 403,
+    when: "the organization's plan does not include it",
+  },
+  link_expired: {
+    status: 403,
+    when: "an asset link was changed or is too old",
+  },
+  not_found: {
+    status: 404,
+    when: "unknown path or identifier, or one of another organization",
+  },
+  method_not_allowed: {
+    status: 405,
+    when: "the path exists, the method does not; `Allow` names those that do",
+  },
+  name_taken: {
+    status: 409,
+    when: "another project of the organization has this name",
+  },
+  project_archived: {
+    status: 409,
+    when: "the project is archived and takes no deployments",
+  },
+  not_cancellable: {
+    status: 409,
+    when: "the work is beyond the states that can be cancelled",
+  },
+  no_previous_version: {
+    status: 409,
+    when: "no earlier deployment of this environment became active",
+  },
+  last_owner: {
+    status: 409,
+    when: "the organization would be left without an active owner",
+  },
   already_member: { status: 409, when: "the address belongs to a member" },
-  invitation_pending: { status: 409, when: "the address has an invitation that is not yet expired" },
-  limit_reached: { status: 409, when: "the organization has as many of these as it may have" },
-  body_too_large: { status: 413, when: "the body is over 1 MiB (option `bodyLimit`)" },
-  unsupported_media_type: { status: 415, when: "the body is not `application/json`" },
-  range_not_satisfiable: { status: 416, when: "an asset's `Range` lies beyond its end" },
+  invitation_pending: {
+    status: 409,
+    when: "the address has an invitation that is not yet expired",
+  },
+  limit_reached: {
+    status: 409,
+    when: "the organization has as many of these as it may have",
+  },
+  body_too_large: {
+    status: 413,
+    when: "the body is over 1 MiB (option `bodyLimit`)",
+  },
+  unsupported_media_type: {
+    status: 415,
+    when: "the body is not `application/json`",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    when: "an asset's `Range` lies beyond its end",
+  },
   misdirected_request: {
     status: 421,
     when: "the `Host` is not this service's: loopback names, the public URL, option `hosts`",
   },
-  validation_failed: { status: 422, when: "body or query breaks a rule; `details` lists every broken one" },
-  idempotency_mismatch: { status: 422, when: "the idempotency key was used before with another body" },
-  rate_limited: { status: 429, when: "the window's requests are used up; `Retry-After` tells how long to wait" },
-  internal_error: { status: 500, when: "a fault of the service; the log has it under the request id" },
+  validation_failed: {
+    status: 422,
+    when: "body or query breaks a rule; `details` lists every broken one",
+  },
+  idempotency_mismatch: {
+    status: 422,
+    when: "the idempotency key was used before with another body",
+  },
+  rate_limited: {
+    status: 429,
+    when: "the window's requests are used up; `Retry-After` tells how long to wait",
+  },
+  internal_error: {
+    status: 500,
+    when: "a fault of the service; the log has it under the request id",
+  },
   unavailable: {
     status: 503,
     when: "shutting down, or the store cannot be written; `Retry-After` tells when to try again",
@@ -59,7 +116,11 @@ export class Problem extends Error {
   constructor(
     code: ProblemCode,
     message: string,
-    more: { details?: readonly Detail[]; headers?: Record<string, string>; cause?: unknown } = {},
+    more: {
+      details?: readonly Detail[];
+      headers?: Record<string, string>;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = "Problem";
@@ -75,7 +136,9 @@ export class Problem extends Error {
 
 /** 422 for one rule that a schema cannot know, because it needs the record or an option. */
 export function invalid(path: string, message: string): Problem {
-  return new Problem("validation_failed", `${path} ${message}`, { details: [{ path, message }] });
+  return new Problem("validation_failed", `${path} ${message}`, {
+    details: [{ path, message }],
+  });
 }
 
 /** 404 that never tells a foreign identifier from an unknown one. */

@@ -11,7 +11,12 @@ type Write = (tx: Tx) => Promise<void>;
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined }
   | { readonly kind: "retry"; readonly reason: string }
-  | { readonly kind: "snooze"; readonly wait_ms: number; readonly args: unknown; readonly write: Write | undefined }
+  | {
+      readonly kind: "snooze";
+      readonly wait_ms: number;
+      readonly args: unknown;
+      readonly write: Write | undefined;
+    }
   | { readonly kind: "discard"; readonly reason: string };
 
 /** The work is finished. */
@@ -26,7 +31,10 @@ export const snooze = (wait_ms: number, write?: Write, args?: unknown): Outcome 
   write,
 });
 /** It has become meaningless: what it was about is gone, or was ended by others. */
-export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
+export const discard = (reason: string): Outcome => ({
+  kind: "discard",
+  reason,
+});
 
 /** A kind of durable work. The row is the queue: it is added in the transaction of the change that causes it. */
 export interface Job {

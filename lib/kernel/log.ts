@@ -29,7 +29,12 @@ export function createLog(options: {
         options.json ? JSON.stringify({ at, level, message, ...fields }) : readable(at, level, message, fields),
       );
     };
-  return { error: entry("error"), warn: entry("warn"), info: entry("info"), debug: entry("debug") };
+  return {
+    error: entry("error"),
+    warn: entry("warn"),
+    info: entry("info"),
+    debug: entry("debug"),
+  };
 }
 
 /** Values are quoted as JSON, so that a line break or a colour code in one cannot forge an entry. */

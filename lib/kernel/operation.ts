@@ -17,7 +17,14 @@ export interface Caller extends Unit {
 }
 
 /** The caller of an operation that needs no key. It belongs to no organization, so nothing is found for it. */
-export const nobody: Caller = { organization_id: "", plan: "", user_id: "", role: "viewer", key_id: "", scopes: [] };
+export const nobody: Caller = {
+  organization_id: "",
+  plan: "",
+  user_id: "",
+  role: "viewer",
+  key_id: "",
+  scopes: [],
+};
 
 /** What arrived, before anything of it was judged. */
 export interface Input {
@@ -31,7 +38,8 @@ type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> 
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
   ? Page<S extends Schema ? v.InferInput<S> : never>
   : Kind extends "empty"
-    ? void
+    ? // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of what a function returns
+      void
     : S extends Schema
       ? v.InferInput<S>
       : never;

@@ -28,7 +28,10 @@ export function keysRepository(query: Queries) {
     find: query.first((db, p: Key) =>
       db.selectFrom("api_keys").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
-    list: query.pages({ table: "api_keys", filters: ["organization_id", "user_id"] }),
+    list: query.pages({
+      table: "api_keys",
+      filters: ["organization_id", "user_id"],
+    }),
     /** Several keys at once, at most once a minute each. */
     used: query.change((db, p: Key & { last_used_at: string }) =>
       db

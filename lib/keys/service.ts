@@ -33,7 +33,10 @@ const minute_ms = milliseconds("1m");
 export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 
 /** What can be told of a key. */
-export const keyView = (row: Row<"api_keys">) => ({ ...row, scopes: JSON.parse(row.scopes) as string[] });
+export const keyView = (row: Row<"api_keys">) => ({
+  ...row,
+  scopes: JSON.parse(row.scopes) as string[],
+});
 
 export type KeysService = ReturnType<typeof keysService>;
 
@@ -60,7 +63,9 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
         await keys(tx).insert(row);
       } catch (error) {
         if (!store.engine.isDuplicate(error)) throw error;
-        throw new Error("this API key is already in use; choose another one", { cause: error });
+        throw new Error("this API key is already in use; choose another one", {
+          cause: error,
+        });
       }
       return { row, key: secret };
     },
@@ -68,7 +73,7 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string): Promise<Identity | undefined> {
       const row = await keys().identify({ hash: hashOf(token) });
-      if (!row || row.status !== "active") return undefined;
+      if (row?.status !== "active") return undefined;
       const now = clock.now();
       if (row.expires_at !== null && row.expires_at <= isoOf(now)) return undefined;
       const { organization_id, user_id, role, key_id, plan } = row;
@@ -76,7 +81,14 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
       if (row.last_used_at === null || Date.parse(row.last_used_at) + minute_ms <= now)
         used.set(key_id, { organization_id, at: now });
       return {
-        caller: { organization_id, plan, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
+        caller: {
+          organization_id,
+          plan,
+          user_id,
+          role,
+          key_id,
+          scopes: JSON.parse(row.scopes) as string[],
+        },
         rate_limit: row.rate_limit,
       };
     },

@@ -29,7 +29,14 @@ export function mailsService({ store, clock, ids, vault }: { store: Store; clock
     async send(tx: Tx, organization_id: string, { to, subject, ...rest }: Mail) {
       const id = ids.next("mail");
       const sealed = vault.seal(`mails ${organization_id} ${id}`, JSON.stringify(rest));
-      await mails(tx).insert({ id, organization_id, recipient: to, subject, sealed, sent_at: clock.iso() });
+      await mails(tx).insert({
+        id,
+        organization_id,
+        recipient: to,
+        subject,
+        sealed,
+        sent_at: clock.iso(),
+      });
     },
 
     /** Every mail, oldest first. */

@@ -9,7 +9,11 @@ export const organizationName = textOf(1, 64, { trim: true });
 
 /** CONTRACT section 9, `GET /me`. */
 export const me = v.object({
-  organization: v.object({ id: id("org"), name: v.string(), plan: v.picklist(plans) }),
+  organization: v.object({
+    id: id("org"),
+    name: v.string(),
+    plan: v.picklist(plans),
+  }),
   user: v.object({
     id: id("usr"),
     name: v.string(),
@@ -18,5 +22,9 @@ export const me = v.object({
     status: v.string(),
     joined_at: v.string(),
   }),
-  key: v.object({ id: id("key"), name: v.string(), scopes: v.array(v.string()) }),
+  key: v.object({
+    id: id("key"),
+    name: v.string(),
+    scopes: v.array(v.string()),
+  }),
 });

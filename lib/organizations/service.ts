@@ -42,7 +42,13 @@ export function organizationsService({
     },
 
     async insert(tx: Tx, { name, plan }: { name: string; plan: Plan }) {
-      const row = { id: ids.next("org"), name, name_folded: folded(name), plan, created_at: clock.iso() };
+      const row = {
+        id: ids.next("org"),
+        name,
+        name_folded: folded(name),
+        plan,
+        created_at: clock.iso(),
+      };
       await organizations(tx).insert(row);
       return row;
     },
@@ -51,7 +57,11 @@ export function organizationsService({
       const organization = await organizations().find(caller);
       if (!organization) throw notFound("organization");
       return {
-        organization: { id: organization.id, name: organization.name, plan: organization.plan as Plan },
+        organization: {
+          id: organization.id,
+          name: organization.name,
+          plan: organization.plan as Plan,
+        },
         user: await users.get(caller, caller.user_id),
         key: await keys.current(caller),
       };

@@ -24,6 +24,10 @@ const description = v.optional(v.nullable(textOf(0, 255)));
 export const newProject = v.object({ name, region, description });
 
 /** `region` is fixed at creation: an equal one is accepted, a different one refused by the service, which knows it. */
-export const projectChanges = v.object({ name: v.optional(name), region: v.optional(text()), description });
+export const projectChanges = v.object({
+  name: v.optional(name),
+  region: v.optional(text()),
+  description,
+});
 
 export const projectsQuery = v.object(paging());

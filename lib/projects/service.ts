@@ -37,7 +37,10 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
   };
 
   const refuseTaken = async (tx: Tx, organization_id: string, name: string, except?: string) => {
-    const other = await projects(tx).named({ organization_id, name_folded: folded(name) });
+    const other = await projects(tx).named({
+      organization_id,
+      name_folded: folded(name),
+    });
     if (other && other.id !== except)
       throw new Problem("name_taken", `another project is named "${name}"; choose another name`);
   };
@@ -73,7 +76,11 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
   const move = (caller: Caller, id: string, name: keyof typeof lifecycle.moves) =>
     store.transaction(async (tx) => {
       const before = await get(caller.organization_id, id, tx);
-      const after = await projects(tx).update({ ...before, status: lifecycle.moves[name].to, updated_at: clock.iso() });
+      const after = await projects(tx).update({
+        ...before,
+        status: lifecycle.moves[name].to,
+        updated_at: clock.iso(),
+      });
       return after ?? before;
     }, caller);
 
@@ -123,8 +130,15 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
     remove: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const { name, region } = await get(caller.organization_id, id, tx);
-        await projects(tx).remove({ organization_id: caller.organization_id, id });
-        await bus.announce(tx, caller.organization_id, "project.deleted", { project_id: id, name, region });
+        await projects(tx).remove({
+          organization_id: caller.organization_id,
+          id,
+        });
+        await bus.announce(tx, caller.organization_id, "project.deleted", {
+          project_id: id,
+          name,
+          region,
+        });
         await removed(tx);
       }, caller),
 

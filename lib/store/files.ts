@@ -2,8 +2,9 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Engine } from "./engine.ts";
-import { isNew, migrate } from "./migrate.ts";
+import { isCurrent, isNew, migrate } from "./migrate.ts";
 import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
+import { Unusable } from "./unusable.ts";
 
 /** An opened database, before it is a store: what else lives in the file, and how to let it go. */
 export interface Opened {
@@ -12,13 +13,6 @@ export interface Opened {
   /** Whether this very opening made it. */
   readonly created: boolean;
   release(): void;
-}
-
-export class Unusable extends Error {
-  constructor(path: string, reason: string, cause?: unknown) {
-    super(`the database ${path} cannot be used: ${reason}`, { cause });
-    this.name = "Unusable";
-  }
 }
 
 let image: Buffer | undefined;
@@ -32,7 +26,12 @@ export function openMemory(): Opened {
     first.close();
   }
   const database = openDatabase(image);
-  return { engine: createSqliteEngine(database), database, created: true, release: () => {} };
+  return {
+    engine: createSqliteEngine(database),
+    database,
+    created: true,
+    release: () => {},
+  };
 }
 
 /**
@@ -52,6 +51,8 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
   try {
     database = openDatabase(path);
     const created = isNew(database);
+    if (!options.exclusive && !isCurrent(database))
+      throw new Error("its schema is older than this svc-server; start the server on it once");
     migrate(database);
     if (options.exclusive) {
       database

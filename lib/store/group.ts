@@ -93,7 +93,11 @@ export function createGroup(database: () => Database, translate: (error: unknown
   return {
     add: <T>(work: () => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
-        waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+        waiting.push({
+          work,
+          resolve: resolve as (value: unknown) => void,
+          reject,
+        });
         schedule();
       }),
     drain: () =>

@@ -33,7 +33,11 @@ export function createLateWrites({
   return {
     soon() {
       cancel ??= machineTimer("1s", () => {
-        flush().catch((error) => log.warn("counters could not be written", { reason: reasonOf(error) }));
+        flush().catch((error) =>
+          log.warn("counters could not be written", {
+            reason: reasonOf(error),
+          }),
+        );
       });
     },
     flush,

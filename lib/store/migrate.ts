@@ -30,14 +30,27 @@ export function migrations(): readonly Migration[] {
     .sort()
     .map((name) => {
       const sql = readFileSync(join(folder, "schema", name), "utf8").replaceAll("\r\n", "\n");
-      return { version: Number(name.slice(0, 4)), name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        sql,
+        checksum: createHash("sha256").update(sql).digest("hex"),
+      };
     });
   return known;
 }
 
 /** Whether the database holds nothing yet. */
 export const isNew = (database: Database): boolean =>
-  (database.prepare("select count(*) as n from sqlite_schema").get() as { n: number }).n === 0;
+  (
+    database.prepare("select count(*) as n from sqlite_schema").get() as {
+      n: number;
+    }
+  ).n === 0;
+
+/** Whether nothing is left to migrate. */
+export const isCurrent = (database: Database): boolean =>
+  database.pragma("user_version", { simple: true }) === migrations().length;
 
 /**
  * Brings a database to the newest version, in one transaction. Refuses what it does not know: a file of another

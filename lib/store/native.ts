@@ -11,7 +11,9 @@ export function loadNative(
 ): typeof Database {
   let version: string;
   try {
-    ({ version } = require("better-sqlite3/package.json") as { version: string });
+    ({ version } = require("better-sqlite3/package.json") as {
+      version: string;
+    });
   } catch (cause) {
     throw new Error('the package better-sqlite3 is not installed. Run "npm install better-sqlite3".', { cause });
   }

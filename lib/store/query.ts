@@ -38,7 +38,9 @@ interface List<T extends Text> {
   readonly key?: keyof Tables[T] & string;
   readonly order?: "asc" | "desc";
 }
-type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined };
+type Filters<T extends Text> = {
+  readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined;
+};
 export interface Pages<T extends Text> {
   /** One row more than the page holds, where there are more. */
   rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;

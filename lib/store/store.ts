@@ -38,7 +38,10 @@ export function createStore(engine: Engine): Store {
   const of = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
     let known = made.get(connection);
     if (!known) {
-      known = { queries: createQueries(engine, connection), repositories: new Map() };
+      known = {
+        queries: createQueries(engine, connection),
+        repositories: new Map(),
+      };
       made.set(connection, known);
     }
     let found = known.repositories.get(repository);

@@ -3,7 +3,13 @@ import type { Role } from "../kernel/roles.ts";
 /** The rows, as `schema/*.sql` makes them. Row and wire share their names. A test compares the two. */
 export interface Tables {
   settings: { name: string; value: string };
-  organizations: { id: string; name: string; name_folded: string; plan: string; created_at: string };
+  organizations: {
+    id: string;
+    name: string;
+    name_folded: string;
+    plan: string;
+    created_at: string;
+  };
   users: {
     id: string;
     organization_id: string;
@@ -74,7 +80,13 @@ export interface Tables {
     level: "info" | "warn" | "error";
     message: string;
   };
-  events: { id: string; organization_id: string; event: string; timestamp: string; data: string };
+  events: {
+    id: string;
+    organization_id: string;
+    event: string;
+    timestamp: string;
+    data: string;
+  };
   jobs: {
     id: string;
     kind: string;
@@ -87,7 +99,14 @@ export interface Tables {
     lease_owner: string | null;
     lease_until: string | null;
   };
-  mails: { id: string; organization_id: string; recipient: string; subject: string; sealed: string; sent_at: string };
+  mails: {
+    id: string;
+    organization_id: string;
+    recipient: string;
+    subject: string;
+    sealed: string;
+    sent_at: string;
+  };
   rate_windows: { bucket: string; started_at: number; requests: number };
   idempotency_keys: {
     api_key_id: string;

@@ -29,7 +29,11 @@ export function createVault(key: Buffer, bytes: (length: number) => Buffer = ran
 
 /** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
 export function keyFile(path: string): Buffer {
-  if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
+  if (!existsSync(path))
+    writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, {
+      mode: 0o600,
+      flag: "wx",
+    });
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
   if (key.length !== 32)
     throw new Error(`the key file ${path} does not hold 32 bytes in base64; restore it from a backup`);

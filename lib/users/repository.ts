@@ -7,7 +7,10 @@ type Key = { organization_id: string; id: string };
 export function usersRepository(query: Queries) {
   return {
     insert: query.insert("users"),
-    list: query.pages({ table: "users", filters: ["organization_id", "status"] }),
+    list: query.pages({
+      table: "users",
+      filters: ["organization_id", "status"],
+    }),
     find: query.first((db, p: Key) =>
       db.selectFrom("users").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),

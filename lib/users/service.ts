@@ -79,7 +79,14 @@ export function usersService({
     async insert(
       tx: Tx,
       organization_id: string,
-      { name, email, role, status }: Pick<User, "name" | "email" | "role"> & { status?: User["status"] | undefined },
+      {
+        name,
+        email,
+        role,
+        status,
+      }: Pick<User, "name" | "email" | "role"> & {
+        status?: User["status"] | undefined;
+      },
     ) {
       const row: User = {
         id: ids.next("usr"),

@@ -1,0 +1,65 @@
+// `npm run build`: dist/ with the bundles, their source maps, the declarations that the public surface needs, and the
+// licences of what is bundled. Bundling is what makes the import short: Kysely alone is 279 files.
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { build } from "esbuild";
+
+const out = "dist";
+const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+rmSync(out, { recursive: true, force: true });
+
+const { metafile } = await build({
+  entryPoints: ["lib/index.ts", "bin/svc-server.ts"],
+  outdir: out,
+  outbase: ".",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  sourcemap: true,
+  metafile: true,
+  external: Object.keys(dependencies),
+  chunkNames: "chunks/[name]-[hash]",
+});
+chmodSync(join(out, "bin/svc-server.js"), 0o755);
+
+execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
+keepReachable(join(out, "lib/index.d.ts"));
+writeFileSync(join(out, "LICENSES.txt"), licences(Object.keys(metafile.inputs)));
+
+/** Declarations that index.d.ts does not lead to are of no use to anybody. */
+function keepReachable(entry) {
+  const reached = new Set();
+  const visit = (file) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    const text = readFileSync(file, "utf8").replaceAll(/(from "|import\(")(\.{1,2}\/[^"]+)\.ts"/g, '$1$2.js"');
+    writeFileSync(file, text);
+    for (const [, path] of text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)\.js"/g))
+      visit(normalize(join(dirname(file), `${path}.d.ts`)));
+  };
+  visit(normalize(entry));
+  for (const name of readdirSync(out, { recursive: true })) {
+    const file = normalize(join(out, String(name)));
+    if (file.endsWith(".d.ts") && !reached.has(file)) rmSync(file);
+  }
+}
+
+/** MIT and its kin ask that their text travels with the code. */
+function licences(inputs) {
+  const packages = new Set(
+    inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
+  );
+  return [...packages]
+    .sort()
+    .map((name) => {
+      const folder = join("node_modules", name);
+      const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const file = readdirSync(folder).find((one) => /^licen[sc]e/i.test(one));
+      if (!file) throw new Error(`${name} has no licence text, so it cannot be bundled`);
+      return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import { operations } from "../lib/compose.ts";
+import { lifecycle as deployment } from "../lib/deployments/states.ts";
+import { catalog } from "../lib/events/catalog.ts";
+import { problems } from "../lib/kernel/errors.ts";
+import type { Machine } from "../lib/kernel/machine.ts";
+import { type Need, roles, rolesFor } from "../lib/kernel/roles.ts";
+import { optionsSchema, type Told } from "../lib/options.ts";
+import { seed } from "../lib/seed.ts";
+
+/** Everything that can rot is made from the code: the files under schema/, and the marked parts of the README. */
+export interface Document {
+  readonly path: string;
+  readonly text: string;
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Rules that JSON Schema cannot say are left out; what it can say, code points included, is kept. */
+function jsonSchema(schema: v.GenericSchema): object {
+  return toJsonSchema(schema, {
+    target: "draft-2020-12",
+    typeMode: "input",
+    errorMode: "ignore",
+    overrideAction: ({ valibotAction: action, jsonSchema }) => {
+      const { requirement } = action as { requirement?: number };
+      if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
+      if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
+      return undefined;
+    },
+  });
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function optionRows(
+  schema: typeof optionsSchema | v.StrictObjectSchema<v.ObjectEntries, undefined>,
+  prefix = "",
+): string[][] {
+  return Object.entries(schema.entries).flatMap(([name, entry]) => {
+    const { wrapped, default: fallback } = entry as unknown as { wrapped: v.GenericSchema; default: unknown };
+    const inner = wrapped as unknown as v.StrictObjectSchema<v.ObjectEntries, undefined>;
+    if (inner.type === "strict_object") return optionRows(inner, `${prefix}${name}.`);
+    const { help = "", flag } = v.getMetadata(wrapped) as Partial<Told>;
+    const usual = fallback === undefined ? "" : `\`${JSON.stringify(fallback)}\``;
+    return [[`\`${prefix}${name}\``, flag ? `\`--${flag}\`` : "", usual, help]];
+  });
+}
+
+/** A state diagram in words: one line a move. */
+function moves(machine: Machine<string, string>): string {
+  return table(
+    ["move", "from", "to", "event"],
+    Object.entries(machine.moves).map(([name, { from, to, event }]) => [
+      name,
+      from.join(", "),
+      to,
+      event ? `\`${event}\`` : "none",
+    ]),
+  );
+}
+
+const whoMay = (needs: string) => (needs === "nothing" || needs === "key" ? roles : rolesFor(needs as Need)).join(", ");
+
+const parts: Record<string, () => string> = {
+  options: () => table(["option", "flag", "default", "meaning"], optionRows(optionsSchema)),
+  problems: () =>
+    table(
+      ["status", "code", "when"],
+      Object.entries(problems).map(([code, { status, when }]) => [String(status), `\`${code}\``, when]),
+    ),
+  operations: () =>
+    table(
+      ["operation", "call", "scope", "roles", "what it does"],
+      operations.map(({ id, method, path, needs, summary, addition }) => [
+        `\`${id}\``,
+        `\`${method} ${path}\``,
+        needs === "nothing" ? "no key" : needs === "key" ? "any key" : `\`${needs}\``,
+        needs === "nothing" ? "" : whoMay(needs),
+        `${summary}${addition ? " *(addition)*" : ""}`,
+      ]),
+    ),
+  moves: () => moves(deployment),
+  events: () =>
+    table(
+      ["event", "data"],
+      Object.entries(catalog).map(([name, { entries }]) => [
+        `\`${name}\``,
+        Object.keys(entries)
+          .map((key) => `\`${key}\``)
+          .join(", "),
+      ]),
+    ),
+};
+
+/** The README with its marked parts written anew: `<!-- name -->` … `<!-- /name -->`. */
+function readme(text: string): string {
+  return text.replaceAll(/<!-- (\w+) -->\n[\s\S]*?<!-- \/\1 -->/g, (whole, name: string) => {
+    const part = parts[name];
+    return part ? `<!-- ${name} -->\n${part()}\n<!-- /${name} -->` : whole;
+  });
+}
+
+export function documents(): Document[] {
+  return [
+    { path: "schema/seed.schema.json", text: json({ title: "A seed of svc-server", ...jsonSchema(seed) }) },
+    {
+      path: "schema/events.json",
+      text: json({
+        title: "The data of each event of svc-server",
+        events: Object.fromEntries(Object.entries(catalog).map(([name, data]) => [name, jsonSchema(data)])),
+      }),
+    },
+    { path: "README.md", text: readme(readFileSync("README.md", "utf8")) },
+  ];
+}

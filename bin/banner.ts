@@ -1,0 +1,49 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+import type { Options } from "../lib/index.ts";
+import { version } from "./version.ts";
+
+/** What a person is told when the service is up: where it is, with which key, and a line to try that works as printed. */
+export function banner(about: {
+  mode: "dev" | "start";
+  url: string;
+  base_url: string;
+  api_key: string | null;
+  options: Options;
+  color: boolean;
+}): string {
+  const { mode, base_url, api_key, options } = about;
+  const bold = (text: string) => styleText("bold", text);
+  const database = options.database ?? ":memory:";
+  const rows: [string, string][] = [
+    ["Interface", base_url],
+    [
+      "API key",
+      api_key ??
+        "shown at the first start; make another with: svc-server keys create" +
+          (database === "./svc-data" ? "" : ` --database ${database}`),
+    ],
+    ["Database", database === ":memory:" ? "in memory: it ends with this program" : database],
+    ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as [string, string]] : []),
+  ];
+  const key = api_key ?? "sk_live_YOUR_KEY";
+  const auth = `-H 'Authorization: Bearer ${key}'`;
+  const lines = [
+    "",
+    `${bold("svc-server")} ${version()} · ${mode === "dev" ? "emulator" : "self-hosted"}`,
+    "",
+    ...rows.map(([name, value]) => `  ${bold(name.padEnd(10))} ${value}`),
+    "",
+    "Try this:",
+    "",
+    `  curl ${auth} ${base_url}/me`,
+    `  curl ${auth} -H 'Content-Type: application/json' -d '{"name":"my-project","region":"eu-west-1"}' ${base_url}/projects`,
+    ...(mode === "dev" && options.clock?.startsWith("manual")
+      ? [`  curl -H 'Content-Type: application/json' -d '{"by":"10s"}' ${about.url}/_svc/clock/advance`]
+      : []),
+    "",
+    "Press Ctrl+C to stop.",
+    "",
+  ];
+  const text = lines.join("\n");
+  return about.color ? text : stripVTControlCharacters(text);
+}

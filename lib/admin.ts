@@ -1,0 +1,64 @@
+import { createKey } from "./begin.ts";
+import { compose } from "./compose.ts";
+import type { Role, Scope } from "./kernel/roles.ts";
+import { openFoundation } from "./open.ts";
+import { parseOptions } from "./options.ts";
+
+/** Looking after a database from beside its server, which may be running: keys and mails. */
+export interface Admin {
+  createKey(wanted: {
+    organization?: string;
+    role?: Role;
+    scopes?: readonly Scope[];
+    name?: string;
+    expires_at?: string;
+    rate_limit?: number;
+  }): Promise<{ id: string; key: string }>;
+  listKeys(organization?: string): Promise<readonly KeyEntry[]>;
+  revokeKey(id: string, organization?: string): Promise<void>;
+  mails(): Promise<readonly { to: string; subject: string; text: string; sent_at: string }[]>;
+  close(): Promise<void>;
+}
+
+export interface KeyEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly user_id: string;
+  readonly scopes: readonly string[];
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+}
+
+/** Opens an existing database. Rights are looked up at every request, so a running server obeys at once. */
+export async function openAdmin(database: string): Promise<Admin> {
+  const settings = parseOptions({ mode: "start", database });
+  const foundation = await openFoundation(settings, { exclusive: false });
+  const { store, release } = foundation;
+  const features = compose(foundation, settings, {
+    wake: () => {},
+    origin: () => "",
+  });
+  const idOf = async (name: string | undefined) => {
+    const found = await features.organizations.named(name);
+    if (!found)
+      throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
+    return found.id;
+  };
+  return {
+    async createKey(wanted) {
+      const { row, key } = await createKey(foundation, features, wanted);
+      return { id: row.id, key };
+    },
+    listKeys: async (organization) => features.keys.all(await idOf(organization)),
+    async revokeKey(id, organization) {
+      const organization_id = await idOf(organization);
+      await store.transaction((tx) => features.keys.remove(tx, organization_id, id));
+    },
+    mails: () => features.mails.all(),
+    async close() {
+      await store.close();
+      release();
+    },
+  };
+}

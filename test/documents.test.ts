@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { documents } from "../.scripts/documents.ts";
+import { parseSeed } from "../lib/seed.ts";
+
+for (const { path, text } of documents()) {
+  test(`${path} is what the code says`, () => {
+    assert.equal(readFileSync(path, "utf8"), text, `run "npm run generate" and commit ${path}`);
+  });
+}
+
+test("the demo seed is a seed", () => {
+  assert.ok(parseSeed(JSON.parse(readFileSync("fixtures/demo.json", "utf8"))).organizations.length > 0);
+});

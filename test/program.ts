@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+
+const program = ["--import", import.meta.resolve("tsx"), resolve("bin/svc-server.ts")];
+
+/** A folder that goes with the test. */
+export function scratch(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs the program to its end. */
+export function run(words: readonly string[], cwd?: string) {
+  return spawnSync(process.execPath, [...program, ...words], { encoding: "utf8", cwd, timeout: 60_000 });
+}
+
+/** Starts the program with `--json`, and resolves once it listens. */
+export async function launch(t: TestContext, words: readonly string[], cwd?: string) {
+  const child = spawn(process.execPath, [...program, ...words, "--json"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => void child.kill("SIGKILL"));
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exited = once(child, "exit");
+  const first = await Promise.race([
+    lines.next(),
+    exited.then(([code]) => Promise.reject(new Error(`ended with ${code}: ${errors}`))),
+  ]);
+  const listening = JSON.parse(first.value as string) as {
+    event: string;
+    url: string;
+    base_url: string;
+    dashboard_url: null;
+    api_key: string | null;
+  };
+  return {
+    ...listening,
+    pid: child.pid,
+    /** What it wrote to stderr so far. */
+    errors: () => errors,
+    get: (path: string, key = listening.api_key) =>
+      fetch(listening.url + path, { headers: { authorization: `Bearer ${key}` } }),
+    /** Ends it, and answers the exit code and the rest of stdout. */
+    async stop(signal: NodeJS.Signals = "SIGTERM") {
+      child.kill(signal);
+      const rest: string[] = [];
+      for (let line = await lines.next(); !line.done; line = await lines.next()) rest.push(line.value);
+      const [code] = await exited;
+      return { code: code as number | null, rest };
+    },
+  };
+}
