@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { DeploymentDriver } from "./drivers/deployment.ts";
 import { explain, oneOf, textLike, textOf } from "./kernel/api.ts";
 import { createClock, latest } from "./kernel/clock.ts";
-import { type Level, type Log, levels } from "./kernel/log.ts";
+import { type Log, levels } from "./kernel/log.ts";
 import { fixedKey } from "./keys/schema.ts";
 import { region } from "./projects/schema.ts";
 import type { Seed } from "./seed.ts";

@@ -3,20 +3,20 @@ import { compose, jobs, operations } from "./compose.ts";
 import { createControl } from "./control/control.ts";
 import { createApp } from "./http/app.ts";
 import { createGate } from "./http/gate.ts";
-import { hostCheck, hostname } from "./http/hosts.ts";
+import { createHosts } from "./http/hosts.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { type Listening, listen } from "./http/server.ts";
 import { createWindows } from "./http/windows.ts";
-import { createLoop } from "./jobs/loop.ts";
+import { createLoop, type Loop } from "./jobs/loop.ts";
 import { type Periodic, periodicJobs, plantPeriodic } from "./jobs/periodic.ts";
 import { createRunner } from "./jobs/runner.ts";
 import { instant, isoOf, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
-import { openFoundation } from "./open.ts";
-import { type Options, parseOptions } from "./options.ts";
+import { type Foundation, openFoundation } from "./open.ts";
+import { type Options, parseOptions, type Settings } from "./options.ts";
 import { defaultSeed, parseSeed } from "./seed.ts";
-import { createLateWrites, type LateWrites } from "./store/late.ts";
+import { createLateWrites } from "./store/late.ts";
 
 /** What moving the clock did: the time it stands at, and how many jobs ran. */
 export interface Advanced {
@@ -68,142 +68,127 @@ export async function createService(options: Options = {}): Promise<Service> {
   const settings = parseOptions(options);
   const parsed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
-  const { store, clock, log, kept } = foundation;
-  let late: LateWrites | undefined;
-  let listening: (Listening & { host: string })[] = [];
-  let closing = false;
-
   try {
-    const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? listening[0]?.url ?? "http://localhost";
-    const features = compose(foundation, settings, {
-      wake: (at) => loop.wake(at),
-      origin,
-    });
-    const windows = createWindows({ store, clock, dirty: () => late?.soon() });
-    const idempotency = createIdempotency({ store, clock });
-    const periodic: Periodic[] = [
-      {
-        kind: "service.prune",
-        cron: "17 3 * * *",
-        run: async () => {
-          for (const { prune } of [idempotency, windows, features.mails, features.invitations]) await prune();
-        },
-      },
-    ];
-    const runner = createRunner({
-      store,
-      clock,
-      log,
-      services: features,
-      owner: `process ${process.pid}`,
-      jobs: [...jobs, ...periodicJobs(periodic, clock, log)],
-    });
-    const keepClock = async (at: number) => {
-      if (clock.mode !== "real") await store.transaction((tx) => kept(tx).write({ name: "clock", value: isoOf(at) }));
-    };
-    const loop = createLoop({ clock, runner, log, keepClock });
-    late = createLateWrites({
-      store,
-      log,
-      writers: [windows.flush, features.keys.flush],
-    });
-
-    const advanceTo = async (at: number): Promise<Advanced> => {
-      const ran = await loop.advanceTo(at);
-      return { now: clock.iso(), ran };
-    };
-    const settle = async (): Promise<Advanced> => ({
-      ran: await loop.settle(),
-      now: clock.iso(),
-    });
-
-    const apiKey = await begin(foundation, features, settings, parsed);
-    await plantPeriodic(periodic, store, clock);
-    await loop.start();
-
-    const control = createControl({
-      clock,
-      advanceTo,
-      settle,
-      mails: features.mails,
-      invitations: features.invitations,
-      bodyLimit: settings.bodyLimit,
-    });
-    const hosts = [...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])];
-    const app = createApp({
-      operations,
-      services: features,
-      idempotency,
-      store,
-      clock,
-      log,
-      ids: foundation.ids,
-      gate: createGate({
-        identify: features.keys.identify,
-        windows,
-        rateLimit: settings.rateLimit,
-        addressRateLimit: settings.addressRateLimit,
-      }),
-      envelope: settings.envelope,
-      bodyLimit: settings.bodyLimit,
-      behindProxy: settings.behindProxy,
-      checkHost: (host) => hostCheck([...hosts, ...listening.map((one) => one.host)])(host),
-      beside: settings.mode === "dev" ? control : async () => undefined,
-      closing: () => closing,
-    });
-
-    return {
-      apiKey,
-      get url() {
-        return listening[0]?.url;
-      },
-      async fetch(input, init) {
-        const target = input instanceof Request ? input : new Request(new URL(String(input), "http://localhost"), init);
-        return app.fetch(input instanceof Request && init ? new Request(input, init) : target);
-      },
-      async listen({ port = 0, host = "127.0.0.1" } = {}) {
-        const server = await listen(app.handle, { port, host });
-        const entry = { ...server, host: hostname(host) };
-        listening.push(entry);
-        return {
-          ...server,
-          async close(grace) {
-            listening = listening.filter((one) => one !== entry);
-            await server.close(grace);
-          },
-        };
-      },
-      clock: {
-        now: () => new Date(clock.now()),
-        advance(by) {
-          const ms = parseDuration(by);
-          if (ms === undefined) throw new TypeError(`"${by}" is not a duration such as "30s" or "2h42m30s"`);
-          return advanceTo(Math.min(clock.now() + ms, latest));
-        },
-        advanceTo(at) {
-          const to = at instanceof Date ? at.getTime() : instant(at);
-          if (to === undefined || Number.isNaN(to))
-            throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
-          return advanceTo(to);
-        },
-      },
-      settle,
-      keys: { create: (wanted) => createKey(foundation, features, wanted) },
-      async close() {
-        if (closing) return;
-        closing = true;
-        await Promise.all(listening.map((server) => server.close()));
-        await loop.stop();
-        await late?.flush();
-        await keepClock(clock.now());
-        await store.close();
-        foundation.release();
-      },
-    };
+    const parts = assemble(foundation, settings);
+    const apiKey = await begin(foundation, parts.features, settings, parsed);
+    await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
+    await parts.loop.start();
+    return facade(foundation, parts, apiKey);
   } catch (error) {
-    late?.stop();
-    await store.close();
+    await foundation.store.close();
     foundation.release();
     throw error;
   }
+}
+
+/** What changes while a service lives. */
+interface Life {
+  closing: boolean;
+  listening: Listening[];
+}
+
+type Parts = ReturnType<typeof assemble>;
+
+/** Wires features, job loop and interface together. */
+function assemble(foundation: Foundation, settings: Settings) {
+  const { store, clock, log, ids, kept } = foundation;
+  const life: Life = { closing: false, listening: [] };
+  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
+  const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin });
+  const windows = createWindows({ store, clock, dirty: () => late.soon() });
+  const late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
+  const idempotency = createIdempotency({ store, clock });
+
+  const prune = async () => {
+    for (const one of [idempotency, windows, features.mails, features.invitations]) await one.prune();
+  };
+  const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
+  const runner = createRunner({
+    store,
+    clock,
+    log,
+    services: features,
+    owner: `process ${process.pid}`,
+    jobs: allJobs,
+  });
+  const keepClock = async (at: number) => {
+    if (clock.mode !== "real") await store.transaction((tx) => kept(tx).write({ name: "clock", value: isoOf(at) }));
+  };
+  const loop = createLoop({ clock, runner, log, keepClock });
+  const time = moveTime(clock, loop);
+
+  const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, hosts, publicUrl } = settings;
+  const control = createControl({ ...time, ...features, clock, bodyLimit });
+  const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
+  const gate = createGate({ identify: features.keys.identify, windows, rateLimit, addressRateLimit });
+  const app = createApp({
+    ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
+    checkHost: known.check,
+    beside: settings.mode === "dev" ? control : async () => undefined,
+    closing: () => life.closing,
+  });
+  return { life, known, features, late, periodic, keepClock, loop, time, app };
+}
+
+function moveTime(clock: Foundation["clock"], loop: Loop) {
+  return {
+    advanceTo: async (at: number): Promise<Advanced> => ({ ran: await loop.advanceTo(at), now: clock.iso() }),
+    settle: async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() }),
+  };
+}
+
+/** What users hold. */
+function facade(
+  foundation: Foundation,
+  { app, life, known, time, features, loop, late, keepClock }: Parts,
+  apiKey: string | null,
+): Service {
+  const { clock, store } = foundation;
+  return {
+    apiKey,
+    get url() {
+      return life.listening[0]?.url;
+    },
+    async fetch(input, init) {
+      if (input instanceof Request) return app.fetch(init ? new Request(input, init) : input);
+      return app.fetch(new Request(new URL(String(input), "http://localhost"), init));
+    },
+    async listen({ port = 0, host = "127.0.0.1" } = {}) {
+      const server = await listen(app.handle, { port, host });
+      known.add(host);
+      life.listening.push(server);
+      const close: Listening["close"] = (grace) => {
+        life.listening = life.listening.filter((one) => one !== server);
+        return server.close(grace);
+      };
+      return { ...server, close };
+    },
+    clock: {
+      now: () => new Date(clock.now()),
+      async advance(by) {
+        const ms = parseDuration(by);
+        if (ms === undefined) throw new TypeError(`"${by}" is not a duration such as "30s" or "2h42m30s"`);
+        return time.advanceTo(Math.min(clock.now() + ms, latest));
+      },
+      async advanceTo(at) {
+        const to = at instanceof Date ? at.getTime() : instant(at);
+        if (to === undefined || Number.isNaN(to))
+          throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
+        return time.advanceTo(to);
+      },
+    },
+    settle: time.settle,
+    keys: { create: (wanted) => createKey(foundation, features, wanted) },
+    async close() {
+      if (life.closing) return;
+      life.closing = true;
+      await Promise.all(life.listening.map((server) => server.close()));
+      await loop.stop();
+      await late.flush();
+      await keepClock(clock.now());
+      await store.close();
+      foundation.release();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Answer, Writer } from "../http/answer.ts";
+import { type Answer, createWriter } from "../http/answer.ts";
 import { parseBody, readBody } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { isLoopbackHost } from "../http/hosts.ts";
@@ -69,7 +69,10 @@ export function createControl({ clock, advanceTo, settle, mails, invitations, bo
     },
   };
 
-  return async (exchange: Exchange, writer: Writer): Promise<Answer | undefined> => {
+  // Its shapes are its own, whatever envelope the interface has.
+  const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+
+  return async (exchange: Exchange): Promise<Answer | undefined> => {
     if (!exchange.path.startsWith(prefix) || !isLocal(exchange)) return undefined;
     refuseForeign(exchange);
     const path = calls[exchange.path.slice(prefix.length)];

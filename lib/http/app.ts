@@ -16,7 +16,7 @@ import type { Handler } from "./server.ts";
 export const base = "/v1";
 
 /** Paths beside the interface, such as the control interface: undefined where they know nothing of a path. */
-export type Beside = (exchange: Exchange, writer: Writer) => Promise<Answer | undefined>;
+export type Beside = (exchange: Exchange) => Promise<Answer | undefined>;
 
 interface Ports {
   readonly operations: readonly Operation[];
@@ -117,7 +117,7 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
       headers: { "retry-after": "5", connection: "close" },
     });
   if (!versioned) {
-    const answer = await ports.beside(exchange, writer);
+    const answer = await ports.beside(exchange);
     if (answer) return answer;
     throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
   }

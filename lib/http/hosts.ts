@@ -5,19 +5,29 @@ const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 /** The name in a `Host` header or URL, without its port, in lower case. */
 export const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
+/** Which `Host` this service answers to. */
+export interface Hosts {
+  add(host: string): void;
+  /** Throws 421 for any other. */
+  check(host: string | undefined): void;
+}
+
 /**
- * Which `Host` this service answers to: loopback names, the public URL's, and those of option `hosts`. A page of another
- * name that was pointed at this machine (DNS rebinding) must not reach it.
+ * Loopback names, the public URL's, those of option `hosts`, and the address that is listened on. A page of another name
+ * that was pointed at this machine (DNS rebinding) must not reach it.
  */
-export function hostCheck(known: readonly string[]): (host: string | undefined) => void {
+export function createHosts(known: readonly string[]): Hosts {
   const names = new Set(known.map(hostname));
-  return (host) => {
-    const name = hostname(host ?? "");
-    if (loopback.test(name) || names.has(name)) return;
-    throw new Problem(
-      "misdirected_request",
-      "this service does not answer to the Host of the request; use its own address, or name the host in the option hosts",
-    );
+  return {
+    add: (host) => void names.add(hostname(host)),
+    check(host) {
+      const name = hostname(host ?? "");
+      if (loopback.test(name) || names.has(name)) return;
+      throw new Problem(
+        "misdirected_request",
+        "this service does not answer to the Host of the request; use its own address, or name the host in the option hosts",
+      );
+    },
   };
 }
 
