@@ -4,7 +4,7 @@ import type { Role, Scope } from "./kernel/roles.ts";
 import type { Tx } from "./kernel/unit.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
-import { ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
+import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
 
 /**
  * Fills an empty database: with the seed, or with one organization, an owner and a key. Answers the key to show, which
@@ -18,6 +18,7 @@ export async function begin(
 ): Promise<string | null> {
   const { store, log } = foundation;
   const empty = await features.organizations.isEmpty();
+  if (empty) refuseRegions(parsed, settings.regions);
   if (empty) await store.transaction((tx) => plant(tx, features, parsed));
   else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
   if (empty && parsed.organizations.some(({ webhooks, integrations }) => webhooks?.length || integrations?.length)) {
@@ -66,6 +67,17 @@ export async function createKey(
       user_id: holder.id,
       name,
       scopes,
+    });
+  });
+}
+
+function refuseRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
+  organizations.forEach(({ projects = [] }, i) => {
+    projects.forEach(({ region }, j) => {
+      if (!regions || regions.includes(region)) return;
+      throw new BadSeed(
+        `the seed cannot be used: organizations.${i}.projects.${j}.region must be one of ${regions.join(", ")}`,
+      );
     });
   });
 }

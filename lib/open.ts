@@ -29,7 +29,11 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const kept = store.using(settingsRepository);
     const last = (await kept().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
-    const random = createRandom(settings.random);
+    const starts = Number((await kept().read({ name: "starts" }))?.value ?? "0");
+    // From the second start on the number of starts is part of the seed, or the same secrets would be drawn again.
+    const random = createRandom(
+      settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
+    );
     const log = settings.logger ?? toStderr(settings, clock.iso);
     const vault = createVault(inMemory ? random.bytes(32) : keyFile(`${settings.database}.key`), random.bytes);
     const fingerprint = (await kept().read({ name: "vault" }))?.value;
@@ -40,6 +44,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       );
     }
     await store.transaction(async (tx) => {
+      if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
     });
     return {

@@ -10,7 +10,7 @@ import { createWindows } from "./http/windows.ts";
 import { createLoop, type Loop } from "./jobs/loop.ts";
 import { type Periodic, periodicJobs, plantPeriodic } from "./jobs/periodic.ts";
 import { createRunner } from "./jobs/runner.ts";
-import { instant, isoOf, latest } from "./kernel/clock.ts";
+import { instant, isoOf, latest, machineTimer } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import { type Foundation, openFoundation } from "./open.ts";
@@ -138,6 +138,9 @@ function moveTime(clock: Foundation["clock"], loop: Loop) {
   };
 }
 
+/** "Finish what is in flight (10 s at most), keep the rest for the next start." */
+const grace = () => new Promise<void>((resolve) => void machineTimer("10s", resolve));
+
 /** What users hold. */
 function facade(
   foundation: Foundation,
@@ -184,7 +187,9 @@ function facade(
       if (life.closing) return;
       life.closing = true;
       await Promise.all(life.listening.map((server) => server.close()));
-      await loop.stop();
+      life.listening = [];
+      // A job that does not end is left to the next start, which takes it up again.
+      await Promise.race([loop.stop(), grace()]);
       await late.flush();
       await keepClock(clock.now());
       await store.close();

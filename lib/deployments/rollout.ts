@@ -50,14 +50,17 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   const takeTurns = async (tx: Tx) => {
     const rows = deployments(tx);
     let free = concurrency - (await rows.running({})).length;
-    if (free <= 0) return;
-    for (const waiting of await rows.ready({ now: clock.iso() })) {
-      if (free-- <= 0) return;
-      const row = await rows.moves.build({ ...waiting, at: clock.iso() });
-      if (!row) continue;
-      await log(tx, row, [{ level: "info", message: "Build started" }]);
-      await bus.announce(tx, row.organization_id, "deployment.started", about(row));
-      await advanceSoon(tx, row);
+    // Each round takes the head of every free environment; there may be more than one answer holds.
+    for (let ready = free > 0 ? await rows.ready({ now: clock.iso() }) : []; ready.length > 0 && free > 0; ) {
+      for (const waiting of ready.slice(0, free)) {
+        const row = await rows.moves.build({ ...waiting, at: clock.iso() });
+        if (!row) continue;
+        free -= 1;
+        await log(tx, row, [{ level: "info", message: "Build started" }]);
+        await bus.announce(tx, row.organization_id, "deployment.started", about(row));
+        await advanceSoon(tx, row);
+      }
+      ready = free > 0 ? await rows.ready({ now: clock.iso() }) : [];
     }
   };
 

@@ -27,7 +27,7 @@ const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.
 
 /** Git's own rules for ref names (`git check-ref-format`), and no leading hyphen, which a command line would read as an option. */
 export function refRule(ref: string): string | undefined {
-  if (ref.length === 0 || Buffer.byteLength(ref) > 244) return "must have 1 to 244 bytes";
+  if (ref.length === 0 || Buffer.byteLength(ref) > 1000) return "must have 1 to 1000 bytes";
   if (ref.startsWith("-")) return "must not start with a hyphen";
   if (ref === "@" || refused.test(ref)) return "must be a name that git allows for a branch or tag";
   return undefined;
@@ -49,6 +49,7 @@ export function imageRule(url: string): string | undefined {
 }
 
 const optional = v.optional(v.nullable(text()));
+const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 const fields = v.object({
   type: v.picklist(["git", "image"], "must be git or image"),
   repo: v.optional(v.nullable(v.unknown())),
@@ -59,6 +60,7 @@ const fields = v.object({
 
 /** Which fields apply depends on the type; what does not apply is ignored, whatever it holds, and comes back null. */
 export const newSource = v.pipe(
+  v.custom<object>(isRecord, "must be an object"),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
     const given = dataset.value;

@@ -104,18 +104,14 @@ const isOperation = (target: Target): target is Operation => "run" in target;
 /** CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. */
 async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
   const versioned = exchange.path === base || exchange.path.startsWith(`${base}/`);
-  if (exchange.socket) {
-    try {
-      ports.checkHost(exchange.header("host"));
-    } catch (error) {
-      if (versioned) await gate.look(exchange);
-      throw error;
-    }
-  }
-  if (ports.closing())
+  // What is refused before anybody is known shows the address's bucket, without counting.
+  if (versioned) gate.look(exchange);
+  if (exchange.socket) ports.checkHost(exchange.header("host"));
+  if (ports.closing()) {
     throw new Problem("unavailable", "the service is shutting down", {
       headers: { "retry-after": "5", connection: "close" },
     });
+  }
   if (!versioned) {
     const answer = await ports.beside(exchange);
     if (answer) return answer;

@@ -12,7 +12,7 @@ export interface Gate {
   /** Who calls; counts the request. Throws 401 or 429. */
   enter(exchange: Exchange, needsKey: boolean): Promise<Caller>;
   /** Shows the address's bucket without counting. */
-  look(exchange: Exchange): Promise<void>;
+  look(exchange: Exchange): void;
 }
 
 const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
@@ -55,10 +55,8 @@ export function createGate(ports: {
       await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
       return found.caller;
     },
-    async look(exchange) {
-      exchange.window = await windows.take(bucket(exchange), addressRateLimit, {
-        count: false,
-      });
+    look(exchange) {
+      exchange.window = windows.look(bucket(exchange), addressRateLimit);
     },
   };
 }

@@ -38,6 +38,18 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     return started_at;
   };
 
+  const told = (requests: number, limit: number, started_at: number): Window => {
+    const reset = started_at + window_ms;
+    const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
+    return {
+      allowed: requests < limit,
+      limit,
+      remaining: Math.max(0, limit - requests),
+      reset_at: reset / 1000,
+      retry_after,
+    };
+  };
+
   const bucketOf = async (name: string, started_at: number) => {
     let bucket = buckets.get(name);
     if (bucket) return bucket;
@@ -51,30 +63,23 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
   };
 
   return {
-    /** Counts a request where there is room. `count: false` only looks. */
-    async take(wanted: string, limit: number, { count = true } = {}): Promise<Window> {
+    /** Counts a request where there is room. */
+    async take(wanted: string, limit: number): Promise<Window> {
       const started_at = turn();
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
       const bucket = await bucketOf(name, started_at);
-      const allowed = bucket.requests < limit;
-      if (count && allowed) {
-        bucket.requests += 1;
-        if (!bucket.unwritten) {
-          bucket.unwritten = true;
-          dirty();
-        }
+      if (bucket.requests >= limit) return told(bucket.requests, limit, started_at);
+      bucket.requests += 1;
+      if (!bucket.unwritten) {
+        bucket.unwritten = true;
+        dirty();
       }
-      const reset = started_at + window_ms;
-      const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
-      return {
-        allowed,
-        limit,
-        remaining: Math.max(0, limit - bucket.requests),
-        reset_at: reset / 1000,
-        retry_after,
-      };
+      return { ...told(bucket.requests, limit, started_at), allowed: true };
     },
+
+    /** Looks without counting, at what this process has counted: it needs no store. */
+    look: (name: string, limit: number): Window => told(buckets.get(name)?.requests ?? 0, limit, turn()),
 
     async flush(tx: Tx) {
       for (const [bucket, state] of buckets) {

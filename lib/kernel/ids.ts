@@ -25,11 +25,18 @@ export interface Ids {
   next(prefix: Prefix): string;
 }
 
-/** ULIDs that grow within a millisecond, and go on growing when the machine's time steps back. */
-export function createIds(clock: Clock, random: Random): Ids {
-  let last = -1;
-  let time = "";
-  const tail = new Uint8Array(16);
+/**
+ * ULIDs that grow within a millisecond, and go on growing when the machine's time steps back. `after` is the greatest
+ * one that was given before, by an earlier process too.
+ */
+export function createIds(clock: Clock, random: Random, after?: string): Ids {
+  const digits = [...(after?.slice(after.indexOf("_") + 1) ?? "")].map((digit) => crockford.indexOf(digit));
+  let time = digits
+    .slice(0, 10)
+    .map((digit) => crockford[digit])
+    .join("");
+  let last = after === undefined ? -1 : digits.slice(0, 10).reduce((sum, digit) => sum * 32 + digit, 0);
+  const tail = Uint8Array.from(after === undefined ? new Array(16).fill(0) : digits.slice(10));
   const renew = (now: number) => {
     last = now;
     time = "";

@@ -1,10 +1,20 @@
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 
 interface Member {
   readonly work: () => Promise<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const words = [
+  "BEGIN IMMEDIATE",
+  "COMMIT",
+  "ROLLBACK",
+  "SAVEPOINT member",
+  "RELEASE member",
+  "ROLLBACK TO member",
+] as const;
+type Statements = [Statement, Statement, Statement, Statement, Statement, Statement];
 
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
@@ -20,11 +30,11 @@ export interface Group {
  * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
  * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.
  */
-export function createGroup(database: () => Database, translate: (error: unknown) => unknown, most = 256): Group {
+export function createGroup(database: Database, translate: (error: unknown) => unknown, most = 256): Group {
   let waiting: Member[] = [];
   let scheduled = false;
   let idle: (() => void)[] = [];
-  const exec = (sql: string) => database().exec(sql);
+  const [begin, commit, rollback, save, release, undo] = words.map((word) => database.prepare(word)) as Statements;
 
   const schedule = () => {
     if (scheduled) return;
@@ -48,7 +58,7 @@ export function createGroup(database: () => Database, translate: (error: unknown
   };
 
   const finish = (batch: readonly Member[], error: unknown) => {
-    if (database().open && database().inTransaction) exec("ROLLBACK");
+    if (database.open && database.inTransaction) rollback.run();
     for (const member of batch) member.reject(translate(error));
     rest();
   };
@@ -62,23 +72,24 @@ export function createGroup(database: () => Database, translate: (error: unknown
   const run = async (batch: readonly Member[], turn: { over: boolean }) => {
     const answers: (() => void)[] = [];
     try {
-      exec("BEGIN IMMEDIATE");
+      begin.run();
       for (const member of batch) {
-        exec("SAVEPOINT member");
+        save.run();
         try {
           const value = await member.work();
           if (turn.over) return;
-          exec("RELEASE member");
+          release.run();
           answers.push(() => member.resolve(value));
         } catch (error) {
           if (turn.over) return;
           // A full disk or an I/O error ends the whole transaction, not only the savepoint.
-          if (!database().inTransaction) throw error;
-          exec("ROLLBACK TO member; RELEASE member");
+          if (!database.inTransaction) throw error;
+          undo.run();
+          release.run();
           answers.push(() => member.reject(translate(error)));
         }
       }
-      exec("COMMIT");
+      commit.run();
       turn.over = true;
     } catch (error) {
       if (turn.over) return;

@@ -1,8 +1,32 @@
+import { type SqlBool, sql } from "kysely";
 import type { Queries } from "./query.ts";
+
+const dated = [
+  "organizations",
+  "users",
+  "api_keys",
+  "invitations",
+  "projects",
+  "deployments",
+  "events",
+  "mails",
+  "jobs",
+] as const;
 
 /** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */
 export function settingsRepository(query: Queries) {
   return {
+    /** The newest identifier of each table, so that a new process goes on from there. Periodic jobs have names of their own. */
+    newest: dated.map((table) =>
+      query.first((db, _: object) =>
+        db
+          .selectFrom(table)
+          .select("id")
+          .where(sql<SqlBool>`id < 'job_a' or id > 'job_z'`)
+          .orderBy("id", "desc")
+          .limit(sql.lit(1)),
+      ),
+    ),
     read: query.first((db, p: { name: string }) =>
       db.selectFrom("settings").select("value").where("name", "=", p.name),
     ),

@@ -57,7 +57,7 @@ export function createSqliteEngine(database: Database): Engine {
     }
     return statement;
   };
-  const group = createGroup(() => database, unavailable);
+  const group = createGroup(database, unavailable);
   const connection = {
     statement: (text: string): Statement => ({
       async all(parameters) {
