@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { discard, done, retry, snooze } from "../lib/kernel/job.ts";
+import { machinery } from "./machinery.ts";
+import { gate } from "./stories.ts";
+
+test("jobs run in the order of due time, then of id", async (t) => {
+  await t.test("whatever the order in which they were added", async (t) => {
+    const waits = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 60 });
+    const property = fc.asyncProperty(waits, async (seconds) => {
+      const { add, advance, told } = machinery(t, () => done());
+      for (const [i, wait] of seconds.entries()) await add(`${i}`, wait * 1000);
+      await advance(10_000);
+      const order = seconds.map((wait, i) => ({ wait, i })).sort((a, b) => a.wait - b.wait || a.i - b.i);
+      assert.deepEqual(
+        told,
+        order.map(({ wait, i }) => `${i} at ${wait}s`),
+      );
+    });
+    await fc.assert(property, { numRuns: 25, seed: 20260101 });
+  });
+
+  await t.test("what becomes due by a job at the same instant runs in the same step", async (t) => {
+    const { add, advance, loop, told } = machinery(t, async (name) => {
+      if (name === "first") await add("second");
+      return done();
+    });
+    await add("first");
+    assert.equal(await loop.settle(), 2);
+    assert.deepEqual(told, ["first at 0s", "second at 0s"]);
+    assert.equal(await advance(1000), 0);
+  });
+
+  await t.test("settle leaves alone what is due later", async (t) => {
+    const { add, loop, told, advance } = machinery(t, () => done());
+    await add("later", 1);
+    assert.equal(await loop.settle(), 0);
+    assert.deepEqual(told, []);
+    assert.equal(await advance(1), 1);
+  });
+
+  await t.test("two that advance at once do not run one job twice", async (t) => {
+    const { add, clock, loop, told } = machinery(t, () => done());
+    for (const name of ["a", "b", "c"]) await add(name, 1000);
+    const to = clock.now() + 2000;
+    const ran = await Promise.all([loop.advanceTo(to), loop.advanceTo(to), loop.settle()]);
+    assert.equal(
+      ran.reduce((sum, one) => sum + one),
+      3,
+    );
+    assert.deepEqual(told, ["a at 1s", "b at 1s", "c at 1s"]);
+  });
+
+  await t.test("the clock never goes back", async (t) => {
+    const { clock, loop } = machinery(t, () => done());
+    await assert.rejects(loop.advanceTo(clock.now() - 1), /never goes back/);
+  });
+});
+
+test("what becomes of a job", async (t) => {
+  await t.test("done and discarded ones are gone", async (t) => {
+    const { add, advance, runner, told } = machinery(t, (name) => (name === "a" ? done() : discard("no longer")));
+    await add("a");
+    await add("b");
+    assert.equal(await advance(1_000_000), 2);
+    assert.deepEqual(told, ["a at 0s", "b at 0s"]);
+    assert.equal(await runner.next(), undefined);
+  });
+
+  await t.test("a retry waits for the next delay of the ladder, and in the end it is given up once", async (t) => {
+    const { add, advance, runner, told } = machinery(t, () => retry("no"), ["30s", "2m", "10m"]);
+    await add("a");
+    await advance(10_000_000);
+    assert.deepEqual(told, ["a at 0s", "a at 30s", "a at 150s", "a at 750s", "a given up at 750s: no"]);
+    assert.equal(await runner.next(), undefined);
+  });
+
+  await t.test("one that throws is retried as one that says so", async (t) => {
+    const { add, advance, told } = machinery(t, () => {
+      throw new Error("a bug");
+    }, ["1s"]);
+    await add("a");
+    await advance(10_000);
+    assert.deepEqual(told, ["a at 0s", "a at 1s", "a given up at 1s: a bug"]);
+  });
+
+  await t.test("a snooze is no failure, however often", async (t) => {
+    const { add, advance, told } = machinery(t, (_, time) => (time < 8 ? snooze(1000) : done()), []);
+    await add("a");
+    await advance(60_000);
+    assert.deepEqual(
+      told,
+      Array.from({ length: 8 }, (_, i) => `a at ${i}s`),
+    );
+  });
+
+  await t.test("a success between two failures does not begin the ladder anew", async (t) => {
+    const outcomes = [retry("one"), snooze(1000), retry("two")];
+    const { add, advance, told } = machinery(t, (_, time) => outcomes[time - 1] ?? done(), ["5s"]);
+    await add("a");
+    await advance(60_000);
+    assert.deepEqual(told, ["a at 0s", "a at 5s", "a at 6s", "a given up at 6s: two"]);
+  });
+
+  await t.test("its write and its end are one: a write that fails is undone, and the job runs again", async (t) => {
+    const { add, advance, rows, told } = machinery(
+      t,
+      (name, time) => {
+        if (name !== "a") return done();
+        return done(async (tx) => {
+          await rows(tx).insertOnce({ id: "job_written", kind: "tests.nobody", run_at: "9999" });
+          if (time === 1) throw new Error("the disk is full");
+        });
+      },
+      ["1s"],
+    );
+    await add("a");
+    await advance(500);
+    assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:00:01.000Z");
+    await advance(1000);
+    assert.deepEqual(told, ["a at 0s", "a at 1s"]);
+    assert.equal((await rows().next({}))?.run_at, "9999");
+  });
+});
+
+test("a claim is a lease, and the attempt is the fence", async (t) => {
+  await t.test("the attempt is counted when the job is claimed, before it runs", async (t) => {
+    const { add, runner, told } = machinery(t, () => done());
+    await add("a");
+    const [row] = await runner.claim();
+    assert.deepEqual([row?.attempt, row?.state, row?.lease_owner], [1, "running", "one"]);
+    assert.equal(row?.lease_until, "2026-01-01T00:01:00.000Z");
+    assert.deepEqual(told, []);
+  });
+
+  await t.test("a job that is claimed is claimed by nobody else", async (t) => {
+    const { add, process } = machinery(t, () => done());
+    await add("a");
+    const [one, two] = await Promise.all([process("one").claim(), process("two").claim()]);
+    assert.equal(one.length + two.length, 1);
+  });
+
+  await t.test("a late answer of a process that lost its lease changes nothing", async (t) => {
+    const entered = gate();
+    const finish = gate();
+    const written: number[] = [];
+    const { add, clock, process, told, rows } = machinery(t, async (_, time) => {
+      if (time === 1) {
+        entered.open();
+        await finish.passed;
+      }
+      return time === 1 ? done(async () => void written.push(1)) : snooze(60_000, async () => void written.push(time));
+    });
+    await add("a");
+    const [slow, fast] = [process("slow"), process("fast")];
+    const [lost] = await slow.claim();
+    assert.ok(lost);
+    const answer = slow.run(lost);
+    await entered.passed;
+    clock.moveTo(clock.now() + 60_000);
+    await fast.keepAlive();
+    const [taken] = await fast.claim();
+    assert.ok(taken);
+    assert.deepEqual([taken.id, taken.attempt, taken.crashes], [lost.id, 2, 1]);
+    await fast.run(taken);
+    finish.open();
+    await answer;
+    assert.deepEqual(written, [2]);
+    assert.deepEqual(told, ["a at 0s", "a at 60s"]);
+    assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:02:00.000Z");
+  });
+
+  await t.test("a process that renews its lease keeps its work", async (t) => {
+    const { add, clock, process } = machinery(t, () => done());
+    await add("a");
+    const [busy, other] = [process("busy"), process("other")];
+    const [row] = await busy.claim();
+    assert.ok(row);
+    for (let beat = 0; beat < 10; beat++) {
+      clock.moveTo(clock.now() + 50_000);
+      await busy.keepAlive();
+      await other.keepAlive();
+      assert.deepEqual(await other.claim(), []);
+    }
+    await busy.run(row);
+    assert.equal(await busy.next(), undefined);
+  });
+
+  await t.test("a job that takes its process down three times is given up", async (t) => {
+    const { add, process, told } = machinery(t, () => done());
+    await add("a");
+    for (let life = 1; life <= 3; life++) {
+      const doomed = process(`life ${life}`);
+      await doomed.reclaim();
+      const [row] = await doomed.claim();
+      assert.deepEqual([row?.attempt, row?.crashes], [life, life - 1]);
+    }
+    const last = process("last");
+    await last.reclaim();
+    const [row] = await last.claim();
+    assert.ok(row);
+    await last.run(row);
+    assert.deepEqual(told, ["a given up at 0s: worker_crashed"]);
+    assert.equal(await last.next(), undefined);
+  });
+});

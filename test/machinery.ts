@@ -1,0 +1,63 @@
+import type { TestContext } from "node:test";
+import * as v from "valibot";
+import { createLoop } from "../lib/jobs/loop.ts";
+import { createQueue } from "../lib/jobs/queue.ts";
+import { jobsRepository } from "../lib/jobs/repository.ts";
+import { createRunner } from "../lib/jobs/runner.ts";
+import { createClock } from "../lib/kernel/clock.ts";
+import { createIds } from "../lib/kernel/ids.ts";
+import { type Job, jobsOf, type Outcome } from "../lib/kernel/job.ts";
+import type { Log } from "../lib/kernel/log.ts";
+import { createRandom } from "../lib/kernel/random.ts";
+import { openMemory } from "../lib/store/files.ts";
+import { createStore } from "../lib/store/store.ts";
+import { start } from "./world.ts";
+
+const quiet: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
+/** What a job of these tests does: it is told which one it is, and how often it ran. */
+export type Work = (name: string, time: number) => Promise<Outcome> | Outcome;
+
+/**
+ * The machinery of jobs without a service: one store under a standing clock, and as many processes on it as a test
+ * wants. `told` holds what ran, and what was given up.
+ */
+export function machinery(t: TestContext, work: Work, retries: readonly string[] = []) {
+  const store = createStore(openMemory().engine);
+  t.after(() => store.close());
+  const clock = createClock(`manual@${start}`);
+  const ids = createIds(clock, createRandom("machinery"));
+  const rows = store.using(jobsRepository);
+  const queue = createQueue({ store, clock, ids, wake: () => {} });
+  const told: string[] = [];
+  const times = new Map<string, number>();
+  const since = () => `${(clock.now() - Date.parse(start)) / 1000}s`;
+  const job: Job = jobsOf<unknown>()({
+    kind: "tests.work",
+    args: v.object({ name: v.string() }),
+    retries,
+    async run({ name }) {
+      told.push(`${name} at ${since()}`);
+      const time = (times.get(name) ?? 0) + 1;
+      times.set(name, time);
+      return work(name, time);
+    },
+    async exhausted({ name }, reason) {
+      told.push(`${name} given up at ${since()}: ${reason}`);
+    },
+  });
+  const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });
+  const runner = process("one");
+  const loop = createLoop({ clock, runner, log: quiet, keepClock: async () => {} });
+  return {
+    store,
+    clock,
+    rows,
+    told,
+    runner,
+    loop,
+    process,
+    advance: (ms: number) => loop.advanceTo(clock.now() + ms),
+    add: (name: string, wait_ms = 0) => store.transaction((tx) => queue.add(tx, "tests.work", { name }, wait_ms)),
+  };
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { byBranch, logOf, release, seen, source, told, turningOut } from "../stories.ts";
+import { check, expect, type World, world } from "../world.ts";
+
+const path = ({ id }: { id: string }) => `/v1/deployments/${id}/rollback`;
+const tagged = (tag: string) => ({ source: { type: "git", repo: "acme/web", tag } });
+
+/** Releases of the tags v1 to v3 in one environment, with a failed one between the first and the second. */
+async function history(world: World) {
+  const { id } = await world.project();
+  const v1 = await release(world, id, tagged("v1"));
+  const failed = await release(world, id, source("broken"));
+  const v2 = await release(world, id, tagged("v2"));
+  const v3 = await release(world, id, tagged("v3"));
+  assert.deepEqual(
+    [v1, failed, v2, v3].map(({ status }) => status),
+    ["active", "failed", "active", "active"],
+  );
+  return { project: id, v1, failed, v2, v3 };
+}
+const options = turningOut(byBranch({ broken: { result: "fail" } }));
+const rollback = async (world: World, of: { id: string }) =>
+  expect(await world.call("developer", "POST", path(of)), 201);
+
+test("POST /deployments/{id}/rollback", async (t) => {
+  await check(t, {
+    name: "makes a new deployment of the previous version, and leaves the record as it is",
+    as: "developer",
+    options,
+    given: history,
+    when: ["POST", ({ v3 }) => path(v3)],
+    then: 201,
+    events: ["deployment.queued", "deployment.rolled_back"],
+    and: async ({ meta: _, ...fresh }, { headers }, world, { v2, v3 }) => {
+      const now = world.service.clock.now().toISOString();
+      assert.equal(headers.get("location"), `/v1/deployments/${fresh.id}`);
+      const { id: _id, deployed_at: _at, ...copied } = v2;
+      const times = { created_at: now, updated_at: now, completed_at: null };
+      assert.deepEqual(fresh, { ...copied, id: fresh.id, status: "queued", version: "v2", ...times });
+      assert.deepEqual(await seen(world, v3.id), v3);
+      assert.deepEqual(await seen(world, v2.id), v2);
+    },
+  });
+
+  await check(t, {
+    name: "announces what was rolled back and what is queued",
+    as: "admin",
+    options,
+    given: history,
+    when: ["POST", ({ v3 }) => path(v3)],
+    then: 201,
+    events: ["deployment.queued", "deployment.rolled_back"],
+    and: async ({ id }, _reply, world, { project, v3 }) => {
+      const place = { project_id: project, environment: "production", version: "v2" };
+      const timestamp = world.service.clock.now().toISOString();
+      const rolledBack = { deployment_id: v3.id, ...place, new_deployment_id: id, reason: "manual" };
+      const byName = new Map((await told(world)).slice(-2).map((event) => [event.event, event]));
+      assert.deepEqual(Object.fromEntries(byName), {
+        "deployment.queued": { event: "deployment.queued", timestamp, data: { deployment_id: id, ...place } },
+        "deployment.rolled_back": { event: "deployment.rolled_back", timestamp, data: rolledBack },
+      });
+    },
+  });
+
+  await t.test("the new deployment follows the normal life, and keeps its version from the start", async (t) => {
+    const here = await world(t, options);
+    const { id: project_id } = await here.project();
+    const first = await release(here, project_id);
+    const second = await release(here, project_id);
+    assert.notEqual(first.version, second.version);
+    const { id } = await rollback(here, second);
+    const story: string[][] = [];
+    for (const by of ["0s", "1s", "3s", "2s"]) {
+      await here.service.clock.advance(by);
+      const { status, version } = await seen(here, id);
+      story.push([status, version]);
+    }
+    const version = first.version;
+    assert.deepEqual(story, [
+      ["queued", version],
+      ["building", version],
+      ["deploying", version],
+      ["active", version],
+    ]);
+    const names = ["deployment.queued", "deployment.rolled_back", "deployment.started", "deployment.succeeded"];
+    assert.deepEqual((await here.events()).slice(-4), names);
+    const data = (await told(here)).slice(-2).map((event) => event.data.version);
+    assert.deepEqual(data, [version, version]);
+    assert.equal((await seen(here, id)).deployed_at, here.service.clock.now().toISOString());
+    assert.ok((await logOf(here, id)).some(({ message }) => message.includes(version)));
+  });
+});
+
+test("which version a rollback takes", async (t) => {
+  type Past = Awaited<ReturnType<typeof history>>;
+  const targets: [string, (past: Past) => { id: string }, string][] = [
+    ["of the newest, the one before it", ({ v3 }) => v3, "v2"],
+    ["of the one before, past the failed one", ({ v2 }) => v2, "v1"],
+    ["of a failed one, the newest release before it", ({ failed }) => failed, "v1"],
+  ];
+  for (const [name, of, version] of targets) {
+    await check(t, {
+      name,
+      as: "developer",
+      options,
+      given: history,
+      when: ["POST", (past) => path(of(past))],
+      then: 201,
+      events: ["deployment.queued", "deployment.rolled_back"],
+      and: (body) => assert.deepEqual([body.version, body.source.tag], [version, version]),
+    });
+  }
+
+  await check(t, {
+    name: "of the first, none: 409, and nothing happens",
+    as: "developer",
+    options,
+    given: history,
+    when: ["POST", ({ v1 }) => path(v1)],
+    then: [409, "no_previous_version"],
+    and: async (_body, _reply, world, { v1 }) => assert.deepEqual(await seen(world, v1.id), v1),
+  });
+  for (const [state, by] of [
+    ["queued", "0s"],
+    ["building", "2s"],
+    ["deploying", "5s"],
+  ] as const) {
+    await check(t, {
+      name: `of one that is ${state}, the newest release before it`,
+      as: "developer",
+      given: async (world) => {
+        const { id } = await world.project();
+        await release(world, id, tagged("v1"));
+        const running = await world.deploy(id);
+        await world.service.clock.advance(by);
+        assert.equal((await seen(world, running.id)).status, state);
+        return running;
+      },
+      when: ["POST", (running) => path(running)],
+      then: 201,
+      events: ["deployment.queued", "deployment.rolled_back"],
+      and: ({ version }) => assert.equal(version, "v1"),
+    });
+  }
+
+  await t.test("a rollback that went active is a release as any other", async (t) => {
+    const here = await world(t, options);
+    const { v3 } = await history(here);
+    const back = await rollback(here, v3);
+    await here.service.clock.advance("6s");
+    assert.equal((await rollback(here, back)).version, "v3");
+  });
+
+  await t.test("another environment and another project do not count", async (t) => {
+    const here = await world(t);
+    const [web, shop] = [await here.project("web"), await here.project("shop")];
+    await release(here, web.id, { environment: "staging" });
+    await release(here, shop.id);
+    const only = await release(here, web.id);
+    const answer = expect(await here.call("developer", "POST", path(only)), 409);
+    assert.equal(answer.error.code, "no_previous_version");
+  });
+
+  await t.test("what was cancelled or failed does not count", async (t) => {
+    const here = await world(t, options);
+    const { id } = await here.project();
+    const cancelled = await here.deploy(id);
+    expect(await here.call("developer", "POST", `/v1/deployments/${cancelled.id}/cancel`), 200);
+    await release(here, id, source("broken"));
+    const only = await release(here, id);
+    expect(await here.call("developer", "POST", path(only)), 409);
+  });
+});
+
+test("who may roll back", async (t) => {
+  for (const [who, then] of [
+    ["viewer", [403, "insufficient_role"]],
+    ["stranger", [404, "not_found"]],
+  ] as const) {
+    await check(t, {
+      name: `a ${who} may not`,
+      as: who,
+      options,
+      given: history,
+      when: ["POST", ({ v3 }) => path(v3)],
+      then,
+    });
+  }
+});

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pathsOf, release, seen, source, states, told } from "../stories.ts";
+import { check, expect, git, start, type World, world } from "../world.ts";
+
+const full = { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null };
+const at = (second: number) => new Date(Date.parse(start) + second * 1000).toISOString();
+
+const order = (world: World) => world.project().then(({ id }) => ({ project_id: id, environment: "production" }));
+
+test("POST /deployments", async (t) => {
+  await check(t, {
+    name: "queues it, announces it, and knows no version yet",
+    as: "developer",
+    given: order,
+    when: ["POST", "/v1/deployments"],
+    body: (given: object) => ({ ...given, source: git, unknown: 1 }),
+    then: 201,
+    events: ["deployment.queued"],
+    and: async ({ meta: _, id, ...deployment }, { headers }, world, given) => {
+      assert.equal(headers.get("location"), `/v1/deployments/${id}`);
+      assert.deepEqual(deployment, {
+        ...given,
+        status: "queued",
+        source: full,
+        version: null,
+        created_at: start,
+        updated_at: start,
+        completed_at: null,
+      });
+      assert.deepEqual(await seen(world, id), { id, ...deployment });
+      assert.deepEqual((await told(world)).at(-1), {
+        event: "deployment.queued",
+        timestamp: start,
+        data: { deployment_id: id, ...given, version: null },
+      });
+    },
+  });
+
+  await check(t, {
+    name: "is not for a viewer",
+    as: "viewer",
+    given: order,
+    when: ["POST", "/v1/deployments"],
+    body: (given: object) => ({ ...given, source: git }),
+    then: [403, "insufficient_role"],
+  });
+  await check(t, {
+    name: "does not know another organization's project",
+    as: "stranger",
+    given: order,
+    when: ["POST", "/v1/deployments"],
+    body: (given: object) => ({ ...given, source: git }),
+    then: [404, "not_found"],
+  });
+  await check(t, {
+    name: "does not know a project that does not exist",
+    as: "developer",
+    when: ["POST", "/v1/deployments"],
+    body: { project_id: "proj_01ARZ3NDEKTSV4RRFFQ69G5FAV", environment: "production", source: git },
+    then: [404, "not_found"],
+  });
+  await check(t, {
+    name: "lists every broken rule before it looks for the project",
+    as: "developer",
+    when: ["POST", "/v1/deployments"],
+    body: { environment: "", source: { type: "git", branch: "a..b" } },
+    then: [422, "validation_failed"],
+    and: (body) =>
+      assert.deepEqual(pathsOf(body).sort(), ["environment", "project_id", "source.branch", "source.repo"]),
+  });
+});
+
+test("the environment of a deployment", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const create = (environment: unknown) =>
+    here.call("developer", "POST", "/v1/deployments", { project_id: id, environment, source: git });
+  for (const name of ["p", "e".repeat(64), "Preview_1.x-y"]) {
+    await t.test(`may be named "${name}"`, async () => assert.equal(expect(await create(name), 201).environment, name));
+  }
+  for (const name of ["", "e".repeat(65), "a b", "a/b", "größe", "a\n", null, 1, undefined]) {
+    await t.test(`must not be ${JSON.stringify(name)}`, async () =>
+      assert.deepEqual(pathsOf(expect(await create(name), 422)), ["environment"]),
+    );
+  }
+});
+
+test("the life of a deployment: 1 s queued, 3 s building, 2 s deploying", async (t) => {
+  const here = await world(t);
+  const { service } = here;
+  const { id: project_id } = await here.project();
+  const { id } = await here.deploy(project_id);
+  const fixed = { id, project_id, environment: "production", source: full, created_at: start };
+  const look = async (second: number) => {
+    await service.clock.advanceTo(at(second));
+    return seen(here, id);
+  };
+
+  await t.test("it is queued until its turn comes", async () => {
+    const expected = { ...fixed, status: "queued", version: null, updated_at: start, completed_at: null };
+    assert.deepEqual(await look(0.999), expected);
+  });
+  await t.test("it builds, without a version", async () => {
+    const expected = { ...fixed, status: "building", version: null, updated_at: at(1), completed_at: null };
+    assert.deepEqual(await look(1), expected);
+    assert.deepEqual(await look(3.999), expected);
+  });
+  await t.test("it rolls out once the version is resolved", async () => {
+    const deployment = await look(4);
+    assert.match(deployment.version, /^[0-9a-f]{40}$/);
+    const expected = { ...fixed, status: "deploying", updated_at: at(4), completed_at: null };
+    assert.deepEqual(deployment, { ...expected, version: deployment.version });
+    assert.deepEqual(await look(5.999), deployment);
+  });
+  await t.test("it is active, completed and deployed, and stays so", async () => {
+    const deployment = await look(6);
+    const expected = { ...fixed, status: "active", updated_at: at(6), completed_at: at(6), deployed_at: at(6) };
+    assert.deepEqual(deployment, { ...expected, version: deployment.version });
+    assert.deepEqual(await look(3600), deployment);
+  });
+  await t.test("each step was announced when it happened", async () => {
+    const { version } = await seen(here, id);
+    const data = { deployment_id: id, project_id, environment: "production" };
+    assert.deepEqual(await told(here, 1), [
+      { event: "deployment.queued", timestamp: start, data: { ...data, version: null } },
+      { event: "deployment.started", timestamp: at(1), data: { ...data, version: null } },
+      { event: "deployment.succeeded", timestamp: at(6), data: { ...data, version } },
+    ]);
+  });
+});
+
+test("the order of deployments", async (t) => {
+  await t.test("one environment builds or rolls out one at a time, first in, first out", async (t) => {
+    const here = await world(t);
+    const { id } = await here.project();
+    const line = [await here.deploy(id), await here.deploy(id), await here.deploy(id)];
+    const seconds = [1, 4, 5.999, 6, 9, 11, 16];
+    const story: string[] = [];
+    for (const second of seconds) {
+      await here.service.clock.advanceTo(at(second));
+      story.push((await states(here, ...line)).join(" "));
+    }
+    assert.deepEqual(story, [
+      "building queued queued",
+      "deploying queued queued",
+      "deploying queued queued",
+      "active building queued",
+      "active deploying queued",
+      "active active building",
+      "active active active",
+    ]);
+  });
+
+  await t.test("who comes while another is at work waits its whole second all the same", async (t) => {
+    const here = await world(t);
+    const { id } = await here.project();
+    const first = await here.deploy(id);
+    await here.service.clock.advanceTo(at(5.5));
+    const second = await here.deploy(id);
+    await here.service.clock.advanceTo(at(6));
+    assert.deepEqual(await states(here, first, second), ["active", "queued"]);
+    await here.service.clock.advanceTo(at(6.5));
+    assert.deepEqual(await states(here, second), ["building"]);
+  });
+
+  await t.test("two environments, and two projects, work side by side", async (t) => {
+    const here = await world(t);
+    const [web, shop] = [await here.project("web"), await here.project("shop")];
+    const all = [
+      await here.deploy(web.id),
+      await here.deploy(web.id, { environment: "staging" }),
+      await here.deploy(shop.id),
+    ];
+    await here.service.clock.advanceTo(at(1));
+    assert.deepEqual(await states(here, ...all), ["building", "building", "building"]);
+    await here.service.clock.advanceTo(at(6));
+    assert.deepEqual(await states(here, ...all), ["active", "active", "active"]);
+  });
+
+  await t.test("four work at a time unless the option concurrency says otherwise", async (t) => {
+    const here = await world(t);
+    const { id } = await here.project();
+    const all = [];
+    for (const environment of ["a", "b", "c", "d", "e"]) all.push(await here.deploy(id, { environment }));
+    await here.service.clock.advanceTo(at(1));
+    assert.deepEqual(await states(here, ...all), ["building", "building", "building", "building", "queued"]);
+    await here.service.clock.advanceTo(at(6));
+    assert.deepEqual(await states(here, ...all), ["active", "active", "active", "active", "building"]);
+  });
+
+  await t.test("the limit counts over all organizations, the oldest first", async (t) => {
+    const here = await world(t, { deployments: { concurrency: 1 } });
+    const ours = await here.project();
+    const body = { name: "theirs", region: "eu-west-1" };
+    const theirs = expect(await here.call("stranger", "POST", "/v1/projects", body), 201);
+    const first = await here.deploy(ours.id);
+    const theirOrder = { project_id: theirs.id, environment: "production", source: git };
+    const second = expect(await here.call("stranger", "POST", "/v1/deployments", theirOrder), 201);
+    const third = await here.deploy(ours.id, { environment: "staging" });
+    const story: string[] = [];
+    for (const second_ of [1, 6, 11]) {
+      await here.service.clock.advanceTo(at(second_));
+      const [a, c] = await states(here, first, third);
+      story.push(`${a} ${(await seen(here, second.id, "stranger")).status} ${c}`);
+    }
+    assert.deepEqual(story, ["building queued queued", "active building queued", "active active building"]);
+  });
+});
+
+test("GET /deployments", async (t) => {
+  const here = await world(t);
+  const [web, shop] = [await here.project("web"), await here.project("shop")];
+  const first = await release(here, web.id);
+  const second = await here.deploy(web.id, { environment: "staging", ...source("next") });
+  const third = await here.deploy(shop.id);
+  const list = async (query: string) =>
+    expect(await here.call("viewer", "GET", `/v1/deployments${query}`), 200).data.map(({ id }: { id: string }) => id);
+
+  await t.test("shows the newest first, without their sources", async () => {
+    const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
+    assert.deepEqual(await list(""), [third.id, second.id, first.id]);
+    const { source: _, ...item } = first;
+    assert.deepEqual(data[2], item);
+  });
+  const none = "project_id=proj_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+  for (const [query, expected] of [
+    [`?project_id=${web.id}`, [second.id, first.id]],
+    ["?environment=production", [third.id, first.id]],
+    ["?status=queued", [third.id, second.id]],
+    ["?status=cancelled", []],
+    [`?project_id=${web.id}&environment=production&status=active`, [first.id]],
+    [`?${none}`, []],
+    ["?project_id=&colour=blue", []],
+  ] as const) {
+    await t.test(`filters by ${query}`, async () => assert.deepEqual(await list(query), expected));
+  }
+  await t.test("refuses a status that is none", async () => {
+    const answer = expect(await here.call("viewer", "GET", "/v1/deployments?status=done"), 422);
+    assert.deepEqual(pathsOf(answer), ["status"]);
+  });
+  await t.test("shows nothing of another organization", async () => {
+    assert.deepEqual(expect(await here.call("stranger", "GET", "/v1/deployments"), 200).data, []);
+    for (const path of [`/v1/deployments/${first.id}`, `/v1/deployments/${first.id}/logs`]) {
+      expect(await here.call("stranger", "GET", path), 404);
+    }
+  });
+});

@@ -1,0 +1,77 @@
+import { type Options, type SimulatedOutcome, simulatedDeployments } from "../lib/index.ts";
+import { expect, type Who, type World } from "./world.ts";
+
+/** What several files tell about deployments and their events. */
+
+type Script = NonNullable<Parameters<typeof simulatedDeployments>[0]>;
+
+/** Options under which deployments turn out as the script says; `more` are further options of deployments. */
+export const turningOut = (script: Script, more: NonNullable<Options["deployments"]> = {}): Options => ({
+  deployments: { ...more, driver: simulatedDeployments(script) },
+});
+
+/** A script that goes by the branch: `{ broken: { result: "fail" } }`. */
+export const byBranch =
+  (outcomes: Readonly<Record<string, SimulatedOutcome>>): Script =>
+  ({ source }) =>
+    outcomes[source.branch ?? ""];
+
+export const source = (branch: string) => ({ source: { type: "git", repo: "acme/web", branch } });
+
+interface Told {
+  event: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** The events of `acme` with their data, oldest first; `after` leaves out so many of the first. */
+export async function told(world: World, after = 0): Promise<Told[]> {
+  const { data } = expect(await world.call("owner", "GET", "/v1/events?per_page=100"), 200);
+  return data
+    .reverse()
+    .slice(after)
+    .map(({ id: _, ...event }: Told & { id: string }) => event);
+}
+
+/** A deployment as it is now, without the answer's meta. */
+export async function seen(world: World, id: string, who: Who = "viewer") {
+  const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);
+  return deployment;
+}
+
+/** The states of several deployments, in the order given. */
+export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>
+  Promise.all(deployments.map(async ({ id }) => (await seen(world, id)).status));
+
+/** Deploys, and lets the usual six seconds pass. */
+export async function release(world: World, project_id: string, more: object = {}) {
+  const { id } = await world.deploy(project_id, more);
+  await world.service.clock.advance("6s");
+  return seen(world, id);
+}
+
+/** The lines of a deployment's log. */
+export async function logOf(
+  world: World,
+  id: string,
+): Promise<{ level: string; message: string; timestamp: string }[]> {
+  return expect(await world.call("viewer", "GET", `/v1/deployments/${id}/logs`), 200).data;
+}
+
+export const pathsOf = (body: { error: { details: { path: string }[] } }) => body.error.details.map(({ path }) => path);
+
+/** A place where a driver waits until the test lets it go on. */
+export function gate() {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
+
+/** Makes a project, and answers how a source is tried out in it: by a deployment. */
+export async function trying(world: World) {
+  const { id: project_id } = await world.project();
+  return (source: unknown) =>
+    world.call("developer", "POST", "/v1/deployments", { project_id, environment: "production", source });
+}
