@@ -1,0 +1,148 @@
+import { fileOf, folderOf, inTests } from "./folders.ts";
+import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
+
+/** Modules that may use the machine's own time and chance, each with what it needs and why. */
+const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
+  "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout)/, because: "it is the source of time" },
+  "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
+  "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
+  "lib/store/group.ts": { names: /^setImmediate$/, because: "the end of a turn is no time: it waits for nothing" },
+};
+
+const timeOrChance =
+  /^(Date\.now|new Date|Date|performance\.(now|timeOrigin)|process\.(hrtime(\.bigint)?|uptime|nextTick)|setTimeout|setInterval|setImmediate|Math\.random|(crypto\.)?(randomUUID|randomBytes|randomInt|randomFill|randomFillSync|getRandomValues))$/;
+const clockModules = /^(node:)?(timers|timers\/promises|perf_hooks)$/;
+
+/** Every use of a name, called or handed on; `new Date` only where it is given no instant to convert. */
+function* uses(source: Source): Generator<{ name: string; line: number }> {
+  for (const node of nodes(source.program, ({ type }) => !type.startsWith("TSType") && !type.startsWith("Import"))) {
+    if (node.type === "NewExpression" && node["arguments"].length === 0)
+      yield { name: `new ${nameOf(node["callee"])}`, line: source.line(node) };
+    if (node.type === "CallExpression" && nameOf(node["callee"]) === "Date")
+      yield { name: "Date", line: source.line(node) };
+    for (const used of handed(node)) if (nameOf(used) !== "Date") yield { name: nameOf(used), line: source.line(used) };
+  }
+}
+
+/** Where a node uses the value of a name: as callee, argument, default, initial value, or what an arrow answers. */
+function handed(node: Node): Node[] {
+  const parts = {
+    CallExpression: () => [node["callee"], ...node["arguments"]],
+    NewExpression: () => [
+      ...(node["arguments"].length > 0 && nameOf(node["callee"]) === "Date" ? [] : [node["callee"]]),
+      ...node["arguments"],
+    ],
+    AssignmentPattern: () => [node["right"]],
+    AssignmentExpression: () => [node["right"]],
+    VariableDeclarator: () => (node["init"] ? [node["init"]] : []),
+    ObjectExpression: () => node["properties"].flatMap(({ value }: { value?: Node }) => value ?? []),
+    ConditionalExpression: () => [node["consequent"], node["alternate"]],
+    LogicalExpression: () => [node["left"], node["right"]],
+    ArrowFunctionExpression: () => [node["body"]],
+    ReturnStatement: () => (node["argument"] ? [node["argument"]] : []),
+  }[node.type];
+  return parts ? parts().filter((part: Node) => nameOf(part) !== "") : [];
+}
+
+const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
+/** Who may open connections, and why. */
+const outbound: Readonly<Record<string, string>> = {
+  "lib/drivers/outbound.ts": "the one module that sends HTTP",
+  "lib/client.ts": "is handed its fetch",
+};
+
+const sql =
+  /^\s*(select\s[\s\S]*\sfrom\s|insert\s+(or\s+\w+\s+)?into\s|update\s+\w+\s+set\s|delete\s+from\s|(create|drop|alter)\s+(unique\s+)?(table|index)\s|pragma\s|begin\s+immediate|savepoint\s)/i;
+const textOf = (node: Node): string | undefined =>
+  node.type === "Literal" && typeof node["value"] === "string"
+    ? node["value"]
+    : node.type === "TemplateLiteral"
+      ? node["quasis"].map(({ value }: { value: { cooked: string } }) => value.cooked).join("?")
+      : undefined;
+
+/** Rules 3, 6 and 7 of "Never", as far as calls tell. */
+export const callRules: readonly Rule[] = [
+  {
+    name: "SQL is written in store/ and repository.ts alone",
+    of: (source) =>
+      inTests(source) || folderOf(source.path) === "store" || fileOf(source.path) === "repository"
+        ? []
+        : [...nodes(source.program)]
+            .filter((node) => sql.test(textOf(node) ?? ""))
+            .map((node) => said(source, source.line(node), "writes SQL; put the query into a repository.ts")),
+    breaks: [
+      ["lib/users/service.ts", 'run("select name from users");'],
+      ["bin/a.ts", 'run("DELETE FROM users WHERE id = " + id);'],
+    ],
+    keeps: [
+      ["lib/store/a.ts", 'exec("BEGIN IMMEDIATE");'],
+      ["lib/users/service.ts", 'const text = "update your mail address";'],
+    ],
+  },
+  {
+    name: "time and chance come from the kernel's ports",
+    of: (source) => {
+      if (inTests(source)) return [];
+      const found = [...uses(source)].filter(
+        ({ name }) => timeOrChance.test(name) && !machine[source.path]?.names.test(name),
+      );
+      const modules = source.imports.filter(({ of, isType }) => clockModules.test(of) && !isType);
+      return [...found, ...modules.map(({ of, line }) => ({ name: `the module ${of}`, line }))].map(({ name, line }) =>
+        said(
+          source,
+          line,
+          `uses ${name}; take the Clock, Ids or Random that is handed in, or kernel/clock's machineTimer`,
+        ),
+      );
+    },
+    breaks: [
+      ["lib/users/service.ts", "const at = Date.now();"],
+      ["lib/users/service.ts", "const at = new Date();"],
+      ["lib/users/service.ts", "const now = clock ?? Date.now;"],
+      ["lib/users/service.ts", "globalThis.setTimeout(run, 10);"],
+      ["lib/users/service.ts", "const a = { pick: () => Math.random() };"],
+      ["lib/users/service.ts", 'import { randomUUID } from "node:crypto";\nconst id = randomUUID();'],
+      ["lib/users/service.ts", 'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}'],
+      ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
+      ["lib/store/group.ts", "setTimeout(flush, 1);"],
+      ["lib/store/store.ts", "setImmediate(flush);"],
+    ],
+    keeps: [
+      ["lib/users/service.ts", "const at = new Date(clock.now()); const b = Date.parse(text); type D = Date;"],
+      ["lib/jobs/loop.ts", "setTimeout(run, 10);"],
+    ],
+  },
+  {
+    name: "nothing but drivers/outbound opens a connection",
+    of: (source) => {
+      if (inTests(source) || source.path in outbound) return [];
+      const modules = source.imports.filter(
+        ({ of, names, isType }) =>
+          !isType && (clients.test(of) || (/^(node:)?http$/.test(of) && names.some((name) => name !== "createServer"))),
+      );
+      const calls = [...uses(source)].filter(({ name }) =>
+        /^(fetch|new (WebSocket|EventSource|XMLHttpRequest)|WebSocket|EventSource)$/.test(name),
+      );
+      return [
+        ...modules.map(({ of, line }) => said(source, line, `imports ${of}; send through lib/drivers/outbound.ts`)),
+        ...calls.map(({ name, line }) => said(source, line, `uses ${name}; send through lib/drivers/outbound.ts`)),
+      ];
+    },
+    breaks: [
+      ["lib/users/service.ts", 'await fetch("https://example.com");'],
+      ["lib/users/service.ts", "const send = transport ?? globalThis.fetch;"],
+      ["lib/drivers/chat.ts", 'import { request } from "node:http";'],
+      ["lib/drivers/chat.ts", 'import http from "node:http";'],
+      ["lib/drivers/chat.ts", 'import { connect } from "node:net";'],
+      ["lib/live/a.ts", "const socket = new WebSocket(url);"],
+    ],
+    keeps: [
+      [
+        "lib/http/server.ts",
+        'import { createServer, type Server } from "node:http";\nimport type { AddressInfo } from "node:net";',
+      ],
+      ["lib/service.ts", "const answer = app.fetch(request); const a = { async fetch(input) {} };"],
+      ["lib/client.ts", "const send = given ?? fetch;"],
+    ],
+  },
+];

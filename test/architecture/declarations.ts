@@ -1,0 +1,114 @@
+import { fileOf, folderOf, inLib } from "./folders.ts";
+import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
+
+const decides = [
+  "ConditionalExpression",
+  "LogicalExpression",
+  "IfStatement",
+  "SwitchStatement",
+  "BlockStatement",
+  "SequenceExpression",
+];
+
+/** The functions of one declaration that only hand on: `run`, and a job's `exhausted`. */
+function* runs(source: Source): Generator<{ name: string; line: number; body: Node }> {
+  for (const node of nodes(source.program)) {
+    const name = node.type === "Property" ? node["key"].name : "";
+    if ((name === "run" || name === "exhausted") && isFunction(node["value"]))
+      yield { name, line: source.line(node), body: node["value"].body };
+  }
+}
+
+const operation = (run: string) => `export const all = [operation({ id: "users.get", run: ${run} })];`;
+
+/** Rule 5 of "Never", as far as declarations tell. */
+export const declarationRules: readonly Rule[] = [
+  {
+    name: "operations.ts and jobs.ts have one expression in run, and decide nothing",
+    of: (source) =>
+      /^(operations|jobs)$/.test(fileOf(source.path)) && folderOf(source.path) !== ""
+        ? [...runs(source)]
+            .filter(
+              ({ body }) =>
+                body.type !== "CallExpression" || [...nodes(body)].some(({ type }) => decides.includes(type)),
+            )
+            .map(({ name, line }) =>
+              said(source, line, `decides in ${name}; let it be one call of the service, and decide there`),
+            )
+        : [],
+    breaks: [
+      ["lib/users/operations.ts", operation("async ({ params }, { users }) => { return users.get(params.id); }")],
+      [
+        "lib/users/operations.ts",
+        operation("({ params }, { users }) => params.id ? users.get(params.id) : users.all()"),
+      ],
+      ["lib/users/operations.ts", operation('({ query }, { users }) => users.get(query.id ?? "me")')],
+      ["lib/users/jobs.ts", "job({ async run() { await work(); } });"],
+    ],
+    keeps: [["lib/users/operations.ts", operation("({ params }, { users }, caller) => users.get(caller, params.id)")]],
+  },
+];
+
+/** What every operation may answer with, and what only http itself answers with. */
+const general = new Set([
+  ...[
+    "unauthorized",
+    "insufficient_role",
+    "insufficient_scope",
+    "rate_limited",
+    "misdirected_request",
+    "internal_error",
+  ],
+  ...[
+    "unavailable",
+    "invalid_json",
+    "body_too_large",
+    "unsupported_media_type",
+    "validation_failed",
+    "idempotency_mismatch",
+  ],
+  ...["not_found", "method_not_allowed"],
+]);
+
+/** The codes of `new Problem("…")` under lib, each with where it is thrown first. */
+function thrown(all: readonly Source[]): Map<string, string> {
+  const codes = new Map<string, string>();
+  for (const source of all.filter(inLib)) {
+    for (const node of nodes(source.program)) {
+      if (node.type !== "NewExpression" || nameOf(node["callee"]) !== "Problem") continue;
+      const code = node["arguments"][0]?.value;
+      if (typeof code === "string" && !codes.has(code)) codes.set(code, `${source.path}:${source.line(node)}`);
+    }
+  }
+  return codes;
+}
+
+/** The codes that operations declare, each with where first. */
+function declared(all: readonly Source[]): Map<string, string> {
+  const codes = new Map<string, string>();
+  for (const source of all.filter(({ path }) => inLib({ path } as Source) && fileOf(path) === "operations")) {
+    for (const node of nodes(source.program)) {
+      if (node.type !== "Property" || node["key"].name !== "problems") continue;
+      for (const { value } of node["value"].elements ?? [])
+        if (!codes.has(value)) codes.set(value, `${source.path}:${source.line(node)}`);
+    }
+  }
+  return codes;
+}
+
+/** Rule 9 of "Never", over all files: what is thrown is declared somewhere, and what is declared can be thrown. */
+export function undeclared(all: readonly Source[]): string[] {
+  const may = declared(all);
+  const does = thrown(all);
+  return [
+    ...[...does]
+      .filter(([code]) => !may.has(code) && !general.has(code))
+      .map(
+        ([code, at]) =>
+          `${at} throws ${code}, which no operation declares; add it to the problems of those that lead here`,
+      ),
+    ...[...may]
+      .filter(([code]) => !does.has(code) && !general.has(code))
+      .map(([code, at]) => `${at} declares ${code}, which nothing throws; leave it out`),
+  ];
+}

@@ -1,0 +1,47 @@
+import { dirname } from "node:path/posix";
+import type { Source } from "./source.ts";
+
+/** What knows no feature, and what each of these folders may import of ours. */
+export const layers: Readonly<Record<string, readonly string[]>> = {
+  kernel: [],
+  store: ["kernel"],
+  http: ["kernel", "store"],
+  jobs: ["kernel", "store"],
+  drivers: ["kernel"],
+};
+
+/** The interfaces beside `/v1`: they may use http's functions and the features' services. */
+export const besides = ["control", "live", "dashboard"] as const;
+
+/** Files at the top of lib, which only compose: the one place that may know every feature. */
+export const root = [
+  "service", // createService()
+  "compose", // makes every feature and hands it its ports
+  "open", // store, clock, ids, chance, log
+  "begin", // the first organization, owner and key
+  "admin", // the operator's commands on a database, without a server
+  "seed", // fills an empty database
+  "options",
+  "index",
+  "testing",
+  "client",
+] as const;
+
+/** The closed list of a feature's files, and its splits by name. Each split says what it holds. */
+export const closed = ["states", "schema", "repository", "service", "operations", "jobs"] as const;
+export const splits: Readonly<Record<string, string>> = {
+  "deployments/source": "what is deployed: the rules of a source",
+  "deployments/rollout": "how deployments advance",
+  "deployments/logs": "how a log grows",
+  "events/catalog": "every event and its data",
+  "events/bus": "announces in the transaction",
+};
+
+/** `kernel` for `lib/kernel/api.ts`; `deployments` for what is in a folder of it too; empty at the top and outside of lib. */
+export const folderOf = (path: string): string => /^lib\/([^/]+)\//.exec(path)?.[1] ?? "";
+export const isFeature = (folder: string) =>
+  folder !== "" && !(folder in layers) && !(besides as readonly string[]).includes(folder);
+export const inLib = ({ path }: Source) => path.startsWith("lib/");
+export const inTests = ({ path }: Source) => path.startsWith("test/");
+/** `repository` for `lib/users/repository.ts`. */
+export const fileOf = (path: string) => path.slice(dirname(path).length + 1).replace(/\.ts$/, "");

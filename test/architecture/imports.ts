@@ -1,0 +1,175 @@
+import { dirname } from "node:path/posix";
+import { closed, fileOf, folderOf, inLib, inTests, isFeature, layers, root, splits } from "./folders.ts";
+import { type Import, type Rule, type Source, said } from "./source.ts";
+
+/** A rule about imports: the sentence says what is wrong, and what would be right. */
+const imports = (test: (source: Source, one: Import) => string | undefined) => (source: Source) =>
+  source.imports.flatMap((one) => {
+    const sentence = inTests(source) ? undefined : test(source, one);
+    return sentence ? [said(source, one.line, `imports ${one.of}; ${sentence}`)] : [];
+  });
+
+const layer = (name: string): Rule => {
+  const may = [name, ...(layers[name] ?? [])];
+  return {
+    name: `${name} imports nothing of ours but ${may.join(" and ")}`,
+    of: imports(({ path }, { of, ours }) =>
+      folderOf(path) === name && ours && !may.includes(folderOf(of))
+        ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/compose.ts`
+        : undefined,
+    ),
+    breaks: [
+      [`lib/${name}/a.ts`, 'import type { User } from "../users/schema.ts";'],
+      [`lib/${name}/a.ts`, 'const { settings } = await import("../options.ts");'],
+      [`lib/${name}/a.ts`, 'export type A = import("../projects/service.ts").ProjectsService;'],
+    ],
+    keeps: [[`lib/${name}/a.ts`, 'import * as v from "valibot";\nimport { a } from "../kernel/b.ts";']],
+  };
+};
+
+const isRoot = (path: string) => /^lib\/[^/]+$/.test(path) && (root as readonly string[]).includes(fileOf(path));
+const servers = ["h3", "h3/node", "ws", "node:http", "node:https", "node:http2"];
+/** What holds data and decides nothing: schemas, states, tables. */
+const plain = /\/(schema|states|catalog|models)\.ts$/;
+
+/** Rules 1 to 5 of "Never", as far as imports tell. */
+export const importRules: readonly Rule[] = [
+  ...Object.keys(layers).map(layer),
+  {
+    name: "states.ts imports nothing but kernel/machine",
+    of: imports(({ path }, { of }) =>
+      fileOf(path) === "states" && of !== "lib/kernel/machine.ts"
+        ? "a table of states is pure, so move what needs this into the service"
+        : undefined,
+    ),
+    breaks: [["lib/users/states.ts", 'import { roles } from "../kernel/roles.ts";']],
+    keeps: [["lib/users/states.ts", 'import { machine } from "../kernel/machine.ts";']],
+  },
+  {
+    name: "a feature knows nothing of HTTP: neither h3, ws and node:http nor lib/http",
+    of: imports(({ path }, { of }) =>
+      isFeature(folderOf(path)) && (servers.includes(of) || folderOf(of) === "http")
+        ? "declare an operation and answer a value, and lib/http turns it into an answer"
+        : undefined,
+    ),
+    breaks: [
+      ["lib/users/service.ts", 'import type { H3Event } from "h3";'],
+      ["lib/users/service.ts", 'import { createServer } from "node:http";'],
+      ["lib/users/service.ts", 'import type { Answer } from "../http/answer.ts";'],
+    ],
+    keeps: [["lib/control/control.ts", 'import type { Answer } from "../http/answer.ts";']],
+  },
+  {
+    name: "only store/ and repository.ts import kysely",
+    of: imports(({ path }, { of }) =>
+      /^kysely($|\/)/.test(of) && folderOf(path) !== "store" && fileOf(path) !== "repository"
+        ? "put the query into the feature's repository.ts"
+        : undefined,
+    ),
+    breaks: [["lib/users/service.ts", 'import { sql } from "kysely";']],
+    keeps: [["lib/users/repository.ts", 'import { sql } from "kysely";']],
+  },
+  {
+    name: "only store/ imports a database's driver",
+    of: imports(({ path }, { of }) =>
+      /^(better-sqlite3|pg|node:sqlite)($|\/)/.test(of) && folderOf(path) !== "store"
+        ? "go through Store and a repository, or add what is missing to lib/store"
+        : undefined,
+    ),
+    breaks: [["lib/users/repository.ts", 'import Database from "better-sqlite3";']],
+    keeps: [["lib/store/sqlite.ts", 'import type { Database } from "better-sqlite3";']],
+  },
+  {
+    name: "a repository is imported in its own folder alone",
+    of: imports(({ path }, { of, ours }) =>
+      ours &&
+      fileOf(of) === "repository" &&
+      dirname(of) !== dirname(path) &&
+      !(isRoot(path) && folderOf(of) === "store")
+        ? `ask ${folderOf(of)}'s service, which knows who may see what`
+        : undefined,
+    ),
+    breaks: [
+      ["lib/users/service.ts", 'import { keysRepository } from "../keys/repository.ts";'],
+      ["lib/users/service.ts", 'import type { keysRepository } from "../keys/repository.ts";'],
+      ["lib/service.ts", 'import { keysRepository } from "./keys/repository.ts";'],
+    ],
+    keeps: [
+      ["lib/users/rollout.ts", 'import { usersRepository } from "./repository.ts";'],
+      ["lib/open.ts", 'import { settingsRepository } from "./store/repository.ts";'],
+    ],
+  },
+  {
+    name: "operations.ts and jobs.ts know services as types only",
+    of: imports(({ path }, { of, ours, isType }) =>
+      isFeature(folderOf(path)) && /^(operations|jobs)$/.test(fileOf(path)) && !isType
+        ? ours && folderOf(of) !== "kernel" && !plain.test(of)
+          ? "import the type; the service itself is handed to run()"
+          : !ours && of !== "valibot"
+            ? "a declaration needs no package but valibot, so move the work into the service"
+            : undefined
+        : undefined,
+    ),
+    breaks: [
+      ["lib/users/operations.ts", 'import { usersService } from "./service.ts";'],
+      ["lib/users/jobs.ts", 'import { createHash } from "node:crypto";'],
+    ],
+    keeps: [
+      [
+        "lib/users/operations.ts",
+        'import type { UsersService } from "./service.ts";\nimport { user } from "./schema.ts";',
+      ],
+    ],
+  },
+  {
+    name: "only the composition root knows the features from outside",
+    of: imports(({ path }, { of, ours }) =>
+      /^lib\/[^/]+$/.test(path) && !isRoot(path) && ours && isFeature(folderOf(of))
+        ? `move ${path} into a folder, or name it among the files that compose, in test/architecture/folders.ts`
+        : undefined,
+    ),
+    breaks: [["lib/extra.ts", 'import { user } from "./users/schema.ts";']],
+    keeps: [["lib/seed.ts", 'import { user } from "./users/schema.ts";']],
+  },
+  {
+    name: "the public surface is the only barrel",
+    of: imports(({ path }, { reexports }) =>
+      reexports && !/^lib\/(index|testing|client)\.ts$/.test(path)
+        ? "export what is made here, and let others import from where it is made"
+        : undefined,
+    ),
+    breaks: [["lib/users/service.ts", 'export * from "./schema.ts";']],
+    keeps: [["lib/index.ts", 'export { Problem } from "./kernel/errors.ts";']],
+  },
+  {
+    name: "a feature holds files of the closed list, and splits by name",
+    of: (source) => {
+      if (!inLib(source)) return [];
+      const folder = folderOf(source.path);
+      const file = fileOf(source.path);
+      const place = source.path.slice("lib/".length).replace(/\.ts$/, "");
+      if (/(^|\/)(helpers?|utils?|common|types|misc|shared)(\/|$)/.test(place))
+        return [said(source, 1, "has a name that says nothing; name it after what it holds")];
+      const known = place === `${folder}/${file}` && (closed as readonly string[]).includes(file);
+      if (!isFeature(folder) || known || place in splits || dirname(place) in splits) return [];
+      return [
+        said(
+          source,
+          1,
+          `is none of ${closed.join(", ")}; join it to one, or name the split in test/architecture/folders.ts`,
+        ),
+      ];
+    },
+    breaks: [
+      ["lib/users/helpers.ts", ""],
+      ["lib/store/utils.ts", ""],
+      ["lib/users/passwords.ts", ""],
+      ["lib/users/kinds/service.ts", ""],
+    ],
+    keeps: [
+      ["lib/users/service.ts", ""],
+      ["lib/events/bus.ts", ""],
+      ["lib/http/gate.ts", ""],
+    ],
+  },
+];

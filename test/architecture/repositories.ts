@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { fileOf, folderOf } from "./folders.ts";
+import { isFunction, type Node, nameOf, nodes, parse, type Rule, type Source, said } from "./source.ts";
+
+/** Repository functions without an organization, each with its reason. `jobs/*` is every function of a repository. */
+const unscoped: Readonly<Record<string, string>> = {
+  "store/*": "what the service remembers about itself",
+  "jobs/*": "the job loop works for every organization",
+  "http/*": "rate windows by bucket, and answers by API key, which belongs to one organization",
+  "organizations/insert": "the root of a scope",
+  "organizations/any": "start-up: whether there is one yet",
+  "organizations/named": "start-up and the operator's commands, by name",
+  "keys/identify": "sign-in: a key tells its organization",
+  "invitations/withToken": "the invitee has a token and no organization yet",
+  "invitations/prune": "periodic work, for every organization",
+  "mails/all": "the operator's: the control interface and the command line",
+  "mails/prune": "periodic work, for every organization",
+  "environments/insert": "scoped by the project, which its service found in the organization",
+  "environments/ensure": "scoped by the project, which its service found in the organization",
+  "deployments/forJob": "the job loop works for every organization",
+  "deployments/running": "the job loop: the limit is one over all",
+  "deployments/ready": "the job loop: the limit is one over all",
+};
+
+interface Query {
+  readonly name: string;
+  readonly kind: string;
+  readonly given: Node;
+  readonly line: number;
+}
+
+const kinds = ["all", "first", "change", "insert", "pages"];
+
+/** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
+function queriesOf(source: Source): Query[] {
+  const found: Query[] = [];
+  const search = (node: Node, name: string) => {
+    const key = node.type === "Property" ? node["key"] : node.type === "VariableDeclarator" ? node["id"] : undefined;
+    const called = node.type === "CallExpression" ? nameOf(node["callee"]) : "";
+    const kind = /^query\.(\w+)$/.exec(called)?.[1] ?? "";
+    if (kinds.includes(kind)) found.push({ name, kind, given: node["arguments"][0], line: source.line(node) });
+    for (const part of Object.values(node)) {
+      for (const child of Array.isArray(part) ? part : [part]) {
+        if (typeof child?.type === "string") search(child, key?.name ?? name);
+      }
+    }
+  };
+  search(source.program, "");
+  return found;
+}
+
+/** The tables whose rows name their organization. */
+const scopedTables = (() => {
+  const path = "lib/store/tables.ts";
+  const tables = [...nodes(parse(path, readFileSync(path, "utf8")).program)].find(
+    (node) => node.type === "TSInterfaceDeclaration" && node["id"].name === "Tables",
+  );
+  return (tables?.["body"].body ?? []).flatMap((table: Node) =>
+    membersOf(table["typeAnnotation"].typeAnnotation, new Map()).includes("organization_id") ? [table["key"].name] : [],
+  );
+})();
+
+/** The names in a type: of a literal, an intersection, or an alias of the same file. */
+function membersOf(type: Node | undefined, aliases: ReadonlyMap<string, Node>): string[] {
+  if (type?.type === "TSTypeLiteral") return type["members"].map(({ key }: Node) => key?.name);
+  if (type?.type === "TSIntersectionType") return type["types"].flatMap((part: Node) => membersOf(part, aliases));
+  return type?.type === "TSTypeReference" ? membersOf(aliases.get(nameOf(type["typeName"])), aliases) : [];
+}
+
+/** Whether a query can only ever reach one organization's rows. */
+function isScoped(source: Source, { kind, given }: Query): boolean {
+  if (kind === "insert") return scopedTables.includes(given["value"]);
+  if (kind === "pages") return /filters: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
+  const aliases = new Map<string, Node>();
+  for (const node of nodes(source.program))
+    if (node.type === "TSTypeAliasDeclaration") aliases.set(node["id"].name, node["typeAnnotation"]);
+  const parameter = given["params"]?.[1];
+  const members = membersOf(parameter?.typeAnnotation?.typeAnnotation, aliases);
+  const used = [...nodes(given)].some((node) => nameOf(node) === `${parameter?.name}.organization_id`);
+  return members.includes("organization_id") && used;
+}
+
+const place = (source: Source, name: string) => `${folderOf(source.path)}/${name}`;
+const isExempt = (source: Source, { name }: Query) => place(source, name) in unscoped || place(source, "*") in unscoped;
+
+/** Names in `unscoped` that no query has any more. */
+export function stale(all: readonly Source[]): string[] {
+  const known = all.flatMap((source) =>
+    fileOf(source.path) === "repository"
+      ? ["*", ...queriesOf(source).map(({ name }) => name)].map((name) => place(source, name))
+      : [],
+  );
+  return Object.keys(unscoped).filter((name) => !known.includes(name));
+}
+
+const find = (where: string) =>
+  `type Key = { organization_id: string; id: string };
+  export const a = (query) => ({ find: query.first((db, p: Key) => db.selectFrom("users").where("id", "=", p.id)${where}) });`;
+const bound = (expression: string) => `export const a = (query) => ({ find: query.first((db, p) => ${expression}) });`;
+
+/** Rules 3 and 4 of "Never", as far as repositories tell. */
+export const repositoryRules: readonly Rule[] = [
+  {
+    name: "a repository function is scoped to an organization",
+    of: (source) =>
+      fileOf(source.path) === "repository"
+        ? queriesOf(source)
+            .filter((query) => !isExempt(source, query) && !isScoped(source, query))
+            .map(({ name, line }) =>
+              said(
+                source,
+                line,
+                `${place(source, name)} reaches rows of every organization; take organization_id and put it into the query, or name it with its reason in test/architecture/repositories.ts`,
+              ),
+            )
+        : [],
+    breaks: [
+      ["lib/users/repository.ts", find("")],
+      ["lib/users/repository.ts", bound('db.deleteFrom("users").where("id", "=", p.id)')],
+      [
+        "lib/users/repository.ts",
+        'export const a = (query) => ({ list: query.pages({ table: "users", filters: ["status"] }) });',
+      ],
+      ["lib/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("rate_windows") });'],
+    ],
+    keeps: [
+      ["lib/users/repository.ts", find('.where("organization_id", "=", p.organization_id)')],
+      ["lib/jobs/repository.ts", find("")],
+      ["lib/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("users") });'],
+    ],
+  },
+  {
+    name: "every value of a query is bound",
+    of: (source) => (fileOf(source.path) === "repository" || folderOf(source.path) === "store" ? unbound(source) : []),
+    breaks: [
+      ["lib/users/repository.ts", bound("sql.raw(p.name)")],
+      ["lib/users/repository.ts", bound("db.where('name', '=', sql.lit(p.name))")],
+      ["lib/store/a.ts", `database.prepare(\`select * from users where name = \${name}\`);`],
+      ["lib/store/a.ts", 'database.exec("delete from users where name = " + name);'],
+    ],
+    keeps: [
+      ["lib/users/repository.ts", bound(`sql\`name = \${p.name} limit \${sql.lit(20)}\``)],
+      ["lib/store/a.ts", `database.prepare("select 1"); database.pragma(\`user_version = \${files.length}\`);`],
+    ],
+  },
+  {
+    name: "a LIMIT stands in the text of its query",
+    of: (source) =>
+      [...nodes(source.program)]
+        .filter((node) => node.type === "CallExpression" && node["callee"].property?.name === "limit")
+        .filter(
+          (node) => fileOf(source.path) === "repository" && nameOf(node["arguments"][0].callee ?? node) !== "sql.lit",
+        )
+        .map((node) =>
+          said(
+            source,
+            source.line({ start: node["callee"].property.start }),
+            "binds a LIMIT, and SQLite then prepares the statement anew at each call; write .limit(sql.lit(…))",
+          ),
+        ),
+    breaks: [["lib/users/repository.ts", bound('db.selectFrom("users").limit(1)')]],
+    keeps: [["lib/users/repository.ts", bound('db.selectFrom("users").limit(sql.lit(1))')]],
+  },
+];
+
+/** Text that is put together, instead of a value that is bound; a constant of the file may be part of a text. */
+function unbound(source: Source): string[] {
+  const constants = source.program["body"]
+    .flatMap((node: Node) =>
+      node.type === "VariableDeclaration" && node["kind"] === "const" ? node["declarations"] : [],
+    )
+    .map((one: Node) => one["id"].name);
+  const isMade = (text: Node | undefined) =>
+    (text?.type === "TemplateLiteral" &&
+      text["expressions"].some(
+        (part: Node) => !constants.includes(nameOf(part)) && !/^(\w+)\.length$/.test(nameOf(part)),
+      )) ||
+    text?.type === "BinaryExpression";
+  return [...nodes(source.program)].flatMap((node) => {
+    if (node.type !== "CallExpression") return [];
+    const called = nameOf(node["callee"]);
+    const [given] = node["arguments"] as Node[];
+    const line = source.line(node);
+    if (called === "sql.raw") return [said(source, line, "writes a value into the text; let Kysely bind it")];
+    if (called === "sql.lit" && given?.type === "MemberExpression")
+      return [said(source, line, "writes a parameter into the text; let Kysely bind it")];
+    const runs = /\.(prepare|exec|pragma)$/.test(called) && !(given && isFunction(given));
+    return runs && isMade(given) ? [said(source, line, "puts a text together; bind the value with ?")] : [];
+  });
+}

@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
+import { type ParseResult, parseSync } from "oxc-parser";
+
+/** Any node of a syntax tree: rules look for a few of its many shapes. */
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the parts of a node depend on its type, and a rule asks for few of them
+  readonly [part: string]: any;
+}
+
+/** One import, however it is written: statically, as a re-export, `import()`, or a type such as `import("…").T`. */
+export interface Import {
+  /** A file of ours as `lib/kernel/api.ts`, or a package's name as it is written. */
+  readonly of: string;
+  readonly ours: boolean;
+  /** Whether nothing of it is left at run time. */
+  readonly isType: boolean;
+  /** The imported names; none for a side effect, `*` for all. */
+  readonly names: readonly string[];
+  readonly reexports: boolean;
+  readonly line: number;
+}
+
+/** One file, parsed once for all rules. */
+export interface Source {
+  /** From the top of the project: `lib/kernel/api.ts`. */
+  readonly path: string;
+  readonly text: string;
+  readonly program: Node;
+  readonly imports: readonly Import[];
+  line(of: { start: number }): number;
+}
+
+export function parse(path: string, text: string): Source {
+  const { program, module, errors } = parseSync(path, text);
+  if (errors[0]) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
+  const starts = [...text.matchAll(/\n/g)].map(({ index }) => index);
+  const line = ({ start }: { start: number }) => starts.filter((at) => at < start).length + 1;
+  const root = program as unknown as Node;
+  return { path, text, program: root, line, imports: importsOf(path, root, module, line) };
+}
+
+function importsOf(path: string, program: Node, module: ParseResult["module"], line: Source["line"]): Import[] {
+  const at = (request: string, more: Omit<Import, "of" | "ours">): Import => {
+    const ours = request.startsWith(".");
+    return { of: ours ? join(dirname(path), request) : request, ours, ...more };
+  };
+  const known = module.staticImports.map(({ moduleRequest, entries, start }) =>
+    at(moduleRequest.value, {
+      isType: entries.length > 0 && entries.every(({ isType }) => isType),
+      names: entries.filter(({ isType }) => !isType).map(({ importName }) => importName.name ?? "*"),
+      reexports: false,
+      line: line({ start }),
+    }),
+  );
+  for (const { entries, start } of module.staticExports) {
+    for (const { moduleRequest, isType, importName } of entries) {
+      const names = isType ? [] : [importName.name ?? "*"];
+      if (moduleRequest) known.push(at(moduleRequest.value, { isType, names, reexports: true, line: line({ start }) }));
+    }
+  }
+  for (const node of nodes(program)) {
+    const type = node.type === "TSImportType";
+    if ((type || node.type === "ImportExpression") && typeof node["source"].value === "string") {
+      known.push(at(node["source"].value, { isType: type, names: ["*"], reexports: false, line: line(node) }));
+    }
+  }
+  return known;
+}
+
+/** Every node below one, itself first. `into: false` for a node leaves out what is below it. */
+export function* nodes(node: Node, into: (node: Node) => boolean = () => true): Generator<Node> {
+  yield node;
+  if (!into(node)) return;
+  for (const part of Object.values(node)) {
+    for (const child of Array.isArray(part) ? part : [part]) {
+      if (typeof child?.type === "string") yield* nodes(child, into);
+    }
+  }
+}
+
+export const isFunction = ({ type }: Node) =>
+  type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
+
+/** `Date.now` of `Date.now()`, `fetch` of `fetch(…)`; empty for anything that is not a plain name. */
+export function nameOf(node: Node): string {
+  if (node.type === "Identifier") return node["name"];
+  if (node.type !== "MemberExpression" || node["computed"]) return "";
+  const object = nameOf(node["object"]).replace(/^globalThis\./, "");
+  const whole = object === "" ? "" : `${object}.${node["property"].name}`;
+  return whole.replace(/^globalThis\./, "");
+}
+
+/** Every TypeScript file of some folders of the project, parsed. */
+export function sources(...folders: string[]): Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map((name) => join(folder, String(name).replaceAll("\\", "/")))
+      .filter((path) => path.endsWith(".ts"))
+      .sort()
+      .map((path) => parse(path, readFileSync(path, "utf8").replaceAll("\r\n", "\n"))),
+  );
+}
+
+/** A line of "Never": what breaks it in one file, each in a sentence; and texts that must break it, or must not. */
+export interface Rule {
+  readonly name: string;
+  readonly of: (source: Source) => string[];
+  readonly breaks: readonly Sample[];
+  readonly keeps?: readonly Sample[];
+}
+export type Sample = readonly [path: string, text: string];
+
+/** `lib/a.ts:12 does this; that would be right`. */
+export const said = (source: Source, line: number, sentence: string) => `${source.path}:${line} ${sentence}`;

@@ -1,0 +1,83 @@
+import { inTests } from "./folders.ts";
+import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
+
+/** Files beside the tests that measure, and therefore look at a clock; they assert nothing about it. */
+const measures = /^test\/bench\//;
+const isTest = (source: Source) => inTests(source) && !measures.test(source.path);
+const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
+const waitModules = /^(node:)?timers\/promises$/;
+
+/** `port: 7400`, `listen(7400)` and `"--port", "7400"`: any port but 0. */
+function ports(source: Source): Node[] {
+  const isPort = (node: Node | undefined) =>
+    node?.type === "Literal" && /^[1-9]\d*$/.test(String(node["value"])) && Number(node["value"]) < 65_536;
+  return [...nodes(source.program)].flatMap((node): Node[] => {
+    if (node.type === "Property" && node["key"].name === "port") return isPort(node["value"]) ? [node] : [];
+    if (node.type === "CallExpression" && node["callee"].property?.name === "listen")
+      return isPort(node["arguments"][0]) ? [node] : [];
+    if (node.type !== "ArrayExpression") return [];
+    return node["elements"].filter(
+      (one: Node, i: number) => isPort(one) && ["--port", "-p"].includes(node["elements"][i - 1]?.value),
+    );
+  });
+}
+
+/** Rule 10 of "Never". */
+export const testRules: readonly Rule[] = [
+  {
+    name: "a test never sleeps and never waits for real",
+    of: (source) =>
+      isTest(source)
+        ? [
+            ...[...nodes(source.program)]
+              .filter((node) => node.type === "CallExpression" && waits.test(nameOf(node["callee"])))
+              .map(source.line),
+            ...source.imports.filter(({ of }) => waitModules.test(of)).map(({ line }) => line),
+          ].map((line) => said(source, line, "waits for real; move the manual clock, or await what is waited for"))
+        : [],
+    breaks: [
+      ["test/a.test.ts", "await new Promise((go) => setTimeout(go, 50));"],
+      ["test/a.test.ts", 'import { setTimeout as wait } from "node:timers/promises";'],
+    ],
+    keeps: [
+      ["test/a.test.ts", 'await service.clock.advance("2h"); await new Promise((go) => setImmediate(go));'],
+      ["test/bench/a.ts", "setTimeout(end, 500);"],
+    ],
+  },
+  {
+    name: "a test never takes a port other than 0",
+    of: (source) =>
+      inTests(source)
+        ? ports(source).map((node) =>
+            said(source, source.line(node), "takes a fixed port; take 0 and read the url that was given"),
+          )
+        : [],
+    breaks: [
+      ["test/a.test.ts", "await service.listen({ port: 7400 });"],
+      ["test/a.test.ts", "server.listen(7400);"],
+      ["test/a.test.ts", 'run(["dev", "--port", "7400"]);'],
+    ],
+    keeps: [["test/a.test.ts", 'await service.listen({ port: 0 }); server.listen(0); run(["--port", "0"]);']],
+  },
+  {
+    name: "a test never depends on another, and none is left out",
+    of: (source) =>
+      isTest(source) && source.path.endsWith(".test.ts")
+        ? [
+            ...source.program["body"]
+              .filter((node: Node) => node.type === "VariableDeclaration" && node["kind"] === "let")
+              .map((node: Node) =>
+                said(source, source.line(node), "keeps a variable between tests; let each test make what it needs"),
+              ),
+            ...[...nodes(source.program)]
+              .filter((node) => /^(test|it|describe|t\.test)\.(only|skip|todo)$/.test(nameOf(node)))
+              .map((node) => said(source, source.line(node), "runs some tests and not others; let all run")),
+          ]
+        : [],
+    breaks: [
+      ["test/a.test.ts", "let last;\ntest('one', () => { last = 1; });"],
+      ["test/a.test.ts", "test.only('one', () => {});"],
+    ],
+    keeps: [["test/a.test.ts", "const seed = {};\ntest('one', () => { let a = 1; });"]],
+  },
+];

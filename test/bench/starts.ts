@@ -1,0 +1,19 @@
+import { existsSync } from "node:fs";
+import { figure, repeated, timed } from "./figures.ts";
+
+/**
+ * One fresh process: how long the import takes, the first service, and those after it. The file to import is given by
+ * its URL, because what is imported statically would be loaded before a clock can be read.
+ */
+const [url = ""] = process.argv.slice(2);
+if (!url.startsWith("file:") || !existsSync(new URL(url))) throw new Error(`there is no file ${url}`);
+let library: typeof import("../../lib/index.ts") | undefined;
+const imported = await timed(async () => {
+  library = await import(url);
+});
+const start = async () => {
+  await (await library?.createService({ logLevel: "silent" }))?.close();
+};
+const first = await timed(start);
+const warm = figure("warm", "ms", await repeated(50, start)).median;
+process.stdout.write(JSON.stringify({ imported, first, warm }));

@@ -1,0 +1,87 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+let built: Promise<string> | undefined;
+
+/** The child as one file, as the program is shipped: a fifth of a second to start, where its sources take a whole one. */
+function bundle(): Promise<string> {
+  built ??= (async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-child-"));
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+    chmodSync(folder, 0o755);
+    for (const name of ["node_modules", "package.json", "schema"]) symlinkSync(join(root, name), join(folder, name));
+    const outfile = join(folder, "child.mjs");
+    const entryPoints = [join(root, "test", "crash.child.ts")];
+    await build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", target: "node20" });
+    return outfile;
+  })();
+  return built;
+}
+
+/** A server in a process of its own, and the lines that it prints. */
+export interface Child {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly lines: AsyncIterable<string>;
+}
+
+export type Command = "hold" | "key" | "write" | "deadly";
+
+/** Whom a child runs as: root may write everywhere, so tests of what is read-only run as nobody. */
+export interface Who {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export async function startChild(file: string, command: Command, who: Who = {}): Promise<Child> {
+  const process_ = spawn(process.execPath, [await bundle(), file, command], { cwd: "/", ...who });
+  process_.stderr.pipe(process.stderr);
+  return { process: process_, lines: createInterface({ input: process_.stdout }) };
+}
+
+/** All lines until the process is gone; `stop` is asked at each one whether the process is to be killed upon it. */
+export async function linesOf({ process, lines }: Child, stop: (line: string, count: number) => boolean) {
+  const seen: string[] = [];
+  for await (const line of lines) {
+    seen.push(line);
+    if (stop(line, seen.length)) process.kill("SIGKILL");
+  }
+  return seen;
+}
+
+/** Runs a child that may write no byte into any file, so that its first try to do so ends it. */
+export async function withoutRoom(file: string, command: Command): Promise<void> {
+  const limited = 'ulimit -f 0; exec "$0" "$@"';
+  const child = spawn("sh", ["-c", limited, process.execPath, await bundle(), file, command], { stdio: "ignore" });
+  await once(child, "exit");
+}
+
+/** Starts a child that opens the file and ends at once; answers what it said. */
+export async function tryOpening(file: string, who: Who = {}): Promise<string> {
+  const child = await startChild(file, "hold", who);
+  child.process.stdin.end();
+  return (await linesOf(child, () => false)).at(-1) ?? "nothing";
+}
+
+/** A child that holds the file, once it does. */
+export async function holding(file: string): Promise<Child & { readonly pid: number }> {
+  const child = await startChild(file, "hold");
+  for await (const line of child.lines) {
+    if (line.startsWith("ready")) return { ...child, pid: Number(line.split(" ")[1]) };
+    if (line.startsWith("refused")) throw new Error(line);
+  }
+  throw new Error("the child ended before it was ready");
+}
+
+/** Kills a child without a word, and resolves when it is gone. */
+export async function kill({ process }: Child): Promise<void> {
+  const gone = once(process, "exit");
+  process.kill("SIGKILL");
+  await gone;
+}

@@ -1,0 +1,99 @@
+/**
+ * A server of its own process, for the tests that kill it. Every line that it prints is a fact: what was
+ * acknowledged, or why it could not start. It ends with its input.
+ *
+ * - `hold`: opens the file and does nothing.
+ * - `key`: makes the key file of the database, and nothing else.
+ * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
+ * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
+ */
+import { createService, type Service, simulatedDeployments } from "../lib/index.ts";
+import { keyFile } from "../lib/store/vault.ts";
+import { git, keyOf, seed } from "./world.ts";
+
+const [, , database = "", command = "hold"] = process.argv;
+
+// A pipe takes this at once, so a line that was printed is there even if the process is killed right after.
+const say = (...words: readonly (string | number)[]) => void process.stdout.write(`${words.join(" ")}\n`);
+
+const quick = { queued: "1ms", building: "2ms", deploying: "1ms" };
+const driver = simulatedDeployments(({ environment }) => ({
+  durations: quick,
+  ...(environment === "broken" && { result: "fail" as const }),
+  ...(environment === "sick" && { result: "rolled_back" as const }),
+}));
+const steps = {
+  ...driver,
+  step(work: Parameters<typeof driver.step>[0]) {
+    if (work.environment === "deadly") process.kill(process.pid, "SIGKILL");
+    return driver.step(work);
+  },
+};
+
+async function call(service: Service, method: string, path: string, body?: object, key?: string) {
+  const response = await service.fetch(`/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${keyOf("owner")}`,
+      ...(body && { "content-type": "application/json" }),
+      ...(key && { "idempotency-key": key }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: (text ? JSON.parse(text) : {}) as { id: string } };
+}
+
+async function deploy(service: Service, project_id: string, environment: string): Promise<string> {
+  const { status, body } = await call(service, "POST", "/deployments", { project_id, environment, source: git });
+  if (status !== 201) throw new Error(`a deployment was answered ${status}`);
+  say("deployment", body.id);
+  return body.id;
+}
+
+/** One of several that write side by side, so that their transactions share commits. */
+async function write(service: Service, writer: number): Promise<void> {
+  for (let i = 0; ; i++) {
+    const name = `p-${process.pid}-${writer}-${i}`;
+    say("try", name);
+    const { status, body } = await call(service, "POST", "/projects", { name, region: "eu" }, name);
+    if (status !== 201) throw new Error(`a project was answered ${status}`);
+    say("project", name, body.id);
+    for (const environment of ["production", "production", "broken", "sick", "sick"]) {
+      const id = await deploy(service, body.id, environment);
+      if ((i + writer) % 3 > 0) continue;
+      const { status } = await call(service, "POST", `/deployments/${id}/cancel`);
+      if (status === 200) say("cancelled", id);
+    }
+    if ((i + writer) % 4 > 0) continue;
+    if ((await call(service, "DELETE", `/projects/${body.id}`)).status === 204) say("removed", body.id);
+  }
+}
+
+say("starting", process.pid);
+try {
+  if (command === "key") {
+    keyFile(`${database}.key`);
+    process.exit();
+  }
+  const service = await createService({
+    database,
+    seed,
+    rateLimit: 1_000_000,
+    logLevel: "silent",
+    deployments: { driver: steps, concurrency: 32 },
+  });
+  process.stdin.on("end", () => void service.close());
+  process.stdin.resume();
+  say("ready", process.pid);
+  if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
+  if (command === "deadly") {
+    const made = await call(service, "POST", "/projects", { name: "web", region: "eu" });
+    for (const environment of made.status === 201 ? ["one", "deadly", "two"] : [])
+      await deploy(service, made.body.id, environment);
+  }
+} catch (error) {
+  say("refused", (error as Error).message);
+  process.exitCode = 1;
+  process.stdin.destroy();
+}

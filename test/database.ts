@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createService, type Options, Unusable } from "../lib/index.ts";
+import { folderOf } from "./room.ts";
+
+export const quiet: Options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent" };
+
+export const owner = { name: "Ada", email: "ada@acme.test", role: "owner" } as const;
+
+/** The path of a database that was made, used and closed. */
+export async function made(t: TestContext, options: Options = {}): Promise<string> {
+  const database = join(folderOf(t), "svc.db");
+  await (await createService({ ...quiet, ...options, database })).close();
+  return database;
+}
+
+/** That a start is refused with one sentence of these words, which names the file. */
+export async function refuses(database: string, words: RegExp, options: Options = {}): Promise<void> {
+  const start = async () => {
+    const service = await createService({ ...quiet, ...options, database });
+    await service.close();
+  };
+  await assert.rejects(start, (error) => {
+    assert.ok(error instanceof Unusable, String(error));
+    sentence(error.message, words);
+    return true;
+  });
+}
+
+/** That this is one sentence for people, of these words, about the database. */
+export function sentence(text: string, words: RegExp): void {
+  assert.match(text, words);
+  assert.match(text, /the database .*svc.* cannot be used: [a-z]/);
+  assert.doesNotMatch(text, /\n|SQLITE_|\bat .*:\d+/, "one sentence for people");
+}

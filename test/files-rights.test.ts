@@ -1,0 +1,46 @@
+import { chmodSync, chownSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { tryOpening } from "./children.ts";
+import { made, sentence } from "./database.ts";
+
+describe("a file or folder without the rights to write", () => {
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const give = (...paths: string[]) => {
+    for (const path of paths) if (nobody.uid) chownSync(path, nobody.uid, nobody.gid);
+  };
+  const everyFile = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
+  const rights = /give this user the right to write there/;
+
+  test("a file that may be read only", async (t) => {
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(path, 0o444);
+    sentence(await tryOpening(path, nobody), rights);
+  });
+
+  test("a file that may not even be read", async (t) => {
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(path, 0);
+    sentence(await tryOpening(path, nobody), rights);
+  });
+
+  test("a folder that may be read only, with a database and without one", async (t) => {
+    const path = await made(t);
+    const folder = join(path, "..");
+    give(folder, ...everyFile(folder));
+    chmodSync(folder, 0o555);
+    t.after(() => chmodSync(folder, 0o755));
+    sentence(await tryOpening(path, nobody), rights);
+    sentence(await tryOpening(join(folder, "svc-new.db"), nobody), rights);
+    sentence(await tryOpening(join(folder, "svc-new", "svc.db"), nobody), rights);
+  });
+
+  test("a key file that may not be read", async (t) => {
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(`${path}.key`, 0);
+    sentence(await tryOpening(path, nobody), rights);
+  });
+});

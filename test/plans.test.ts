@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Database } from "better-sqlite3";
+import { parseSync } from "oxc-parser";
+import { openMemory } from "../lib/store/files.ts";
+import { createQueries, type Queries } from "../lib/store/query.ts";
+
+/** What may be read whole, and why. Everything else must be found through an index. */
+const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string])[] = [
+  [/^SCAN jobs USING (COVERING )?INDEX jobs_due$/, /order by "run_at", "id" limit \d+/, "stops at the first due job"],
+  [/^SCAN jobs USING (COVERING )?INDEX jobs_leased$/, /state = 'running'/, "what runs is bounded by the loop"],
+  [
+    /^SCAN deployments USING (COVERING )?INDEX deployments_running$/,
+    /status in \('building', 'deploying'\)/,
+    "what runs is bounded by the option deployments.concurrency",
+  ],
+  [
+    /^SCAN d USING INDEX deployments_queued$/,
+    /order by "d"."id" limit 64$/,
+    "only what is queued is in this index, and the oldest that are ready end the scan",
+  ],
+  [
+    /^SCAN organizations USING COVERING INDEX/,
+    /order by "id" limit/,
+    "whether there is one at all: stops at the first",
+  ],
+  [
+    /^SCAN mails$|^SCAN mails USING INDEX/,
+    /^select \* from "mails" order by "id"$/,
+    "the operator asks for every mail",
+  ],
+];
+
+/** Answers any parameter with a value of the right kind for its name. */
+const anything = new Proxy({}, { get: (_, name) => (/^(seq|before|attempt|requests)$/.test(String(name)) ? 1 : "x") });
+
+interface Listed {
+  readonly table: string;
+  readonly filters: readonly string[];
+}
+
+/** Runs every query of every repository once, whatever it answers, and every shape of every list. */
+async function everyText(): Promise<{
+  texts: string[];
+  database: Database;
+  lists: number;
+  close: () => Promise<void>;
+}> {
+  const { engine, database } = openMemory();
+  const root = new URL("../lib/", import.meta.url);
+  const files = readdirSync(root, { recursive: true }).map(String);
+  let lists = 0;
+  for (const file of files.filter((file) => file.endsWith("repository.ts"))) {
+    const module = (await import(new URL(file, root).href)) as Record<string, unknown>;
+    for (const repository of Object.values(module)) {
+      if (typeof repository !== "function") continue;
+      await engine
+        .transaction(async (connection) => {
+          const queries = createQueries(engine, connection);
+          const listed: (readonly [Listed, ReturnType<Queries["pages"]>])[] = [];
+          const pages: Queries["pages"] = (list) => {
+            const made = queries.pages(list);
+            listed.push([list as unknown as Listed, made as unknown as ReturnType<Queries["pages"]>]);
+            return made;
+          };
+          // Inserting has no plan, and its columns come with the row.
+          const insert: Queries["insert"] = () => async () => {};
+          await callAll(repository({ ...queries, pages, insert }));
+          for (const [list, made] of listed) await everyShape(list, made);
+          lists += listed.length;
+          throw undone;
+        })
+        .catch((error) => assert.equal(error, undone));
+    }
+  }
+  return { texts: engine.texts(), database, lists, close: () => engine.close() };
+}
+
+const undone = new Error("nothing of this is to stay");
+
+async function callAll(members: object): Promise<void> {
+  for (const member of Object.values(members)) {
+    // A rule of the schema may refuse the values; the text was prepared before.
+    if (typeof member === "function") await Promise.resolve(member(anything)).catch(() => {});
+    else if (!("rows" in member)) await callAll(member);
+  }
+}
+
+/** No list is ever asked for without its organization; members are the active ones, logs those of one deployment. */
+function always(table: string): string[] {
+  const more: Record<string, string> = { users: "status", deployment_logs: "deployment_id" };
+  return ["organization_id", more[table] ?? "organization_id"];
+}
+
+async function everyShape({ table, filters }: Listed, list: ReturnType<Queries["pages"]>): Promise<void> {
+  for (let mask = 0; mask < 2 ** filters.length; mask++) {
+    const given = filters.filter((_, i) => mask & (1 << i));
+    if (!always(table).every((name) => given.includes(name))) continue;
+    const values = Object.fromEntries(given.map((name) => [name, "x"]));
+    await list.total(values);
+    for (const per_page of [20, Number.POSITIVE_INFINITY])
+      for (const after of [undefined, "x"]) await list.rows(values, { after, page: 1, per_page });
+  }
+}
+
+/** Without what stands in quotes. */
+const bare = (text: string) => text.replaceAll(/'[^']*'/g, "''");
+
+const planOf = (database: Database, text: string): string[] => {
+  const values = [...bare(text).matchAll(/\?/g)].map(() => "x");
+  const steps = database.prepare(`explain query plan ${text}`).all(...values) as { detail: string }[];
+  return steps.map(({ detail }) => detail);
+};
+
+test("every query finds its rows through an index, in their order, and none skips rows by counting", async () => {
+  const { texts, database, lists, close } = await everyText();
+  assert.ok(texts.length > 100 && lists >= 7, `${texts.length} texts, ${lists} lists`);
+  const used = new Set<RegExp>();
+  const wrong: string[] = [];
+  for (const text of texts) {
+    if (/\boffset\b/i.test(bare(text))) wrong.push(`OFFSET: ${text}`);
+    for (const step of planOf(database, text)) {
+      if (!/SCAN|TEMP B-TREE/.test(step) || step === "SCAN CONSTANT ROW") continue;
+      const allowed = exceptions.find(([plan, words]) => plan.test(step) && words.test(text));
+      if (allowed) used.add(allowed[0]);
+      else wrong.push(`${step}: ${text}`);
+    }
+  }
+  await close();
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    exceptions.filter(([plan]) => !used.has(plan)).map(([, , reason]) => reason),
+    [],
+    "exceptions that nothing needs any more",
+  );
+});
+
+test("every limit stands in the text, since SQLite prepares a statement with a bound one again at each execution", async () => {
+  const { texts, close } = await everyText();
+  await close();
+  assert.deepEqual(
+    texts.filter((text) => /limit \?/.test(text)),
+    [],
+  );
+});
+
+test("removing a record finds what belongs to it through an index", async () => {
+  const { database, engine } = openMemory();
+  const tables = database.pragma("table_list") as { name: string; type: string }[];
+  const wrong: string[] = [];
+  for (const { name } of tables.filter(({ name, type }) => type === "table" && !name.startsWith("sqlite_"))) {
+    const keys = database.pragma(`foreign_key_list(${name})`) as { from: string; table: string }[];
+    const indexes = database.pragma(`index_list(${name})`) as { name: string; partial: number }[];
+    const first = indexes
+      .filter(({ partial }) => !partial)
+      .map((index) => (database.pragma(`index_info(${index.name})`) as { name: string }[])[0]?.name);
+    // Organizations are never removed, so what refers to them need not be found from there.
+    for (const { from, table } of keys)
+      if (table !== "organizations" && !first.includes(from)) wrong.push(`${name}.${from}`);
+  }
+  await engine.close();
+  assert.deepEqual(wrong, []);
+});
+
+interface Column {
+  readonly name: string;
+  readonly kind: string;
+  readonly nullable: boolean;
+}
+
+/** The columns that `tables.ts` declares, read from its text: types leave no trace at run time. */
+function declared(): Map<string, Column[]> {
+  const file = new URL("../lib/store/tables.ts", import.meta.url);
+  const { program } = parseSync(file.pathname, readFileSync(file, "utf8"));
+  for (const statement of program.body) {
+    const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : undefined;
+    if (node?.type !== "TSInterfaceDeclaration" || node.id.name !== "Tables") continue;
+    return new Map(members(node.body.body).map(([table, type]) => [table, columns(type)]));
+  }
+  throw new Error("lib/store/tables.ts has no interface Tables");
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a syntax tree, of which the tests below say whether it was read rightly
+type Node = any;
+
+const members = (nodes: readonly Node[]): [string, Node][] =>
+  nodes.map((node) => [node.key.name, node.typeAnnotation.typeAnnotation]);
+
+const columns = (type: Node): Column[] =>
+  members(type.members).map(([name, of]) => {
+    const parts: Node[] = of.type === "TSUnionType" ? of.types : [of];
+    const nullable = parts.some((part) => part.type === "TSNullKeyword");
+    return { name, kind: parts.some((part) => part.type === "TSNumberKeyword") ? "number" : "text", nullable };
+  });
+
+test("the tables that the program knows are those that the migrations make, column by column", async () => {
+  const { database, engine } = openMemory();
+  const list = database.pragma("table_list") as { name: string; type: string }[];
+  const made = list.map(({ name }) => name).filter((name) => !name.startsWith("sqlite_") && name !== "migrations");
+  const tables = declared();
+  assert.deepEqual([...tables.keys()].sort(), made.sort());
+  for (const [table, known] of tables) {
+    const info = database.pragma(`table_info(${table})`) as {
+      name: string;
+      type: string;
+      notnull: number;
+      pk: number;
+    }[];
+    const real = info.map(({ name, type, notnull, pk }) => {
+      assert.match(type, /^(TEXT|INTEGER|BIGINT)$/, `${table}.${name} is not portable`);
+      return { name, kind: type === "TEXT" ? "text" : "number", nullable: notnull === 0 && pk === 0 };
+    });
+    assert.deepEqual(known, real, table);
+  }
+  await engine.close();
+});

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import Database from "better-sqlite3";
+import type { Connection, Engine } from "../lib/store/engine.ts";
+import { migrate } from "../lib/store/migrate.ts";
+import { createSqliteEngine, openDatabase } from "../lib/store/sqlite.ts";
+
+/** A folder that goes with the test. */
+export function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const read = "select name from settings order by name";
+
+/** Writes a row of `settings`, the smallest table there is. */
+export const put = (connection: Connection, name: string, value = "") =>
+  connection.statement("insert into settings (name, value) values (?, ?)").change([name, value]);
+
+export const names = async (connection: Connection) =>
+  ((await connection.statement(read).all([])) as { name: string }[]).map(({ name }) => name);
+
+export interface Room {
+  readonly engine: Engine;
+  readonly database: Database.Database;
+  readonly path: string;
+  /** What was sent to SQLite since this was last asked, transaction control included. */
+  sent(): string[];
+  /** Another connection to the same file: it sees what is committed and nothing else. */
+  outside(): string[];
+}
+
+/** An engine on a migrated file whose statements are counted. */
+export function openRoom(t: TestContext): Room {
+  const path = join(folderOf(t), "svc.db");
+  openDatabase(path).close();
+  let lines: string[] = [];
+  const database = new Database(path, { verbose: (line) => lines.push(String(line)), timeout: 50 });
+  database.pragma("foreign_keys = ON");
+  migrate(database);
+  const engine = createSqliteEngine(database);
+  const other = new Database(path);
+  t.after(async () => {
+    other.close();
+    await engine.close();
+  });
+  const seen = other.prepare(read).pluck();
+  lines = [];
+  return {
+    engine,
+    database,
+    path,
+    sent() {
+      const taken = lines;
+      lines = [];
+      return taken;
+    },
+    outside: () => seen.all() as string[],
+  };
+}
+
+/** A promise that the test keeps when it likes. */
+export function gate<T = void>() {
+  let open = (_: T) => {};
+  const promise = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open: (value: T) => open(value), promise };
+}
