@@ -7,7 +7,7 @@ import type { Settings } from "./options.ts";
 import { openFile, openMemory } from "./store/files.ts";
 import { settingsRepository } from "./store/repository.ts";
 import { createStore } from "./store/store.ts";
-import { Unusable } from "./store/unusable.ts";
+import { sentence, Unusable } from "./store/unusable.ts";
 import { createVault, keyFile } from "./store/vault.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
@@ -35,33 +35,38 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
     const log = settings.logger ?? toStderr(settings, clock.iso);
-    const vault = createVault(inMemory ? random.bytes(32) : keyFile(`${settings.database}.key`), random.bytes);
     const fingerprint = (await kept().read({ name: "vault" }))?.value;
-    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) {
-      throw new Unusable(
-        settings.database,
-        `its secrets were encrypted with another key; restore the key file ${settings.database}.key that belongs to it`,
-      );
-    }
+    const vault = createVault(inMemory ? random.bytes(32) : keyOf(settings, fingerprint), random.bytes);
+    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings);
     await store.transaction(async (tx) => {
       if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
     });
-    return {
-      store,
-      clock,
-      ids: createIds(clock, random),
-      random,
-      log,
-      vault,
-      kept,
-      inMemory,
-      release: opened.release,
-    };
+    const newest = await Promise.all(kept().newest.map((find) => find({})));
+    const after = newest.map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "").reduce((a, b) => (a > b ? a : b));
+    const ids = createIds(clock, random, after || undefined);
+    return { store, clock, ids, random, log, vault, kept, release: opened.release };
   } catch (error) {
     await opened.engine.close();
     opened.release();
     throw error;
+  }
+}
+
+const wrongKey = ({ database }: Settings) =>
+  new Unusable(
+    database,
+    `its secrets were encrypted with another key; restore the key file ${database}.key that belongs to it`,
+  );
+
+/** The key beside the database. It is made for a new database only: one made anew could not open what is there. */
+function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
+  const path = `${settings.database}.key`;
+  if (fingerprint !== undefined && !existsSync(path)) throw wrongKey(settings);
+  try {
+    return keyFile(path, createRandom().bytes);
+  } catch (error) {
+    throw new Unusable(settings.database, `its key file: ${sentence(error)}`, error);
   }
 }
 

@@ -72,6 +72,7 @@ export async function createService(options: Options = {}): Promise<Service> {
     const parts = assemble(foundation, settings);
     const apiKey = await begin(foundation, parts.features, settings, parsed);
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
+    await parts.features.rollout.resume();
     await parts.loop.start();
     return facade(foundation, parts, apiKey);
   } catch (error) {
@@ -176,7 +177,7 @@ function facade(
       },
       async advanceTo(at) {
         const to = at instanceof Date ? at.getTime() : instant(at);
-        if (to === undefined || Number.isNaN(to))
+        if (to === undefined || Number.isNaN(to) || to > latest)
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
         return time.advanceTo(to);
       },

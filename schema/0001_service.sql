@@ -102,7 +102,6 @@ CREATE INDEX deployments_of_project ON deployments (project_id, id);
 CREATE INDEX deployments_of_project_by_status ON deployments (project_id, status, id);
 CREATE INDEX deployments_of_environment ON deployments (project_id, environment, id);
 CREATE INDEX deployments_released ON deployments (project_id, environment, id) WHERE status = 'active';
-CREATE INDEX deployments_queued ON deployments (id) WHERE status = 'queued';
 CREATE INDEX deployments_queue ON deployments (project_id, environment, id) WHERE status = 'queued';
 -- The guard of "first in, first out: one builds or rolls out at a time".
 CREATE UNIQUE INDEX deployments_running ON deployments (project_id, environment) WHERE status IN ('building', 'deploying');
@@ -157,6 +156,7 @@ CREATE TABLE rate_windows (
   started_at BIGINT NOT NULL,
   requests INTEGER NOT NULL
 );
+CREATE INDEX rate_windows_by_time ON rate_windows (started_at);
 
 CREATE TABLE idempotency_keys (
   api_key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,

@@ -8,6 +8,7 @@
  * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
  */
 import { createService, type Service, simulatedDeployments } from "../lib/index.ts";
+import { createRandom } from "../lib/kernel/random.ts";
 import { keyFile } from "../lib/store/vault.ts";
 import { git, keyOf, seed } from "./world.ts";
 
@@ -73,7 +74,7 @@ async function write(service: Service, writer: number): Promise<void> {
 say("starting", process.pid);
 try {
   if (command === "key") {
-    keyFile(`${database}.key`);
+    keyFile(`${database}.key`, createRandom().bytes);
     process.exit();
   }
   const service = await createService({

@@ -9,7 +9,9 @@ const flags = words.filter((word) => word.startsWith("-"));
 const filters = words.filter((word) => !word.startsWith("-"));
 const files = readdirSync("test", { recursive: true })
   .map(String)
-  .filter((file) => file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => file.includes(filter))))
+  .filter(
+    (file) => file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => file.includes(filter))),
+  )
   .sort()
   .map((file) => join("test", file));
 if (files.length === 0) {

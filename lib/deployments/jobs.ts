@@ -5,12 +5,12 @@ import type { Rollout } from "./rollout.ts";
 const job = jobsOf<{ rollout: Rollout }>();
 
 export const deploymentsJobs = [
-  /** A deployment has been queued long enough: whoever's turn it is begins. */
   job({
     kind: "deployments.turn",
-    args: v.object({}),
-    run: (_, { rollout }) => rollout.turn(),
+    args: v.object({ deployment_id: v.string() }),
+    run: ({ deployment_id }, { rollout }) => rollout.turn(deployment_id),
   }),
+  job({ kind: "deployments.turns", args: v.object({}), run: (_, { rollout }) => rollout.turns() }),
   job({
     kind: "deployments.advance",
     args: v.object({

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
@@ -10,6 +11,12 @@ type Moved = Key & { at: string; version: string | null };
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const active = sql<boolean>`status = 'active'`;
+
+/** What a list shows: not the source, which would be the larger part of a page. */
+const listed = [
+  ...["id", "project_id", "environment", "status", "version"],
+  ...["created_at", "updated_at", "completed_at", "deployed_at"],
+] as (keyof Row<"deployments">)[];
 
 export function deploymentsRepository(query: Queries) {
   /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
@@ -38,6 +45,7 @@ export function deploymentsRepository(query: Queries) {
     list: query.pages({
       table: "deployments",
       filters: ["organization_id", "project_id", "environment", "status"],
+      columns: listed,
     }),
     find: query.first((db, p: Key) =>
       db.selectFrom("deployments").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
@@ -69,27 +77,43 @@ export function deploymentsRepository(query: Queries) {
 
     /** The job loop's: it works for every organization, and the limit is one over all. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("deployments").selectAll().where("id", "=", p.id)),
-    running: query.all((db, _: object) => db.selectFrom("deployments").select("id").where(running)),
-    /** Whose turn may come: ready, first in the queue of its environment, and nothing running there; oldest first. */
+    /** In the order of the partial index, or the planner would read the whole table. */
+    running: query.all((db, _: object) =>
+      db.selectFrom("deployments").select("id").where(running).orderBy("project_id").orderBy("environment"),
+    ),
+    /** The first in the queue of one environment. */
+    head: query.first((db, p: Place) =>
+      db
+        .selectFrom("deployments")
+        .selectAll()
+        .where(queued)
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .orderBy("id")
+        .limit(sql.lit(1)),
+    ),
+    busy: query.first((db, p: Place) =>
+      db
+        .selectFrom("deployments")
+        .select("id")
+        .where(running)
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment),
+    ),
+    /** The first in the queue of every environment where nothing runs, if it is ready; oldest first. */
     ready: query.all((db, p: { now: string }) =>
       db
-        .selectFrom("deployments as d")
-        .selectAll()
-        .where(sql<boolean>`d.status = 'queued'`)
-        .where("d.ready_at", "<=", p.now)
-        .where((eb) =>
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom("deployments")
-                .select(sql.lit(1).as("one"))
-                .where(queued)
-                .whereRef("deployments.project_id", "=", "d.project_id")
-                .whereRef("deployments.environment", "=", "d.environment")
-                .whereRef("deployments.id", "<", "d.id"),
-            ),
-          ),
+        .selectFrom((eb) =>
+          eb
+            .selectFrom("deployments")
+            .select((of) => of.fn.min("id").as("id"))
+            .where(queued)
+            .groupBy(["project_id", "environment"])
+            .as("heads"),
         )
+        .innerJoin("deployments as d", "d.id", "heads.id")
+        .selectAll("d")
+        .where("d.ready_at", "<=", p.now)
         .where((eb) =>
           eb.not(
             eb.exists(

@@ -46,23 +46,34 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   });
   const advanceSoon = (tx: Tx, row: Deployment) => queue.add(tx, "deployments.advance", { deployment_id: row.id });
 
-  /** "First in, first out: one builds or rolls out at a time; others wait in queued." */
+  const begin = async (tx: Tx, waiting: Deployment) => {
+    const row = await deployments(tx).moves.build({ ...waiting, at: clock.iso() });
+    if (!row) return;
+    await log(tx, row, [{ level: "info", message: "Build started" }]);
+    await bus.announce(tx, row.organization_id, "deployment.started", about(row));
+    await advanceSoon(tx, row);
+  };
+
+  const freeTurns = async (tx: Tx) => concurrency - (await deployments(tx).running({})).length;
+
+  /** "First in, first out: one builds or rolls out at a time; others wait in queued." The turn of one environment. */
+  const takeTurn = async (tx: Tx, place: { project_id: string; environment: string }) => {
+    const head = await deployments(tx).head(place);
+    if (!head || head.ready_at > clock.iso() || (await deployments(tx).busy(place))) return;
+    if ((await freeTurns(tx)) > 0) await begin(tx, head);
+  };
+
+  /** Turns of all environments, where the limit over all may have kept them waiting. */
   const takeTurns = async (tx: Tx) => {
-    const rows = deployments(tx);
-    let free = concurrency - (await rows.running({})).length;
-    // Each round takes the head of every free environment; there may be more than one answer holds.
-    for (let ready = free > 0 ? await rows.ready({ now: clock.iso() }) : []; ready.length > 0 && free > 0; ) {
-      for (const waiting of ready.slice(0, free)) {
-        const row = await rows.moves.build({ ...waiting, at: clock.iso() });
-        if (!row) continue;
-        free -= 1;
-        await log(tx, row, [{ level: "info", message: "Build started" }]);
-        await bus.announce(tx, row.organization_id, "deployment.started", about(row));
-        await advanceSoon(tx, row);
-      }
-      ready = free > 0 ? await rows.ready({ now: clock.iso() }) : [];
+    for (let free = await freeTurns(tx); free > 0; free = await freeTurns(tx)) {
+      const ready = await deployments(tx).ready({ now: clock.iso() });
+      if (ready.length === 0) return;
+      for (const waiting of ready.slice(0, free)) await begin(tx, waiting);
     }
   };
+
+  /** A deployment gave its place up: its environment goes on, and others too, where the limit over all was reached. */
+  const passOn = async (tx: Tx, row: Deployment) => ((await freeTurns(tx)) > 1 ? takeTurn(tx, row) : takeTurns(tx));
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await deployments(tx).moves.fail({
@@ -75,7 +86,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
       ...about(row),
       reason,
     });
-    await takeTurns(tx);
+    await passOn(tx, row);
   };
 
   const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
@@ -97,7 +108,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
     if (!row) return;
     await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
-    await takeTurns(tx);
+    await passOn(tx, row);
   };
 
   /** A failed health check: the previous release stays live where there is one. */
@@ -121,7 +132,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
       new_deployment_id: null,
       reason: "health_check",
     });
-    await takeTurns(tx);
+    await passOn(tx, row);
   };
 
   const settle = (row: Deployment, progress: Progress): Outcome => {
@@ -151,9 +162,23 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
     about,
     origin,
     takeTurns,
+    passOn,
 
-    /** The job `deployments.turn`. */
-    turn: async (): Promise<Outcome> => done(takeTurns),
+    /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
+    resume: () =>
+      store.transaction(async (tx) => {
+        if ((await deployments(tx).ready({ now: clock.iso() })).length > 0)
+          await queue.add(tx, "deployments.turns", {});
+      }),
+
+    /** The job `deployments.turns`. */
+    turns: async (): Promise<Outcome> => done(takeTurns),
+
+    /** The job `deployments.turn`: a deployment has been queued long enough. */
+    async turn(deployment_id: string): Promise<Outcome> {
+      const row = await deployments().forJob({ id: deployment_id });
+      return row?.status === "queued" ? done((tx) => takeTurn(tx, row)) : discard("the deployment waits no longer");
+    },
 
     /** The job `deployments.advance`: asks the driver how far the present step is, and acts on it. */
     async advance(deployment_id: string, handle: string | null): Promise<Outcome> {

@@ -21,11 +21,8 @@ import { lifecycle } from "./states.ts";
 type Deployment = Row<"deployments">;
 
 /** The row as a caller sees it; `deployed_at` is there once it was reached. */
-export const view = (row: Deployment) => ({
-  ...row,
-  source: JSON.parse(row.source) as Source,
-  deployed_at: row.deployed_at ?? undefined,
-});
+const listed = (row: Deployment) => ({ ...row, deployed_at: row.deployed_at ?? undefined });
+const view = (row: Deployment) => ({ ...listed(row), source: JSON.parse(row.source) as Source });
 
 export interface Ports {
   readonly store: Store;
@@ -81,7 +78,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     };
     await rollout.log(tx, row, [said]);
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
-    await queue.add(tx, "deployments.turn", {}, delay_ms);
+    await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
     return row;
   };
 
@@ -93,7 +90,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      return mapPage(await paginate(page, "deployments", filters, deployments().list), view);
+      return mapPage(await paginate(page, "deployments", filters, deployments().list), listed);
     },
 
     async logs(caller: Caller, id: string, query: v.InferOutput<typeof logsQuery>) {
@@ -133,7 +130,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
             `only a queued or building deployment can be cancelled; this one is ${before.status}`,
           );
         await rollout.log(tx, after, [{ level: "warn", message: "Cancelled" }]);
-        await rollout.takeTurns(tx);
+        await rollout.passOn(tx, after);
         return view(after);
       }, caller),
 

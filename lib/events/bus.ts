@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { EventData, EventName } from "./catalog.ts";
@@ -23,10 +24,17 @@ export interface Bus {
   listen(listener: (event: ServiceEvent) => void): () => void;
 }
 
-export function createBus({ store, clock, ids }: { store: Store; clock: Clock; ids: Ids }): Bus {
+export function createBus({ store, clock, ids, log }: { store: Store; clock: Clock; ids: Ids; log: Log }): Bus {
   const events = store.using(eventsRepository);
   const subscribers: ((tx: Tx, event: ServiceEvent) => Promise<void>)[] = [];
   const listeners = new Set<(event: ServiceEvent) => void>();
+  const tell = (listener: (event: ServiceEvent) => void, event: ServiceEvent) => {
+    try {
+      listener(event);
+    } catch (error) {
+      log.error("a listener failed", { event: event.event, reason: reasonOf(error) });
+    }
+  };
   return {
     async announce(tx, organization_id, event, data) {
       const happened: ServiceEvent = {
@@ -39,7 +47,7 @@ export function createBus({ store, clock, ids }: { store: Store; clock: Clock; i
       await events(tx).insert({ ...happened, data: JSON.stringify(data) });
       for (const subscriber of subscribers) await subscriber(tx, happened);
       tx.afterCommit(() => {
-        for (const listener of listeners) listener(happened);
+        for (const listener of listeners) tell(listener, happened);
       });
     },
     subscribe: (subscriber) => void subscribers.push(subscriber),

@@ -1,4 +1,5 @@
-import { H3, type H3Event, HTTPResponse, toNodeHandler } from "h3/node";
+import { H3, type H3Event, toNodeHandler } from "h3/node";
+import { FastResponse } from "srvx";
 import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -56,7 +57,7 @@ export function createApp(ports: Ports): App {
   });
   const app = new H3({ silent: true, allowMalformedURL: true });
 
-  const serve = async (event: H3Event, target: Target): Promise<HTTPResponse> => {
+  const serve = async (event: H3Event, target: Target): Promise<Response> => {
     const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
       failed(error, exchange, writer, log),
@@ -199,18 +200,15 @@ function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): A
   );
 }
 
-/** All headers in one go. */
-function send({ status, headers, body, request_id }: Answer, { method, window }: Exchange): HTTPResponse {
-  const all: Record<string, string> = {
-    ...headers,
-    "x-request-id": request_id,
-  };
+/** All headers in one go, in an answer that is written to a socket without a detour over web streams. */
+function send({ status, headers, body, request_id }: Answer, { method, window }: Exchange): Response {
+  const all: Record<string, string> = { ...headers, "x-request-id": request_id };
   if (window) {
     all["x-ratelimit-limit"] = String(window.limit);
     all["x-ratelimit-remaining"] = String(window.remaining);
     all["x-ratelimit-reset"] = String(window.reset_at);
   }
-  if (method !== "HEAD" || body === null) return new HTTPResponse(body, { status, headers: all });
+  if (method !== "HEAD" || body === null) return new FastResponse(body, { status, headers: all });
   all["content-length"] = String(Buffer.byteLength(body));
-  return new HTTPResponse(null, { status, headers: all });
+  return new FastResponse(null, { status, headers: all });
 }

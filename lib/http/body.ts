@@ -8,20 +8,21 @@ const deepest = 32;
 /** The bytes of a body, once it is known to be JSON and within the limit. Empty where none was sent. */
 export async function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
   const declared = Number(exchange.header("content-length") ?? "0");
-  if (declared > 0 || exchange.header("transfer-encoding") !== undefined) refuseType(exchange);
+  // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
+  if (declared > 0) refuseType(exchange);
   if (declared > limit) throw tooLarge(limit);
-  const bytes = exchange.socket
-    ? await collect(exchange.socket, limit)
-    : Buffer.from(await exchange.event.req.arrayBuffer());
-  if (bytes.length > limit) throw tooLarge(limit);
+  if (exchange.socket) return collect(exchange.socket, limit, () => refuseType(exchange));
+  const bytes = Buffer.from(await exchange.event.req.arrayBuffer());
   if (bytes.length > 0) refuseType(exchange);
+  if (bytes.length > limit) throw tooLarge(limit);
   return bytes;
 }
 
 function refuseType(exchange: Exchange): void {
   const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/json")
+  if (type !== "application/json") {
     throw new Problem("unsupported_media_type", "send the body as Content-Type: application/json");
+  }
   if ((exchange.header("content-encoding") ?? "identity") !== "identity") {
     throw new Problem("unsupported_media_type", "send the body without a Content-Encoding");
   }
@@ -33,22 +34,32 @@ const tooLarge = (limit: number) =>
     headers: { connection: "close" },
   });
 
-function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
+function collect(request: IncomingMessage, limit: number, begun: () => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const refuse = (problem: unknown) => {
+      request.pause();
+      reject(problem);
+    };
+    request.once("data", () => {
+      try {
+        begun();
+      } catch (problem) {
+        refuse(problem);
+      }
+    });
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= limit) chunks.push(chunk);
-      else {
-        request.pause();
-        reject(tooLarge(limit));
-      }
+      else refuse(tooLarge(limit));
     });
     request.on("end", () => resolve(Buffer.concat(chunks)));
     request.on("error", reject);
     // Nobody is left to answer; the promise must end all the same.
-    request.on("close", () => reject(new Problem("invalid_json", "the body ended too early")));
+    request.on("close", () => {
+      if (!request.complete) reject(new Problem("invalid_json", "the body ended too early"));
+    });
   });
 }
 

@@ -49,9 +49,26 @@ function addressOf(socket: IncomingMessage, behindProxy: boolean): string {
         .at(-1)
         ?.trim()
     : undefined;
-  const address = forwarded || socket.socket.remoteAddress || "unknown";
+  const address = bare(forwarded || socket.socket.remoteAddress || "unknown");
   // One host has a whole /64 of IPv6 addresses to choose from, so it is counted as one.
-  return address.includes(":") && !address.includes(".")
-    ? address.split(":").slice(0, 4).join(":")
-    : address.replace(/^::ffff:/, "");
+  return address.includes(":") ? network(address) : address;
+}
+
+/** Without port, brackets, zone, or the prefix of an IPv4 address in IPv6. */
+function bare(address: string): string {
+  const [, inBrackets] = /^\[([^\]]+)\](?::\d+)?$/.exec(address) ?? [];
+  const text = (inBrackets ?? address).replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.)/i, "");
+  return text.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
+}
+
+/** The first four groups, written out. */
+function network(address: string): string {
+  const [head = "", tail] = address.toLowerCase().split("::");
+  const groups = head.split(":").filter(Boolean);
+  const after = (tail ?? "").split(":").filter(Boolean);
+  const missing = tail === undefined ? [] : new Array<string>(Math.max(0, 8 - groups.length - after.length)).fill("0");
+  return [...groups, ...missing, ...after]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
 }

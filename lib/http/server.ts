@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { machineTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 
@@ -24,9 +24,15 @@ const limits = {
 };
 
 export async function listen(handle: Handler, { port, host }: { port: number; host: string }): Promise<Listening> {
+  const silent = new Set<Socket>();
   const server = createServer(limits, (request, response) => {
+    silent.delete(request.socket);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
+  });
+  server.on("connection", (socket) => {
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
   });
   server.listen(port, host);
   await once(server, "listening");
@@ -35,7 +41,7 @@ export async function listen(handle: Handler, { port, host }: { port: number; ho
   return {
     port: at.port,
     url: `http://${name}:${at.port}`,
-    close: (grace = "10s") => close(server, grace),
+    close: (grace = "10s") => close(server, silent, grace),
   };
 }
 
@@ -50,9 +56,11 @@ function refuse(response: ServerResponse): void {
   response.writeHead(400, { connection: "close", "content-length": 0 }).end();
 }
 
-async function close(server: Server, grace: string): Promise<void> {
+async function close(server: Server, silent: ReadonlySet<Socket>, grace: string): Promise<void> {
   const closed = once(server, "close");
   server.close();
+  // Nothing is in flight on a connection that never sent a request, such as a browser's that connected ahead.
+  for (const socket of silent) socket.destroy();
   let over = false;
   // close() alone waits seconds for keep-alive sockets that are idle, or become so.
   const sweep = () => {

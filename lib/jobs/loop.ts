@@ -1,7 +1,7 @@
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import type { Runner } from "./runner.ts";
+import { isSuspect, type Runner } from "./runner.ts";
 
 /** How many jobs run side by side, whatever they do. */
 const atOnce = 64;
@@ -53,7 +53,7 @@ export function createLoop({
   const drain = async (): Promise<number> => {
     let ran = 0;
     for (;;) {
-      const rows = await runner.claim();
+      const rows = await runner.claim(true);
       if (rows.length === 0) return ran;
       for (const row of rows) await runner.run(row);
       ran += rows.length;
@@ -83,9 +83,11 @@ export function createLoop({
     do {
       again = false;
       while (!stopped && running.size < atOnce) {
-        const rows = await runner.claim();
+        const rows = await runner.claim(running.size === 0);
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
+        // A suspect has the process for itself; its end brings the loop back here.
+        if (rows.some(isSuspect)) return;
       }
     } while (again && !stopped);
     const next = await runner.next();
@@ -137,7 +139,7 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = await runner.claim();
+          const rows = await runner.claim(running.size === 0);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;

@@ -17,7 +17,7 @@ export interface Periodic {
 
 /** croner computes the slots; the job loop waits for them on the service's clock. */
 function nextSlot(cron: string, clock: Clock): number {
-  const next = new Cron(cron, { paused: true, timezone: "Etc/UTC" }).nextRun(new Date(clock.now()));
+  const next = new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(clock.now()));
   if (!next) throw new Error(`the pattern ${cron} never comes`);
   return next.getTime();
 }

@@ -2,7 +2,9 @@ import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
 /** How many jobs are claimed at once: a batch shares one commit, and its run stalls nobody. */
-export const batch = 20;
+const batch = 20;
+/** A job that took its process down this often runs alone, so that none beside it is blamed for the next time. */
+export const suspect = 2;
 
 /**
  * The queue's rows. These serve the job loop, which works for every organization.
@@ -12,6 +14,30 @@ export const batch = 20;
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
+  const claim = (most: number, crashes: "<" | ">=") =>
+    query.all((db, p: { now: string; owner: string; until: string }) =>
+      db
+        .updateTable("jobs")
+        .set((eb) => ({
+          state: "running" as const,
+          attempt: eb("attempt", "+", 1),
+          lease_owner: p.owner,
+          lease_until: p.until,
+        }))
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("jobs")
+            .select("id")
+            .where(waiting)
+            .where("run_at", "<=", p.now)
+            .where("crashes", crashes, suspect)
+            .orderBy("run_at")
+            .orderBy("id")
+            .limit(sql.lit(most)),
+        )
+        .returningAll(),
+    );
+
   return {
     insert: query.insert("jobs"),
     /** Adds a periodic job where it is not there yet. */
@@ -34,27 +60,8 @@ export function jobsRepository(query: Queries) {
       db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),
     /** Counts the attempt while claiming, so that a job that takes its process down cannot loop for ever. */
-    claim: query.all((db, p: { now: string; owner: string; until: string }) =>
-      db
-        .updateTable("jobs")
-        .set((eb) => ({
-          state: "running" as const,
-          attempt: eb("attempt", "+", 1),
-          lease_owner: p.owner,
-          lease_until: p.until,
-        }))
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("jobs")
-            .select("id")
-            .where(waiting)
-            .where("run_at", "<=", p.now)
-            .orderBy("run_at")
-            .orderBy("id")
-            .limit(sql.lit(batch)),
-        )
-        .returningAll(),
-    ),
+    claim: claim(batch, "<"),
+    claimSuspect: claim(1, ">="),
     /** Takes back what an earlier process left: on one process, all of it. */
     reclaim: query.change((db, _: object) =>
       db

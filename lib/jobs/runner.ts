@@ -6,7 +6,7 @@ import { discard, type Job, type Outcome, retry } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { jobsRepository } from "./repository.ts";
+import { jobsRepository, suspect } from "./repository.ts";
 import { settle } from "./settle.ts";
 
 const lease_ms = milliseconds("60s");
@@ -15,9 +15,13 @@ const crashesAllowed = 3;
 
 type JobRow = Row<"jobs">;
 
+/** Whether a job is run by itself. */
+export const isSuspect = (row: JobRow): boolean => row.crashes >= suspect;
+
 /** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
 export interface Runner {
-  claim(): Promise<JobRow[]>;
+  /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself and before all others. */
+  claim(alone?: boolean): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
   /** When the earliest waiting job is due; undefined where none waits. */
   next(): Promise<number | undefined>;
@@ -95,11 +99,15 @@ export function createRunner(ports: {
     });
 
   return {
-    async claim() {
+    async claim(alone = true) {
       const now = clock.iso();
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
-      const claimed = await store.transaction((tx) => rows(tx).claim({ now, owner: ports.owner, until: until() }));
+      const claimed = await store.transaction(async (tx) => {
+        const wanted = { now, owner: ports.owner, until: until() };
+        const suspects = alone ? await rows(tx).claimSuspect(wanted) : [];
+        return suspects.length > 0 ? suspects : rows(tx).claim(wanted);
+      });
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING promises no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));

@@ -25,14 +25,15 @@ export function createClock(setting: string, notBefore = 0): Clock {
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
   }
+  if (at < 0) throw new Error(`clock must not begin before 1970, which no identifier can bear, not "${setting}"`);
   return manualClock(Math.max(at, notBefore));
 }
 
-/** Milliseconds of an ISO 8601 instant with a date, a time and a zone; undefined for anything else. */
+/** Milliseconds of an ISO 8601 instant with a date, a time and a zone, of a year of four digits; undefined for anything else. */
 export function instant(text: string): number | undefined {
   const parts = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const at = Date.parse(text);
-  if (!parts || Number.isNaN(at)) return undefined;
+  if (!parts || Number.isNaN(at) || at < earliest || at > latest) return undefined;
   // Date.parse turns 30 February into 2 March; a date that does not exist must not pass.
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
@@ -40,6 +41,7 @@ export function instant(text: string): number | undefined {
 /** ISO 8601 in UTC with milliseconds, as every datetime of the interface is written. */
 export const isoOf = (at: number): string => new Date(at).toISOString();
 
+const earliest = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant that an ISO datetime with four digits of year can name. */
 export const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 

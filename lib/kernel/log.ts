@@ -37,12 +37,16 @@ export function createLog(options: {
   };
 }
 
-/** Values are quoted as JSON, so that a line break or a colour code in one cannot forge an entry. */
+/** Values are quoted, so that a line break or a colour code in one cannot forge an entry. */
 function readable(at: string, level: string, message: string, fields: Fields): string {
-  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not reach a terminal
-  return `${at} ${level.padEnd(5)} ${message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")}${rest.join("")}`;
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${printable(JSON.stringify(value) ?? "")}`);
+  return `${at} ${level.padEnd(5)} ${printable(message)}${rest.join("")}`;
 }
+
+/** Control characters as escapes; JSON leaves those above U+007E as they are, and terminals obey some of them. */
+const printable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not reach a terminal
+  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** What went wrong, in words, for a log entry. */
 export const reasonOf = (error: unknown): string =>

@@ -12,7 +12,7 @@ export interface Random {
 }
 
 export function createRandom(seed?: string): Random {
-  const bytes = seed === undefined ? (length: number) => randomBytes(length) : seeded(seed);
+  const bytes = pooled(seed === undefined ? (length: number) => randomBytes(length) : seeded(seed));
   return {
     bytes,
     fraction: () => bytes(6).readUIntBE(0, 6) / 2 ** 48,
@@ -24,6 +24,18 @@ export function createRandom(seed?: string): Random {
       }
       return text;
     },
+  };
+}
+
+/** Taken from a larger piece: asking the machine for a few bytes costs as much as asking for thousands. */
+function pooled(source: (length: number) => Buffer, size = 4096): (length: number) => Buffer {
+  let pool: Buffer = Buffer.alloc(0);
+  return (length) => {
+    if (length > size) return source(length);
+    if (pool.length < length) pool = source(size);
+    const taken = Buffer.from(pool.subarray(0, length));
+    pool = pool.subarray(length);
+    return taken;
   };
 }
 

@@ -22,20 +22,19 @@ const writers: Readonly<Record<Resource, readonly Role[]>> = {
   generations: ["owner", "admin", "developer"],
 };
 
-const split = (need: Need) => need.split(":") as [Resource, "read" | "write"];
+/** What each need means, worked out once. */
+const needs = Object.fromEntries(
+  resources.flatMap((name) => [
+    [`${name}:read`, { roles, write: `${name}:write`, read: `${name}:read` }],
+    [`${name}:write`, { roles: writers[name], write: `${name}:write`, read: undefined }],
+  ]),
+) as Record<Need, { roles: readonly Role[]; write: string; read: string | undefined }>;
 
 /** The roles that have a capability, in the order of the specification's table. */
-export function rolesFor(need: Need): readonly Role[] {
-  const [resource, access] = split(need);
-  return access === "read" ? roles : writers[resource];
-}
+export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
 
 /** Whether a key with these scopes covers the need. */
 export function inScope(granted: readonly string[], need: Need): boolean {
-  const [resource, access] = split(need);
-  return (
-    granted.includes("*") ||
-    granted.includes(`${resource}:write`) ||
-    (access === "read" && granted.includes(`${resource}:read`))
-  );
+  const { write, read } = needs[need];
+  return granted.includes("*") || granted.includes(write) || (read !== undefined && granted.includes(read));
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -30,7 +30,7 @@ export interface Identity {
 const minute_ms = milliseconds("1m");
 
 /** Keys are long and random, so one round of SHA-256 is enough: a slow hash would cost every request. */
-export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
+export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
 
 /** What can be told of a key. */
 export const keyView = (row: Row<"api_keys">) => ({

@@ -1,10 +1,11 @@
+import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
 /** The roots of every scope: these serve start-up and sign-in, before there is an organization to be scoped to. */
 export function organizationsRepository(query: Queries) {
   return {
     insert: query.insert("organizations"),
-    any: query.first((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id").limit(1)),
+    any: query.first((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id").limit(sql.lit(1))),
     find: query.first((db, p: { organization_id: string }) =>
       db.selectFrom("organizations").selectAll().where("id", "=", p.organization_id),
     ),

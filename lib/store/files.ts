@@ -2,9 +2,9 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Engine } from "./engine.ts";
-import { isCurrent, isNew, migrate } from "./migrate.ts";
+import { applicationId, foreign, isCurrent, isNew, migrate } from "./migrate.ts";
 import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
-import { Unusable } from "./unusable.ts";
+import { sentence, Unusable } from "./unusable.ts";
 
 /** An opened database, before it is a store: what else lives in the file, and how to let it go. */
 export interface Opened {
@@ -40,19 +40,24 @@ export function openMemory(): Opened {
  */
 export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): Opened {
   const path = resolve(file);
-  const fresh = !existsSync(path) || statSync(path).size === 0;
-  if (!fresh) inspect(path);
-  else {
-    options.mayCreate();
-    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
-  }
-  const release = options.exclusive ? hold(path) : () => {};
+  let release = () => {};
   let database: Database | undefined;
   try {
+    if (existsSync(path) && statSync(path).isDirectory())
+      throw new Error(`it is a folder; name a file in it, such as ${path}/svc.db`);
+    const fresh = !existsSync(path) || statSync(path).size === 0;
+    if (fresh) {
+      options.mayCreate();
+      mkdirSync(dirname(path), { recursive: true });
+    }
+    // Held before it is looked into: closing a file drops the locks that this process has on it.
+    if (options.exclusive) release = hold(path);
+    if (!fresh) inspect(path);
     database = openDatabase(path);
     const created = isNew(database);
-    if (!options.exclusive && !isCurrent(database))
+    if (!options.exclusive && !isCurrent(database)) {
       throw new Error("its schema is older than this svc-server; start the server on it once");
+    }
     migrate(database);
     if (options.exclusive) {
       database
@@ -63,26 +68,48 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
   } catch (error) {
     if (database?.open) database.close();
     release();
-    throw new Unusable(path, sentence(error), error);
+    throw error instanceof Unusable ? error : new Unusable(path, sentence(error), error);
   }
 }
 
-/** What can be seen without opening it, and what SQLite would answer with puzzling words or repair in silence. */
+/** What SQLite would answer with puzzling words, repair in silence, or change before it refuses. */
 function inspect(path: string): void {
-  const stats = statSync(path);
-  if (stats.isDirectory()) throw new Unusable(path, `it is a folder; name a file in it, such as ${path}/svc.db`);
   const header = Buffer.alloc(100);
   const fd = openSync(path, "r");
   const read = readSync(fd, header, 0, 100, 0);
   closeSync(fd);
   if (read < 16 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-    throw new Unusable(path, "it is not an SQLite database; name another file, or restore it from a backup");
+    throw new Error("it is not an SQLite database; name another file, or restore it from a backup");
   }
-  const page = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const wal = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
-  if (read < 100 || (!wal && stats.size < header.readUInt32BE(28) * page)) {
-    throw new Unusable(path, "it is truncated: a part of its end is missing; restore it from a backup");
+  const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const logged = pagesInLog(`${path}-wal`, size);
+  // Before the first checkpoint the log alone knows whose the file is.
+  if (read === 100 && logged.pages.size === 0 && header.readUInt32BE(68) !== applicationId) throw new Error(foreign);
+  const pages = logged.count || header.readUInt32BE(28);
+  for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
+    if (!logged.pages.has(page))
+      throw new Error("it is truncated: a part of its end is missing; restore it from a backup");
   }
+}
+
+/** Which pages the write-ahead log holds, and how many the database has after its last commit. */
+function pagesInLog(path: string, size: number): { pages: Set<number>; count: number } {
+  const pages = new Set<number>();
+  let count = 0;
+  if (!existsSync(path)) return { pages, count };
+  const fd = openSync(path, "r");
+  try {
+    const salts = Buffer.alloc(8);
+    readSync(fd, salts, 0, 8, 16);
+    const frame = Buffer.alloc(24);
+    for (let at = 32; readSync(fd, frame, 0, 24, at) === 24 && frame.subarray(8, 16).equals(salts); at += 24 + size) {
+      pages.add(frame.readUInt32BE(0));
+      count = frame.readUInt32BE(4) || count;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return { pages, count };
 }
 
 /**
@@ -118,15 +145,4 @@ function holder(path: string): string {
   } catch {
     return "";
   }
-}
-
-function sentence(error: unknown): string {
-  const code = String((error as { code?: string }).code ?? "");
-  if (code.startsWith("SQLITE_READONLY") || code === "EACCES" || code === "EROFS" || code === "SQLITE_CANTOPEN") {
-    return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
-  }
-  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return "it is damaged; restore it from a backup";
-  if (code.startsWith("SQLITE_BUSY")) return "another program holds it; close that one first";
-  if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; make room first";
-  return (error as Error).message;
 }

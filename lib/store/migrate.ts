@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
 
 /** Marks a file as one of ours, so that another program's database is never taken for an old one: "svcs". */
-const applicationId = 0x73766373;
+export const applicationId = 0x73766373;
+export const foreign =
+  "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
 
 interface Migration {
   readonly version: number;
@@ -77,7 +79,7 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
 
 function refuse(database: Database, files: readonly Migration[]): void {
   if (database.pragma("application_id", { simple: true }) !== applicationId) {
-    throw new Error("it belongs to another program; name a file that svc-server made, or one that does not exist yet");
+    throw new Error(foreign);
   }
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > files.length) {

@@ -37,10 +37,14 @@ interface List<T extends Text> {
   /** Default: `id`, newest first. */
   readonly key?: keyof Tables[T] & string;
   readonly order?: "asc" | "desc";
+  /** Default: all of them. */
+  readonly columns?: readonly (keyof Tables[T] & string)[];
 }
-type Filters<T extends Text> = {
-  readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined;
-};
+/** No list without its organization, where the table has one. */
+type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
+  Tables[T],
+  keyof Tables[T] & "organization_id"
+>;
 export interface Pages<T extends Text> {
   /** One row more than the page holds, where there are more. */
   rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;
@@ -108,6 +112,7 @@ function bind(parameters: readonly unknown[], args: Values): unknown[] {
  */
 function pages<T extends Text>(engine: Engine, connection: Connection, list: List<T>): Pages<T> {
   const key = sql.ref(list.key ?? "id");
+  const columns = list.columns ? sql.join(list.columns.map((name) => sql.ref(name))) : sql`*`;
   const descending = (list.order ?? "desc") === "desc";
   const texts = new Map<string, string>();
   const given = (filters: Values) => list.filters.filter((name) => filters[name] !== undefined);
@@ -130,7 +135,7 @@ function pages<T extends Text>(engine: Engine, connection: Connection, list: Lis
       const statement = text(`${names.join()}|${after === undefined}|${per_page}`, () => {
         const from = after === undefined ? sql`` : descending ? sql` and ${key} < ${0}` : sql` and ${key} > ${0}`;
         const order = descending ? sql`desc` : sql`asc`;
-        return sql`select * from ${sql.table(list.table)} where ${where(names)}${from} order by ${key} ${order}${limit}`.compile(
+        return sql`select ${columns} from ${sql.table(list.table)} where ${where(names)}${from} order by ${key} ${order}${limit}`.compile(
           engine.db,
         ).sql;
       });

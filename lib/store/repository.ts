@@ -1,6 +1,8 @@
-import { type SqlBool, sql } from "kysely";
+import { sql } from "kysely";
 import type { Queries } from "./query.ts";
 
+/** Where identifiers end. Periodic jobs have names of their own, in small letters, behind every identifier. */
+const end = { jobs: "job_a", others: "~" } as const;
 const dated = [
   "organizations",
   "users",
@@ -16,13 +18,13 @@ const dated = [
 /** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */
 export function settingsRepository(query: Queries) {
   return {
-    /** The newest identifier of each table, so that a new process goes on from there. Periodic jobs have names of their own. */
+    /** The newest identifier of each table, so that a new process goes on from there. */
     newest: dated.map((table) =>
       query.first((db, _: object) =>
         db
           .selectFrom(table)
           .select("id")
-          .where(sql<SqlBool>`id < 'job_a' or id > 'job_z'`)
+          .where("id", "<", end[table === "jobs" ? "jobs" : "others"])
           .orderBy("id", "desc")
           .limit(sql.lit(1)),
       ),

@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 
 /** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
 export interface Vault {
@@ -9,7 +9,7 @@ export interface Vault {
   readonly fingerprint: string;
 }
 
-export function createVault(key: Buffer, bytes: (length: number) => Buffer = randomBytes): Vault {
+export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
   return {
     fingerprint: createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16),
     seal(place, plain) {
@@ -28,14 +28,23 @@ export function createVault(key: Buffer, bytes: (length: number) => Buffer = ran
 }
 
 /** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
-export function keyFile(path: string): Buffer {
-  if (!existsSync(path))
-    writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, {
-      mode: 0o600,
-      flag: "wx",
-    });
+export function keyFile(path: string, bytes: (length: number) => Buffer): Buffer {
+  if (!existsSync(path)) writeWhole(path, `${bytes(32).toString("base64")}\n`);
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
-  if (key.length !== 32)
-    throw new Error(`the key file ${path} does not hold 32 bytes in base64; restore it from a backup`);
+  if (key.length !== 32) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
   return key;
+}
+
+/** A kill on the way leaves the whole file or none. */
+function writeWhole(path: string, text: string): void {
+  const half = `${path}.new`;
+  rmSync(half, { force: true });
+  const fd = openSync(half, "wx", 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(half, path);
 }

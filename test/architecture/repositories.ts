@@ -19,6 +19,8 @@ const unscoped: Readonly<Record<string, string>> = {
   "environments/ensure": "scoped by the project, which its service found in the organization",
   "deployments/forJob": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
+  "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
+  "deployments/busy": "the job loop: whether an environment is busy, by the project of a row that it holds",
   "deployments/ready": "the job loop: the limit is one over all",
 };
 
@@ -166,6 +168,7 @@ export const repositoryRules: readonly Rule[] = [
 /** Text that is put together, instead of a value that is bound; a constant of the file may be part of a text. */
 function unbound(source: Source): string[] {
   const constants = source.program["body"]
+    .map((node: Node) => (node.type === "ExportNamedDeclaration" ? (node["declaration"] ?? node) : node))
     .flatMap((node: Node) =>
       node.type === "VariableDeclaration" && node["kind"] === "const" ? node["declarations"] : [],
     )
