@@ -43,7 +43,10 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
     });
     const newest = await Promise.all(kept().newest.map((find) => find({})));
-    const after = newest.map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "").reduce((a, b) => (a > b ? a : b));
+    const after = newest
+      .map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "")
+      .sort()
+      .at(-1);
     const ids = createIds(clock, random, after || undefined);
     return { store, clock, ids, random, log, vault, kept, release: opened.release };
   } catch (error) {

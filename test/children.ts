@@ -1,29 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { bundle } from "./bundle.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 let built: Promise<string> | undefined;
-
-/** The child as one file, as the program is shipped: a fifth of a second to start, where its sources take a whole one. */
-function bundle(): Promise<string> {
-  built ??= (async () => {
-    const folder = mkdtempSync(join(tmpdir(), "svc-child-"));
-    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-    chmodSync(folder, 0o755);
-    for (const name of ["node_modules", "package.json", "schema"]) symlinkSync(join(root, name), join(folder, name));
-    const outfile = join(folder, "child.mjs");
-    const entryPoints = [join(root, "test", "crash.child.ts")];
-    await build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", target: "node20" });
-    return outfile;
-  })();
+const childFile = () => {
+  built ??= bundle("test/crash.child.ts");
   return built;
-}
+};
 
 /** A server in a process of its own, and the lines that it prints. */
 export interface Child {
@@ -40,7 +24,7 @@ export interface Who {
 }
 
 export async function startChild(file: string, command: Command, who: Who = {}): Promise<Child> {
-  const process_ = spawn(process.execPath, [await bundle(), file, command], { cwd: "/", ...who });
+  const process_ = spawn(process.execPath, [await childFile(), file, command], { cwd: "/", ...who });
   process_.stderr.pipe(process.stderr);
   return { process: process_, lines: createInterface({ input: process_.stdout }) };
 }
@@ -58,7 +42,7 @@ export async function linesOf({ process, lines }: Child, stop: (line: string, co
 /** Runs a child that may write no byte into any file, so that its first try to do so ends it. */
 export async function withoutRoom(file: string, command: Command): Promise<void> {
   const limited = 'ulimit -f 0; exec "$0" "$@"';
-  const child = spawn("sh", ["-c", limited, process.execPath, await bundle(), file, command], { stdio: "ignore" });
+  const child = spawn("sh", ["-c", limited, process.execPath, await childFile(), file, command], { stdio: "ignore" });
   await once(child, "exit");
 }
 

@@ -2,11 +2,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { bundle } from "./bundle.ts";
 
-const program = ["--import", import.meta.resolve("tsx"), resolve("bin/svc-server.ts")];
+const program = await bundle("bin/svc-server.ts");
 
 /** A folder that goes with the test. */
 export function scratch(t: TestContext): string {
@@ -17,12 +18,12 @@ export function scratch(t: TestContext): string {
 
 /** Runs the program to its end. */
 export function run(words: readonly string[], cwd?: string) {
-  return spawnSync(process.execPath, [...program, ...words], { encoding: "utf8", cwd, timeout: 60_000 });
+  return spawnSync(process.execPath, [program, ...words], { encoding: "utf8", cwd, timeout: 60_000 });
 }
 
 /** Starts the program with `--json`, and resolves once it listens. */
 export async function launch(t: TestContext, words: readonly string[], cwd?: string) {
-  const child = spawn(process.execPath, [...program, ...words, "--json"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [program, ...words, "--json"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   t.after(() => void child.kill("SIGKILL"));
   let errors = "";
   child.stderr.on("data", (chunk) => {

@@ -2,6 +2,7 @@
 // a folder without saying so.
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 const words = process.argv.slice(2);
@@ -23,6 +24,8 @@ const command = [
   "--import",
   "tsx",
   "--test",
+  // Its own choice is a core fewer than there are, which is one of two.
+  `--test-concurrency=${availableParallelism()}`,
   "--test-timeout=120000",
   `--test-reporter=${reporter}`,
   ...flags,
