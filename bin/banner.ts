@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
-import { version } from "./version.ts";
+import { version } from "../lib/kernel/version.ts";
 
 /** What a person is told when the service is up: where it is, with which key, and a line to try that works as printed. */
 export function banner(about: {

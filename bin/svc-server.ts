@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { stripVTControlCharacters } from "node:util";
 import { defineCommand, renderUsage, runCommand } from "citty";
+import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
-import { version } from "./version.ts";
 
 const main = defineCommand({
   meta: {

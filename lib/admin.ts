@@ -1,5 +1,6 @@
 import { createKey } from "./begin.ts";
 import { compose } from "./compose.ts";
+import { createOutbound } from "./drivers/outbound.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import { openFoundation } from "./open.ts";
 import { parseOptions } from "./options.ts";
@@ -35,10 +36,8 @@ export async function openAdmin(database: string): Promise<Admin> {
   const settings = parseOptions({ mode: "start", database });
   const foundation = await openFoundation(settings, { exclusive: false });
   const { store, release } = foundation;
-  const features = compose(foundation, settings, {
-    wake: () => {},
-    origin: () => "",
-  });
+  const outbound = createOutbound({ mode: "start" });
+  const features = compose(foundation, settings, { wake: () => {}, origin: () => "", outbound });
   const idOf = async (name: string | undefined) => {
     const found = await features.organizations.named(name);
     if (!found)

@@ -21,9 +21,6 @@ export async function begin(
   if (empty) refuseRegions(parsed, settings.regions);
   if (empty) await store.transaction((tx) => plant(tx, features, parsed));
   else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
-  if (empty && parsed.organizations.some(({ webhooks, integrations }) => webhooks?.length || integrations?.length)) {
-    log.warn("this version passes over the seed's webhooks and integrations");
-  }
   const seeded = empty && settings.seed ? ownerKey(parsed) : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
   if (settings.key !== undefined && (await features.keys.identify(settings.key))) return settings.key;
@@ -87,6 +84,7 @@ async function plant(tx: Tx, features: Features, { organizations }: ParsedSeed):
   for (const one of organizations) {
     const { id } = await features.organizations.insert(tx, one);
     for (const user of one.users ?? []) await plantUser(tx, features, id, user);
+    await plantEndpoints(tx, features, id, one);
     for (const project of one.projects ?? []) {
       const row = await features.projects.insert(
         tx,
@@ -110,5 +108,17 @@ async function plantUser(
   for (const one of given) {
     const expires_at = one.expires_at === undefined ? undefined : isoOf(Date.parse(one.expires_at));
     await keys.insert(tx, { ...one, organization_id, user_id: row.id, expires_at });
+  }
+}
+
+async function plantEndpoints(
+  tx: Tx,
+  { webhooks, integrations }: Features,
+  organization_id: string,
+  given: ParsedSeed["organizations"][number],
+): Promise<void> {
+  for (const one of given.webhooks ?? []) await webhooks.insert(tx, organization_id, one, one.status);
+  for (const { type, config, status } of given.integrations ?? []) {
+    await integrations.insert(tx, organization_id, type, integrations.partsOf(type, config), status);
   }
 }

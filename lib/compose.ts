@@ -1,12 +1,21 @@
+import { createDesk } from "./deliveries/desk.ts";
+import { createEndpoints } from "./deliveries/endpoints.ts";
+import { deliveriesJobs } from "./deliveries/jobs.ts";
+import { createOutbox } from "./deliveries/service.ts";
+import { signed } from "./deliveries/signed.ts";
 import { deploymentsJobs } from "./deployments/jobs.ts";
 import { deploymentsOperations } from "./deployments/operations.ts";
 import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
+import type { Outbound } from "./drivers/outbound.ts";
 import { simulatedDeployments } from "./drivers/simulated.ts";
 import { environmentsService } from "./environments/service.ts";
 import { createBus } from "./events/bus.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
+import { integrationsOperations } from "./integrations/operations.ts";
+import { pushesService } from "./integrations/pushes.ts";
+import { integrationsService, integrationTypes } from "./integrations/service.ts";
 import { invitationsOperations } from "./invitations/operations.ts";
 import { invitationsService } from "./invitations/service.ts";
 import { createQueue } from "./jobs/queue.ts";
@@ -22,6 +31,8 @@ import { projectsOperations } from "./projects/operations.ts";
 import { projectsService } from "./projects/service.ts";
 import { usersOperations } from "./users/operations.ts";
 import { usersService } from "./users/service.ts";
+import { webhooksOperations } from "./webhooks/operations.ts";
+import { webhooksService } from "./webhooks/service.ts";
 
 /** Every operation of the interface, in the order of the specification. */
 export const operations: readonly Operation[] = [
@@ -29,11 +40,13 @@ export const operations: readonly Operation[] = [
   ...deploymentsOperations,
   ...usersOperations,
   ...invitationsOperations,
+  ...integrationsOperations,
+  ...webhooksOperations,
   ...eventsOperations,
   ...organizationsOperations,
 ];
 
-export const jobs = [...deploymentsJobs];
+export const jobs = [...deploymentsJobs, ...deliveriesJobs];
 
 export type Features = ReturnType<typeof compose>;
 
@@ -41,11 +54,19 @@ export type Features = ReturnType<typeof compose>;
 export function compose(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin }: { wake: (at: number) => void; origin: () => string },
+  { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
 ) {
   const ports = foundation;
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
+  const endpoints = createEndpoints(ports);
+  const kinds = {
+    webhook: signed,
+    ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
+  };
+  const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, outbound, jitter });
+  const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
   const mails = mailsService(ports);
   const users = usersService({ ...ports, bus, keys });
@@ -66,12 +87,16 @@ export function compose(
     regions: settings.regions,
     removed,
   });
+  const deployments = deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout });
   return {
     bus,
     keys,
     mails,
     users,
     environments,
+    outbox,
+    webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
+    integrations: integrationsService({ ...ports, endpoints, desk, outbound }),
     rollout,
     projects,
     organizations: organizationsService({ ...ports, users, keys }),
@@ -83,15 +108,8 @@ export function compose(
       mails,
       origin,
     }),
-    deployments: deploymentsService({
-      ...ports,
-      bus,
-      queue,
-      projects,
-      environments,
-      driver,
-      rollout,
-    }),
+    deployments,
+    pushes: pushesService({ ...ports, endpoints, deployments }),
     events: eventsService(ports),
   };
 }

@@ -5,6 +5,7 @@ export type {
   LogLine,
   Progress,
 } from "./drivers/deployment.ts";
+export type { Sink } from "./drivers/inbox.ts";
 export {
   type SimulatedOutcome,
   simulatedDeployments,

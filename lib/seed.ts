@@ -1,5 +1,7 @@
 import * as v from "valibot";
+import { endpointLifecycle } from "./deliveries/states.ts";
 import { environmentName, variables } from "./environments/schema.ts";
+import { newIntegration } from "./integrations/schema.ts";
 import { email, explain, oneOf, textOf } from "./kernel/api.ts";
 import { instant } from "./kernel/clock.ts";
 import { folded } from "./kernel/fold.ts";
@@ -9,6 +11,7 @@ import { name as projectName, region } from "./projects/schema.ts";
 import { lifecycle as projectStates } from "./projects/states.ts";
 import { displayName, role } from "./users/schema.ts";
 import { lifecycle as userStates } from "./users/states.ts";
+import { newWebhook } from "./webhooks/schema.ts";
 
 const moment = v.pipe(
   v.string("must be a string"),
@@ -49,14 +52,16 @@ const project = v.strictObject({
   ),
 });
 
+const status = v.optional(oneOf(endpointLifecycle.states));
+const webhook = v.strictObject({ ...newWebhook.entries, status });
+
 const organization = v.strictObject({
   name: organizationName,
   plan: v.optional(oneOf(plans), "starter"),
   users: v.optional(v.array(user, "must be a list")),
   projects: v.optional(v.array(project, "must be a list")),
-  /** Taken, and passed over with a notice, until this version delivers webhooks and runs integrations. */
-  webhooks: v.optional(v.array(v.unknown(), "must be a list")),
-  integrations: v.optional(v.array(v.unknown(), "must be a list")),
+  webhooks: v.optional(v.array(webhook, "must be a list")),
+  integrations: v.optional(v.array(v.strictObject({ ...newIntegration.entries, status }), "must be a list")),
 });
 
 /** What fills an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */

@@ -1,6 +1,10 @@
 import { begin, createKey } from "./begin.ts";
 import { compose, jobs, operations } from "./compose.ts";
 import { createControl } from "./control/control.ts";
+import { createInbox, type Sink } from "./drivers/inbox.ts";
+import { createOutbound } from "./drivers/outbound.ts";
+import { createHooks } from "./hooks/hooks.ts";
+import { createWriter } from "./http/answer.ts";
 import { createApp } from "./http/app.ts";
 import { createGate } from "./http/gate.ts";
 import { createHosts } from "./http/hosts.ts";
@@ -46,6 +50,10 @@ export interface Service {
   };
   /** Runs all that is due now, and resolves when nothing is. */
   settle(): Promise<Advanced>;
+  readonly webhooks: {
+    /** Answers in the process what is sent to `https://NAME.inbox.test/…`, without a socket (`dev`). */
+    sink(name: string, answer: Sink): void;
+  };
   readonly keys: {
     /** Makes an API key for a user of this role; the user is made where the organization has none. */
     create(wanted: {
@@ -95,13 +103,16 @@ function assemble(foundation: Foundation, settings: Settings) {
   const { store, clock, log, ids, kept } = foundation;
   const life: Life = { closing: false, listening: [] };
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
-  const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin });
+  const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
+  const inbox = createInbox(network, settings.transport);
+  const outbound = settings.mode === "dev" ? inbox : network;
+  const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
   const windows = createWindows({ store, clock, dirty: () => late.soon() });
   const late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
   const idempotency = createIdempotency({ store, clock });
 
   const prune = async () => {
-    for (const one of [idempotency, windows, features.mails, features.invitations]) await one.prune();
+    for (const one of [idempotency, windows, features.mails, features.invitations, features.pushes]) await one.prune();
   };
   const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
   const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
@@ -121,15 +132,18 @@ function assemble(foundation: Foundation, settings: Settings) {
 
   const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, hosts, publicUrl } = settings;
   const control = createControl({ ...time, ...features, clock, bodyLimit });
+  const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  const { secret } = settings.codeHost;
+  const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
   const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
   const gate = createGate({ identify: features.keys.identify, windows, rateLimit, addressRateLimit });
   const app = createApp({
     ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
     checkHost: known.check,
-    beside: settings.mode === "dev" ? control : async () => undefined,
+    beside: async (exchange) => (settings.mode === "dev" ? await control(exchange) : undefined) ?? hooks(exchange),
     closing: () => life.closing,
   });
-  return { life, known, features, late, periodic, keepClock, loop, time, app };
+  return { life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
 }
 
 function moveTime(clock: Foundation["clock"], loop: Loop) {
@@ -145,7 +159,7 @@ const grace = () => new Promise<void>((resolve) => void machineTimer("10s", reso
 /** What users hold. */
 function facade(
   foundation: Foundation,
-  { app, life, known, time, features, loop, late, keepClock }: Parts,
+  { app, life, known, outbound, inbox, time, features, loop, late, keepClock }: Parts,
   apiKey: string | null,
 ): Service {
   const { clock, store } = foundation;
@@ -183,6 +197,7 @@ function facade(
       },
     },
     settle: time.settle,
+    webhooks: { sink: inbox.sink },
     keys: { create: (wanted) => createKey(foundation, features, wanted) },
     async close() {
       if (life.closing) return;
@@ -191,6 +206,7 @@ function facade(
       life.listening = [];
       // A job that does not end is left to the next start, which takes it up again.
       await Promise.race([loop.stop(), grace()]);
+      await outbound.close();
       await late.flush();
       await keepClock(clock.now());
       await store.close();

@@ -54,6 +54,8 @@ async function stage(t: TestContext) {
       deployed_at: null,
       log_entries: 0,
       log_bytes: 0,
+      revision: null,
+      repo: null,
     };
     await store.transaction((tx) => deployments(tx).insert(row));
     return row;

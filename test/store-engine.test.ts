@@ -67,7 +67,7 @@ describe("statements", () => {
       assert.deepEqual(rows, [{ name: "a", i }]);
     }
     assert.ok(engine.texts().length <= 512, String(engine.texts().length));
-    const { rows } = createQueries(engine, engine.connection).pages({ table: "settings", filters: [], key: "name" });
+    const { rows } = createQueries(engine, engine.connection).pages({ table: "settings", within: [], key: "name" });
     for (const round of [1, 2]) {
       for (let per_page = 1; per_page <= 300; per_page++) {
         const place = { after: per_page % 2 ? "b" : undefined, page: round, per_page };

@@ -44,7 +44,8 @@ export function deploymentsRepository(query: Queries) {
     insert: query.insert("deployments"),
     list: query.pages({
       table: "deployments",
-      filters: ["organization_id", "project_id", "environment", "status"],
+      within: ["organization_id"],
+      filters: ["project_id", "environment", "status"],
       columns: listed,
     }),
     find: query.first((db, p: Key) =>
@@ -60,6 +61,16 @@ export function deploymentsRepository(query: Queries) {
         .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
+    ),
+    /** The newest deployment of a repository: its project is where a push of it goes. */
+    lastOfRepo: query.first((db, p: { organization_id: string; repo: string }) =>
+      db
+        .selectFrom("deployments")
+        .select("project_id")
+        .where("organization_id", "=", p.organization_id)
+        .where("repo", "=", p.repo)
+        .orderBy("id", "desc")
+        .limit(sql.lit(1)),
     ),
     /** The newest release of an environment that is older than a record. */
     releaseBefore: query.first((db, p: Place & Key) =>
@@ -133,7 +144,7 @@ export function deploymentsRepository(query: Queries) {
     insertLog: query.insert("deployment_logs"),
     logs: query.pages({
       table: "deployment_logs",
-      filters: ["organization_id", "deployment_id"],
+      within: ["deployment_id", "organization_id"],
       key: "seq",
       order: "asc",
     }),

@@ -191,6 +191,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
         environment: row.environment,
         source: JSON.parse(row.source) as Source,
         version: row.version,
+        revision: row.revision,
         step: row.status === "building" ? "build" : "rollout",
         elapsed_ms: clock.now() - Date.parse(row.step_at),
         handle,

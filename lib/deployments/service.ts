@@ -5,6 +5,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
+import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, paginate } from "../kernel/page.ts";
@@ -23,6 +24,16 @@ type Deployment = Row<"deployments">;
 /** The row as a caller sees it; `deployed_at` is there once it was reached. */
 const listed = (row: Deployment) => ({ ...row, deployed_at: row.deployed_at ?? undefined });
 const view = (row: Deployment) => ({ ...listed(row), source: JSON.parse(row.source) as Source });
+
+/** What a push asks for: a commit of a branch, or a tag. */
+export interface Pushed {
+  readonly project_id: string | undefined;
+  readonly repo: string;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly commit: string | null;
+  readonly environment: string;
+}
 
 export interface Ports {
   readonly store: Store;
@@ -50,15 +61,18 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
 
   const enqueue = async (
     tx: Tx,
-    of: Pick<Deployment, "organization_id" | "project_id" | "environment" | "source" | "version" | "restores">,
+    of: Pick<Deployment, "organization_id" | "project_id" | "environment" | "source"> &
+      Partial<Pick<Deployment, "version" | "restores" | "revision">>,
   ) => {
     const now = clock.iso();
-    const delay_ms = driver.delay({
-      source: JSON.parse(of.source) as Source,
-      environment: of.environment,
-    });
+    const source = JSON.parse(of.source) as Source;
+    const delay_ms = driver.delay({ source, environment: of.environment });
     const row: Deployment = {
       id: ids.next("dep"),
+      version: null,
+      restores: null,
+      revision: null,
+      repo: source.repo && folded(source.repo),
       ...of,
       status: lifecycle.initial,
       ready_at: isoOf(clock.now() + delay_ms),
@@ -111,11 +125,23 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
             project_id,
             environment,
             source: JSON.stringify(source),
-            version: null,
-            restores: null,
           }),
         );
       }, caller),
+
+    /** Deploys what was pushed; undefined where no project is found that takes it. */
+    async push(tx: Tx, organization_id: string, pushed: Pushed): Promise<string | undefined> {
+      const { repo, branch, tag, commit, environment } = pushed;
+      const last = await deployments(tx).lastOfRepo({ organization_id, repo: folded(repo) });
+      const project = await projects.forPush(tx, organization_id, pushed.project_id ?? last?.project_id);
+      if (!project) return undefined;
+      const source: Source = { type: "git", repo, branch, tag, image_url: null };
+      const row = await enqueue(tx, {
+        ...{ organization_id, project_id: project.id, environment, source: JSON.stringify(source) },
+        revision: commit,
+      });
+      return row.id;
+    },
 
     cancel: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
@@ -150,6 +176,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
           source: target.source,
           version: target.version,
           restores: target.id,
+          revision: target.revision,
         });
         await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
           ...rollout.about({ ...from, version: target.version }),

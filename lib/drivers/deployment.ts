@@ -12,6 +12,8 @@ export interface DeploymentWork {
   };
   /** Set from the start for a rollback, which builds what was built before. */
   readonly version: string | null;
+  /** The commit that was pushed; null where the branch decides. */
+  readonly revision: string | null;
   readonly step: "build" | "rollout";
   /** How long this step has been running, by the service's clock. */
   readonly elapsed_ms: number;

@@ -78,7 +78,7 @@ export function simulatedDeployments(
 }
 
 /** The tag, a commit id, or a digest. "Simulated: another one for every deployment." */
-function versionOf({ deployment_id, source, version }: DeploymentWork): string {
+function versionOf({ deployment_id, source, version, revision }: DeploymentWork): string {
   if (version !== null) return version;
   if (source.type === "image") {
     return (
@@ -88,7 +88,7 @@ function versionOf({ deployment_id, source, version }: DeploymentWork): string {
         .digest("hex")}`
     );
   }
-  return source.tag ?? createHash("sha1").update(deployment_id).digest("hex");
+  return source.tag ?? revision ?? createHash("sha1").update(deployment_id).digest("hex");
 }
 
 function buildLines(work: DeploymentWork): [LogLine[], LogLine[]] {

@@ -3,6 +3,6 @@ import type { Queries } from "../store/query.ts";
 export function eventsRepository(query: Queries) {
   return {
     insert: query.insert("events"),
-    list: query.pages({ table: "events", filters: ["organization_id"] }),
+    list: query.pages({ table: "events", within: ["organization_id"] }),
   };
 }

@@ -19,7 +19,7 @@ export interface Writer {
   problem(problem: Problem, request_id: string): Answer;
   /** Any object in the form of a record, for what is not an operation. */
   object(status: number, record: object, request_id: string): Answer;
-  list(data: readonly unknown[], request_id: string): Answer;
+  list(data: readonly unknown[], request_id: string, status?: number): Answer;
 }
 
 const json = {
@@ -101,10 +101,10 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
         headers,
       ),
     object,
-    list: (data, request_id) =>
+    list: (data, request_id, status = 200) =>
       full
         ? write(
-            200,
+            status,
             {
               data,
               meta: meta(request_id),
@@ -118,7 +118,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
             request_id,
           )
         : write(
-            200,
+            status,
             {
               data,
               meta: {

@@ -6,7 +6,7 @@ type Key = { organization_id: string; id: string };
 export function invitationsRepository(query: Queries) {
   return {
     insert: query.insert("invitations"),
-    list: query.pages({ table: "invitations", filters: ["organization_id"] }),
+    list: query.pages({ table: "invitations", within: ["organization_id"] }),
     find: query.first((db, p: Key) =>
       db.selectFrom("invitations").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),

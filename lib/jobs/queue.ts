@@ -9,6 +9,8 @@ import { jobsRepository } from "./repository.ts";
 export interface Queue {
   /** Runs the job of this kind after `wait_ms` of the service's clock, once the transaction is durable. */
   add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
+  /** The one job of this kind about a record: it comes no later than now, and there is never a second one. */
+  nudge(tx: Tx, kind: string, args: object, about: string): Promise<void>;
 }
 
 /** `wake` is told when something is due earlier than before. */
@@ -37,6 +39,11 @@ export function createQueue({
         failures: 0,
         crashes: 0,
       });
+      tx.afterCommit(() => wake(at));
+    },
+    async nudge(tx, kind, args, about) {
+      const at = clock.now();
+      await jobs(tx).nudge({ id: `job_${about}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
       tx.afterCommit(() => wake(at));
     },
   };

@@ -56,6 +56,28 @@ export function jobsRepository(query: Queries) {
         })
         .onConflict((conflict) => conflict.doNothing()),
     ),
+    /** A job that runs looks again by itself before it ends: only a waiting one is called earlier. */
+    nudge: query.change((db, p: { id: string; kind: string; args: string; run_at: string }) =>
+      db
+        .insertInto("jobs")
+        .values({
+          id: p.id,
+          kind: p.kind,
+          args: p.args,
+          state: "waiting",
+          run_at: p.run_at,
+          attempt: 0,
+          failures: 0,
+          crashes: 0,
+        })
+        .onConflict((conflict) =>
+          conflict
+            .column("id")
+            .doUpdateSet((eb) => ({ run_at: eb.ref("excluded.run_at") }))
+            .where("jobs.state", "=", "waiting")
+            .whereRef("jobs.run_at", ">", "excluded.run_at"),
+        ),
+    ),
     next: query.first((db, _: object) =>
       db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),

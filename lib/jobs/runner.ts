@@ -2,7 +2,7 @@ import { check } from "../kernel/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { discard, type Job, type Outcome, retry } from "../kernel/job.ts";
+import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -17,6 +17,9 @@ type JobRow = Row<"jobs">;
 
 /** Whether a job is run by itself. */
 export const isSuspect = (row: JobRow): boolean => row.crashes >= suspect;
+
+const goOn = (next: number | undefined, now: number): Outcome =>
+  next === undefined ? done() : snooze(Math.max(0, next - now));
 
 /** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
 export interface Runner {
@@ -58,8 +61,9 @@ export function createRunner(ports: {
     }
   };
 
-  const close = (row: JobRow, job: Job | undefined, outcome: Outcome) =>
+  const close = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(async (tx) => {
+      const outcome = given.kind === "until" ? goOn(await given.next(tx), clock.now()) : given;
       const crashed = row.crashes >= crashesAllowed;
       const verdict = crashed
         ? ({ kind: "give_up", reason: "worker_crashed" } as const)

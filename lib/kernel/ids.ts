@@ -20,6 +20,10 @@ export type Prefix =
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/** When a record was made, in milliseconds: an identifier begins with it. */
+export const madeAt = (id: string): number =>
+  [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
+
 export interface Ids {
   /** A new identifier, greater than every one that this generator gave before. */
   next(prefix: Prefix): string;

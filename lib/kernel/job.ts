@@ -10,6 +10,7 @@ type Write = (tx: Tx) => Promise<void>;
  */
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined }
+  | { readonly kind: "until"; readonly next: (tx: Tx) => Promise<number | undefined> }
   | { readonly kind: "retry"; readonly reason: string }
   | {
       readonly kind: "snooze";
@@ -21,6 +22,8 @@ export type Outcome =
 
 /** The work is finished. */
 export const done = (write?: Write): Outcome => ({ kind: "done", write });
+/** It goes on at the instant that its own rows tell, asked in the settling transaction; it is finished where none does. */
+export const until = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
 /** It failed and is tried again after the next delay of its ladder. */
 export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
 /** It goes on later, with other arguments where some are given; this is no failure. */

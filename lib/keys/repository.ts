@@ -30,7 +30,8 @@ export function keysRepository(query: Queries) {
     ),
     list: query.pages({
       table: "api_keys",
-      filters: ["organization_id", "user_id"],
+      within: ["organization_id"],
+      filters: ["user_id"],
     }),
     /** Several keys at once, at most once a minute each. */
     used: query.change((db, p: Key & { last_used_at: string }) =>

@@ -7,7 +7,7 @@ type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description
 export function projectsRepository(query: Queries) {
   return {
     insert: query.insert("projects"),
-    list: query.pages({ table: "projects", filters: ["organization_id"] }),
+    list: query.pages({ table: "projects", within: ["organization_id"] }),
     find: query.first((db, p: Key) =>
       db.selectFrom("projects").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),

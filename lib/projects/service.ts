@@ -142,6 +142,14 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
         await removed(tx);
       }, caller),
 
+    /** The project that a push is deployed in: the named one, or the organization's only one; none that is archived. */
+    async forPush(tx: Tx, organization_id: string, id: string | undefined) {
+      const two = await projects(tx).list.rows({ organization_id }, { after: undefined, page: 1, per_page: 1 });
+      const found =
+        id === undefined ? (two.length === 1 ? two[0] : undefined) : await projects(tx).find({ organization_id, id });
+      return found?.status === "active" ? found : undefined;
+    },
+
     /** The project that a deployment is made in: it must be the organization's, and active. */
     async forDeployment(tx: Tx, organization_id: string, id: string) {
       const found = await get(organization_id, id, tx);

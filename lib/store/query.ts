@@ -27,13 +27,16 @@ export interface Queries {
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /** Inserts rows by their own keys, so that a column is named in one place only. */
   insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<void>;
-  /** A list in the order of one key, in pages. `filters` are columns that must equal, where they are given. */
+  /** A list in the order of one key, in pages, of the rows whose columns equal what is given. */
   pages<T extends Text>(list: List<T>): Pages<T>;
 }
 
 interface List<T extends Text> {
   readonly table: T;
-  readonly filters: readonly (keyof Tables[T] & string)[];
+  /** Columns that are always given, which the index begins with. */
+  readonly within: readonly (keyof Tables[T] & string)[];
+  /** Columns that are given or not. */
+  readonly filters?: readonly (keyof Tables[T] & string)[];
   /** Default: `id`, newest first. */
   readonly key?: keyof Tables[T] & string;
   readonly order?: "asc" | "desc";
@@ -115,7 +118,10 @@ function pages<T extends Text>(engine: Engine, connection: Connection, list: Lis
   const columns = list.columns ? sql.join(list.columns.map((name) => sql.ref(name))) : sql`*`;
   const descending = (list.order ?? "desc") === "desc";
   const texts = new Map<string, string>();
-  const given = (filters: Values) => list.filters.filter((name) => filters[name] !== undefined);
+  const given = (values: Values) => [
+    ...list.within,
+    ...(list.filters ?? []).filter((name) => values[name] !== undefined),
+  ];
   const text = (shape: string, build: () => string) => {
     let found = texts.get(shape);
     if (!found) {

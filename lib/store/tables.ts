@@ -71,7 +71,10 @@ export interface Tables {
     deployed_at: string | null;
     log_entries: number;
     log_bytes: number;
+    revision: string | null;
+    repo: string | null;
   };
+  pushes: { id: string; received_at: string };
   deployment_logs: {
     deployment_id: string;
     seq: number;
@@ -106,6 +109,43 @@ export interface Tables {
     subject: string;
     sealed: string;
     sent_at: string;
+  };
+  endpoints: {
+    id: string;
+    organization_id: string;
+    family: "webhook" | "integration";
+    type: "webhook" | "code_host" | "chat" | "monitoring" | "custom";
+    name: string;
+    status: "active" | "inactive";
+    events: string;
+    config: string;
+    sealed: string;
+    succeeded_at: string | null;
+    created_at: string;
+  };
+  deliveries: {
+    id: string;
+    organization_id: string;
+    endpoint_id: string;
+    event_id: string;
+    event: string;
+    target: string;
+    body: string;
+    status: "pending" | "succeeded" | "abandoned" | "skipped";
+    created_at: string;
+    next_attempt_at: string | null;
+    tries: number;
+    rung: number;
+  };
+  delivery_attempts: {
+    delivery_id: string;
+    number: number;
+    organization_id: string;
+    at: string;
+    status: number | null;
+    duration_ms: number;
+    error: string | null;
+    response: string | null;
   };
   rate_windows: { bucket: string; started_at: number; requests: number };
   idempotency_keys: {

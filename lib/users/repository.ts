@@ -9,7 +9,7 @@ export function usersRepository(query: Queries) {
     insert: query.insert("users"),
     list: query.pages({
       table: "users",
-      filters: ["organization_id", "status"],
+      within: ["organization_id", "status"],
     }),
     find: query.first((db, p: Key) =>
       db.selectFrom("users").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),

@@ -11,7 +11,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
-export const besides = ["control", "live", "dashboard"] as const;
+export const besides = ["control", "hooks", "live", "dashboard"] as const;
 
 /** Files at the top of lib, which only compose: the one place that may know every feature. */
 export const root = [
@@ -21,7 +21,8 @@ export const root = [
   "begin", // the first organization, owner and key
   "admin", // the operator's commands on a database, without a server
   "seed", // fills an empty database
-  "options",
+  "options", // every option, read
+  "settings", // every option, declared
   "index",
   "testing",
   "client",
@@ -33,6 +34,18 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
   "deployments/logs": "how a log grows",
+  "deliveries/endpoints": "where events go: webhooks and integrations alike",
+  "deliveries/kind": "how a type of endpoint is spoken to",
+  "deliveries/signed": "webhooks and custom integrations",
+  "deliveries/signature": "the signature, and nothing else",
+  "deliveries/ladder": "how long to wait between tries",
+  "deliveries/desk": "what callers see and do of deliveries",
+  "integrations/pushes": "what code hosts post",
+  "integrations/kinds/type": "what a type of integration is",
+  "integrations/kinds/chat": "a type of integration",
+  "integrations/kinds/code-host": "a type of integration",
+  "integrations/kinds/custom": "a type of integration",
+  "integrations/kinds/monitoring": "a type of integration",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
 };

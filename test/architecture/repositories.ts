@@ -17,6 +17,12 @@ const unscoped: Readonly<Record<string, string>> = {
   "mails/prune": "periodic work, for every organization",
   "environments/insert": "scoped by the project, which its service found in the organization",
   "environments/ensure": "scoped by the project, which its service found in the organization",
+  "deliveries/ofType": "pushes of the connected app reach every organization's integrations",
+  "deliveries/forJob": "the job loop works for every organization",
+  "deliveries/due": "the job loop: one endpoint at a time, which belongs to one organization",
+  "deliveries/next": "the job loop: one endpoint at a time, which belongs to one organization",
+  "integrations/insertOnce": "a push is known by the integration that it came to",
+  "integrations/prune": "periodic work, for every organization",
   "deployments/forJob": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
@@ -72,7 +78,7 @@ function membersOf(type: Node | undefined, aliases: ReadonlyMap<string, Node>): 
 /** Whether a query can only ever reach one organization's rows. */
 function isScoped(source: Source, { kind, given }: Query): boolean {
   if (kind === "insert") return scopedTables.includes(given["value"]);
-  if (kind === "pages") return /filters: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
+  if (kind === "pages") return /within: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
   const aliases = new Map<string, Node>();
   for (const node of nodes(source.program))
     if (node.type === "TSTypeAliasDeclaration") aliases.set(node["id"].name, node["typeAnnotation"]);

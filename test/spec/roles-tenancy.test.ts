@@ -18,16 +18,20 @@ async function records(here: World): Promise<Record<string, string>> {
   const invitations = expect(await call("owner", "POST", "/v1/users/invite", invite), 201).id;
   const { data } = expect(await call("owner", "GET", "/v1/users"), 200);
   const users = data.find(({ name }: { name: string }) => name === "viewer").id;
-  return { projects, deployments, invitations, users };
+  const hook = { url: "https://hook.inbox.test/", events: ["*"] };
+  const webhooks = expect(await call("owner", "POST", "/v1/webhooks", hook), 201).id;
+  const custom = { type: "custom", config: { url: hook.url } };
+  const integrations = expect(await call("owner", "POST", "/v1/integrations", custom), 201).id;
+  return { projects, deployments, invitations, users, webhooks, integrations };
 }
 
 /** Good for every operation that takes one: unknown fields are ignored. */
-const body = { name: "taken over", role: "viewer", description: "mine", variables: {} };
+const body = { name: "taken over", role: "viewer", description: "mine", variables: {}, since: "2026-01-01T00:00:00Z" };
 
 const withId = operations.filter(({ path }) => path.includes("{id}"));
 
-const ask = ({ call }: World, who: Who, { method, path }: Operation, id: string): Promise<Reply> =>
-  call(who, method, `/v1${path.replace("{id}", id)}`, method === "PUT" || method === "PATCH" ? body : undefined, {
+const ask = ({ call }: World, who: Who, { method, path, body: judged }: Operation, id: string): Promise<Reply> =>
+  call(who, method, `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown")}`, judged ? body : undefined, {
     "x-request-id": "the-same",
   });
 

@@ -1,0 +1,88 @@
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, instant, isoOf } from "../kernel/clock.ts";
+import { notFound } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { deliveriesRepository } from "./repository.ts";
+import type { Outbox } from "./service.ts";
+
+type Family = Row<"endpoints">["family"];
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly endpoints: Endpoints;
+  readonly outbox: Outbox;
+}
+
+export type Desk = ReturnType<typeof createDesk>;
+
+/** What callers see and do of deliveries, the same for webhooks and integrations. CONTRACT section 9. */
+export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Ports) {
+  const deliveries = store.using(deliveriesRepository);
+
+  const attemptsOf = async ({ id, organization_id }: Row<"deliveries">) =>
+    (await deliveries().attempts({ organization_id, delivery_id: id })).map(
+      ({ number, at, status, duration_ms, error, response }) => ({
+        ...{ number, at, status, duration_ms, error, response },
+      }),
+    );
+
+  const view = async (row: Row<"deliveries">) => ({ ...row, attempts: await attemptsOf(row) });
+
+  return {
+    async list(family: Family, caller: Caller, id: string, query: PageQuery) {
+      const { organization_id } = await endpoints.get(family, caller, id);
+      const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
+      const views = await Promise.all(page.data.map(view));
+      return mapPage({ ...page, data: views }, (one) => one);
+    },
+
+    /** A `ping` event, to this endpoint alone. */
+    test: (family: Family, caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const endpoint = await endpoints.get(family, caller, id, tx);
+        const data = { [`${family}_id`]: id };
+        const event = {
+          id: ids.next("evt"),
+          organization_id: caller.organization_id,
+          event: "ping",
+          timestamp: clock.iso(),
+          data,
+        };
+        const [made] = await outbox.enqueue(tx, endpoint, event);
+        if (!made) throw notFound(family);
+        return { ...made, attempts: [] };
+      }, caller),
+
+    redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
+      store.transaction(async (tx) => {
+        const { organization_id } = await endpoints.get(family, caller, id, tx);
+        const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
+        if (!found) throw notFound("delivery");
+        await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
+        return { ...found, attempts: await attemptsOf(found) };
+      }, caller),
+
+    /** "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. */
+    recover: (family: Family, caller: Caller, id: string, since: string) =>
+      store.transaction(async (tx) => {
+        const { organization_id } = await endpoints.get(family, caller, id, tx);
+        const from = isoOf(instant(since) ?? 0);
+        const queued = await deliveries(tx).recover({
+          organization_id,
+          endpoint_id: id,
+          since: from,
+          now: clock.iso(),
+        });
+        if (queued > 0) await outbox.wake(tx, id);
+        return { queued };
+      }, caller),
+  };
+}

@@ -1,0 +1,108 @@
+import type { Clock } from "../kernel/clock.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { Vault } from "../store/vault.ts";
+import type { Settings } from "./kind.ts";
+import { deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { endpointLifecycle } from "./states.ts";
+
+type Endpoint = Row<"endpoints">;
+type Family = Endpoint["family"];
+
+/** CONTRACT section 6: "At most 100 webhooks and 100 integrations an organization". */
+const most = 100;
+const words = {
+  webhook: { one: "webhook", prefix: "wh" },
+  integration: { one: "integration", prefix: "int" },
+} as const;
+
+/** What of an endpoint can be changed; `secrets` as a whole. */
+export interface Changes extends Settings {
+  readonly name: string;
+  readonly status: Endpoint["status"];
+  readonly events: readonly string[];
+}
+
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+/** Where events go: webhooks and integrations alike. What must not lie readable is encrypted, bound to its row. */
+export function createEndpoints({ store, clock, ids, vault }: { store: Store; clock: Clock; ids: Ids; vault: Vault }) {
+  const endpoints = store.using(endpointsRepository);
+  const deliveries = store.using(deliveriesRepository);
+  const place = (id: string) => `endpoints ${id} sealed`;
+
+  const get = async (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => {
+    const found = await endpoints(tx).find({ organization_id, id, family });
+    if (!found) throw notFound(words[family].one);
+    return found;
+  };
+
+  const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
+    config: JSON.parse(row.config) as Settings["config"],
+    secrets: JSON.parse(vault.open(place(row.id), row.sealed)) as Settings["secrets"],
+  });
+
+  return {
+    get,
+    settingsOf,
+    list: (family: Family, { organization_id }: Caller, query: PageQuery) =>
+      paginate(query, `${family}s`, { organization_id, family }, endpoints().list, { everything: true }),
+
+    async insert(
+      tx: Tx,
+      family: Family,
+      organization_id: string,
+      type: Endpoint["type"],
+      given: Omit<Changes, "status"> & { readonly status?: Endpoint["status"] | undefined },
+    ) {
+      const { number } = (await endpoints(tx).count({ organization_id, family })) ?? { number: 0 };
+      if (number >= most)
+        throw new Problem(
+          "limit_reached",
+          `an organization has at most ${most} ${words[family].one}s; delete one first`,
+        );
+      const id = ids.next(words[family].prefix);
+      const row: Endpoint = {
+        ...{ id, organization_id, family, type, name: given.name, status: given.status ?? endpointLifecycle.initial },
+        events: JSON.stringify(given.events),
+        config: JSON.stringify(given.config),
+        sealed: vault.seal(place(id), JSON.stringify(given.secrets)),
+        succeeded_at: null,
+        created_at: clock.iso(),
+      };
+      await endpoints(tx).insert(row);
+      return row;
+    },
+
+    /** The code-host integration that pushes are posted to; it is found without an organization, which it tells. */
+    async forPush(id: string, tx?: Tx) {
+      const found = await endpoints(tx).forJob({ id });
+      return found?.type === "code_host" ? found : undefined;
+    },
+    codeHosts: (tx: Tx) => endpoints(tx).ofType({ type: "code_host" }),
+
+    /** Turned off, what was still to come is kept as `skipped`, so that it can be recovered. */
+    async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: Changes) {
+      if (status === "inactive") await deliveries(tx).skipPending({ ...before, endpoint_id: before.id });
+      const after = await endpoints(tx).update({
+        ...{ organization_id: before.organization_id, id: before.id, name, status },
+        events: JSON.stringify(events),
+        config: JSON.stringify(config),
+        sealed: vault.seal(place(before.id), JSON.stringify(secrets)),
+      });
+      return after ?? before;
+    },
+
+    /** "Deleting stops what is pending at once": the deliveries go with their endpoint. */
+    remove: (family: Family, caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        await get(family, caller, id, tx);
+        await endpoints(tx).remove({ organization_id: caller.organization_id, id });
+      }, caller),
+  };
+}

@@ -1,0 +1,20 @@
+import * as v from "valibot";
+import { jobsOf } from "../kernel/job.ts";
+import type { Outbox } from "./service.ts";
+
+const job = jobsOf<{ outbox: Outbox }>();
+
+export const deliveriesJobs = [
+  job({
+    kind: "deliveries.pump",
+    args: v.object({ endpoint_id: v.string() }),
+    run: ({ endpoint_id }, { outbox }) => outbox.pump(endpoint_id),
+    // What is pending must not be forgotten, whatever befell the job.
+    exhausted: ({ endpoint_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id),
+  }),
+  job({
+    kind: "deliveries.redeliver",
+    args: v.object({ delivery_id: v.string() }),
+    run: ({ delivery_id }, { outbox }) => outbox.redeliver(delivery_id),
+  }),
+];

@@ -1,0 +1,24 @@
+import type { ServiceEvent } from "../events/bus.ts";
+
+/** What an endpoint is made of: `config` can be shown, `secrets` never. */
+export interface Settings {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** What one delivery carries. `target` tells deliveries of one event apart, where an endpoint takes several. */
+export interface Parcel {
+  readonly target: string;
+  readonly body: string;
+}
+
+/** How a type of endpoint is spoken to. */
+export interface Kind {
+  /** The bodies of an event, written once: every try sends the same bytes. */
+  parcels(event: Omit<ServiceEvent, "event"> & { readonly event: string }, settings: Settings): readonly Parcel[];
+  /** Where a parcel goes, and the headers of its own: with the secret of that moment. */
+  address(
+    parcel: Parcel,
+    settings: Settings,
+  ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+}

@@ -1,0 +1,145 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
+
+type Key = { organization_id: string; id: string };
+type Family = Row<"endpoints">["family"];
+
+/** A partial index is used only where its condition stands in the text, word for word. */
+const pending = sql<boolean>`status = 'pending'`;
+
+export function endpointsRepository(query: Queries) {
+  return {
+    insert: query.insert("endpoints"),
+    list: query.pages({ table: "endpoints", within: ["organization_id", "family"] }),
+    find: query.first((db, p: Key & { family: Family }) =>
+      db
+        .selectFrom("endpoints")
+        .selectAll()
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where("family", "=", p.family),
+    ),
+    count: query.first((db, p: { organization_id: string; family: Family }) =>
+      db
+        .selectFrom("endpoints")
+        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .where("organization_id", "=", p.organization_id)
+        .where("family", "=", p.family),
+    ),
+    ofOrganization: query.all((db, p: { organization_id: string }) =>
+      db.selectFrom("endpoints").selectAll().where("organization_id", "=", p.organization_id),
+    ),
+    update: query.first((db, p: Key & Pick<Row<"endpoints">, "name" | "status" | "events" | "config" | "sealed">) =>
+      db
+        .updateTable("endpoints")
+        .set({ name: p.name, status: p.status, events: p.events, config: p.config, sealed: p.sealed })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .returningAll(),
+    ),
+    remove: query.change((db, p: Key) =>
+      db.deleteFrom("endpoints").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    succeeded: query.change((db, p: Key & { at: string }) =>
+      db
+        .updateTable("endpoints")
+        .set({ succeeded_at: p.at })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    /** Pushes of the connected app reach every organization. */
+    ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
+      db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
+    ),
+    /** The job loop's: it works for every organization. */
+    forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
+  };
+}
+
+export function deliveriesRepository(query: Queries) {
+  return {
+    insert: query.insert("deliveries"),
+    list: query.pages({ table: "deliveries", within: ["endpoint_id", "organization_id"] }),
+    find: query.first((db, p: Key & { endpoint_id: string }) =>
+      db
+        .selectFrom("deliveries")
+        .selectAll()
+        .where("id", "=", p.id)
+        .where("endpoint_id", "=", p.endpoint_id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    attempts: query.all((db, p: { organization_id: string; delivery_id: string }) =>
+      db
+        .selectFrom("delivery_attempts")
+        .selectAll()
+        .where("delivery_id", "=", p.delivery_id)
+        .where("organization_id", "=", p.organization_id)
+        .orderBy("number"),
+    ),
+    insertAttempt: query.insert("delivery_attempts"),
+    /** Counts the try before it is made, so that a crash cannot give a seventh. */
+    claim: query.first((db, p: Key & { rung: number }) =>
+      db
+        .updateTable("deliveries")
+        .set((eb) => ({ tries: eb("tries", "+", 1), rung: p.rung }))
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .returningAll(),
+    ),
+    settle: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
+      db
+        .updateTable("deliveries")
+        .set({ status: p.status, next_attempt_at: p.next_attempt_at, rung: p.rung })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    skipPending: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
+      db
+        .updateTable("deliveries")
+        .set({ status: "skipped", next_attempt_at: null })
+        .where("endpoint_id", "=", p.endpoint_id)
+        .where("organization_id", "=", p.organization_id)
+        .where(pending),
+    ),
+    /** Everything since then that did not arrive. */
+    recover: query.change((db, p: { organization_id: string; endpoint_id: string; since: string; now: string }) =>
+      db
+        .updateTable("deliveries")
+        .set({ status: "pending", next_attempt_at: p.now, rung: 0 })
+        .where("endpoint_id", "=", p.endpoint_id)
+        .where("organization_id", "=", p.organization_id)
+        .where("created_at", ">=", p.since)
+        .where((eb) =>
+          eb.or([
+            eb("status", "in", ["abandoned", "skipped"]),
+            eb.and([eb("status", "=", "pending"), eb("rung", ">", 0)]),
+          ]),
+        ),
+    ),
+
+    /** The job loop's: one endpoint at a time, whosever it is. */
+    due: query.all((db, p: { endpoint_id: string; now: string }) =>
+      db
+        .selectFrom("deliveries")
+        .selectAll()
+        .where(pending)
+        .where("endpoint_id", "=", p.endpoint_id)
+        .where("next_attempt_at", "<=", p.now)
+        .orderBy("next_attempt_at")
+        .orderBy("id")
+        .limit(sql.lit(32)),
+    ),
+    next: query.first((db, p: { endpoint_id: string }) =>
+      db
+        .selectFrom("deliveries")
+        .select("next_attempt_at")
+        .where(pending)
+        .where("endpoint_id", "=", p.endpoint_id)
+        .orderBy("next_attempt_at")
+        .orderBy("id")
+        .limit(sql.lit(1)),
+    ),
+    forJob: query.first((db, p: { id: string }) => db.selectFrom("deliveries").selectAll().where("id", "=", p.id)),
+  };
+}

@@ -1,0 +1,137 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { RequestOptions, request } from "node:https";
+import { machineTimer } from "../kernel/clock.ts";
+import { literal, sameAddress, targetOf } from "./addresses.ts";
+import { faultOf } from "./faults.ts";
+
+const mostRead = 64 * 1024;
+const mostShown = 1024;
+const mostInterim = 16;
+
+/** One request to one checked address. */
+export interface Call {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly address: string;
+  readonly options: RequestOptions;
+  readonly signal: AbortSignal;
+  /** How long the connection itself may take; undefined where no other address is left to try. */
+  readonly patience: number | undefined;
+}
+
+export interface Outcome {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly response: string | null;
+  /** `next`: nothing was connected, so another address may be tried. `stale`: an idle connection turned out to be closed. */
+  readonly but?: "next" | "stale" | undefined;
+}
+
+export const failed = (error: string, but?: Outcome["but"]): Outcome => ({ status: null, error, response: null, but });
+
+const optionsOf = ({ url, headers, body, address, options }: Call): RequestOptions => {
+  const { host, port } = targetOf(url);
+  return {
+    ...options,
+    method: "POST",
+    // An address instead of the name: nothing is looked up between the check and the connection.
+    host: address,
+    port,
+    // An address must not be a server's name; Node compares the certificate with `host` then.
+    servername: literal(host) === undefined ? host : "",
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, "content-length": String(Buffer.byteLength(body)) },
+  };
+};
+
+/** Connections that have shaken hands. `reusedSocket` is not set for one that a waiting request takes over at once. */
+const ready = new WeakSet<object>();
+
+interface Progress {
+  connected: boolean;
+  reused: boolean;
+  answered: boolean;
+}
+
+/** Writes the request once the connection stands, and leads to the address that was checked. */
+function launch(asked: ClientRequest, call: Call, seen: Progress, fail: (outcome: Outcome) => void): void {
+  asked.once("socket", (socket) => {
+    const begin = () => {
+      if (!sameAddress(socket.remoteAddress ?? "", call.address)) return fail(failed("address_not_allowed"));
+      ready.add(socket);
+      asked.end(call.body);
+    };
+    socket.once("data", () => {
+      seen.answered = true;
+    });
+    seen.reused = ready.has(socket);
+    if (seen.reused) return begin();
+    const { patience } = call;
+    const cancel =
+      patience === undefined ? () => {} : machineTimer(patience, () => fail(failed("host unreachable", "next")));
+    socket.once("connect", () => {
+      seen.connected = true;
+      cancel();
+    });
+    socket.once("close", cancel);
+    socket.once("secureConnect", begin);
+  });
+}
+
+/** Reads as much of an answer as is kept or must be read for the connection to serve again; `done` tells whether it was all. */
+function collect(answer: IncomingMessage, done: (whole: boolean) => void): () => string {
+  const shown: Buffer[] = [];
+  let read = 0;
+  answer.on("data", (chunk: Buffer) => {
+    if (read < mostShown) shown.push(chunk.subarray(0, mostShown - read));
+    read += chunk.length;
+    if (read >= mostRead) done(false);
+  });
+  answer.on("end", () => done(true));
+  answer.on("error", () => done(false));
+  // A character that the limit cut in two is left out (`stream`); PostgreSQL takes no NUL in a text.
+  return () => new TextDecoder().decode(Buffer.concat(shown), { stream: read > mostShown }).replaceAll("\0", "\ufffd");
+}
+
+/** Sends one request. It is handed what sends (`request` of node:https), because only outbound.ts may hold that. */
+export function exchange(start: typeof request, call: Call): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const asked = start(optionsOf(call));
+    const seen: Progress = { connected: false, reused: false, answered: false };
+    let answered: (() => Outcome) | undefined;
+    let interim = 0;
+
+    const end = (outcome: Outcome, keep = false) => {
+      call.signal.removeEventListener("abort", stop);
+      // A connection serves again only once the request is through as well: some answer before they have read it.
+      if (!keep || !asked.writableFinished) asked.destroy();
+      resolve(answered?.() ?? outcome);
+    };
+    const stop = () => end(failed(String(call.signal.reason)));
+    const take = (answer: IncomingMessage) => {
+      const status = answer.statusCode ?? 0;
+      if (status < 100) return end(failed("not an HTTP answer"));
+      const text = collect(answer, (whole) => end(failed("connection reset"), whole));
+      answered = () => ({ status, error: null, response: text() });
+    };
+
+    call.signal.addEventListener("abort", stop);
+    launch(asked, call, seen, end);
+    asked.on("response", take);
+    // Nobody asked for another protocol, so 101 is an answer like any other, and what follows it is of no interest.
+    asked.on("upgrade", (answer, socket) => {
+      take(answer);
+      socket.destroy();
+      end(failed("connection reset"));
+    });
+    asked.on("information", () => {
+      interim += 1;
+      if (interim > mostInterim) end(failed("too many interim answers"));
+    });
+    asked.on("error", (error) => {
+      const but = seen.reused ? (seen.answered ? undefined : "stale") : seen.connected ? undefined : "next";
+      end(failed(faultOf(error), but));
+    });
+  });
+}

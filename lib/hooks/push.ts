@@ -1,0 +1,48 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import * as v from "valibot";
+import { check, textLike } from "../kernel/api.ts";
+
+/** What arrived, in the form of any of the three code hosts. */
+export interface Push {
+  readonly repo: string;
+  /** A branch with the commit that it points to now, or a tag. */
+  readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+}
+
+const pushes = ["push", "Push Hook", "Tag Push Hook"];
+const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");
+const ref = textLike(1024, /^refs\/(heads|tags)\/./, "must be refs/heads/… or refs/tags/…");
+const payload = v.union(
+  [
+    v.object({ ref, after: commit, repository: v.object({ full_name: v.string() }) }),
+    v.object({ ref, after: commit, project: v.object({ path_with_namespace: v.string() }) }),
+  ],
+  "must be a push of GitHub, Gitea or GitLab",
+);
+
+/** The push in a request; undefined for a ping, a deletion, or any other event: those are 200 and do nothing. */
+export function pushOf(event: string | undefined, body: unknown): Push | undefined {
+  if (event === undefined || !pushes.includes(event)) return undefined;
+  const given = check(payload, body);
+  // A branch or tag that was deleted points to a commit of forty zeros.
+  if (/^0+$/.test(given.after)) return undefined;
+  const repo = "repository" in given ? given.repository.full_name : given.project.path_with_namespace;
+  const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(given.ref) ?? [];
+  return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: given.after } };
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/**
+ * Whether a push is signed with this secret: `X-Hub-Signature-256` over the raw bytes, or GitLab's token, compared in
+ * constant time. No header is no signature.
+ */
+export function isSigned(secret: string, bytes: Buffer, header: (name: string) => string | undefined): boolean {
+  const signature = header("x-hub-signature-256");
+  if (signature !== undefined) {
+    const right = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
+    return timingSafeEqual(digest(right), digest(signature));
+  }
+  const token = header("x-gitlab-token");
+  return token !== undefined && timingSafeEqual(digest(secret), digest(token));
+}

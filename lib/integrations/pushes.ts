@@ -1,0 +1,84 @@
+import type { Endpoints } from "../deliveries/endpoints.ts";
+import type { DeploymentsService } from "../deployments/service.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { folded } from "../kernel/fold.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { pushesRepository } from "./repository.ts";
+
+/** How long a code host may send the same push again. */
+const kept_ms = milliseconds("7d");
+
+/** A push to a repository: a branch with its commit, or a tag. */
+interface Push {
+  readonly repo: string;
+  readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+}
+
+interface Way {
+  /** The integration whose address it came to; undefined for the connected app's. */
+  readonly id: string | undefined;
+  /** The code host's own id of it. */
+  readonly delivery: string | undefined;
+  /** "An integration with a secret of its own is never served unsigned." */
+  readonly signed: boolean;
+}
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly endpoints: Endpoints;
+  readonly deployments: Pick<DeploymentsService, "push">;
+}
+
+export type PushesService = ReturnType<typeof pushesService>;
+
+/** Inbound pushes: each makes a deployment in every integration of that repository and branch. CONTRACT section 6. */
+export function pushesService({ store, clock, endpoints, deployments }: Ports) {
+  const pushes = store.using(pushesRepository);
+
+  /** Repository and branch come from the integration's own record, never from what was sent. */
+  const deploy = async (tx: Tx, integration: Row<"endpoints">, push: Push, signed: boolean) => {
+    const { config, secrets } = endpoints.settingsOf(integration);
+    const { repo, branch, environment, project_id } = config as Record<string, string>;
+    if (integration.status !== "active" || (!signed && secrets.secret !== undefined)) return undefined;
+    if (!repo || !branch || !environment || folded(repo) !== folded(push.repo)) return undefined;
+    if ("branch" in push.to && push.to.branch !== branch) return undefined;
+    const what =
+      "tag" in push.to
+        ? { branch: null, tag: push.to.tag, commit: null }
+        : { branch, tag: null, commit: push.to.commit };
+    return deployments.push(tx, integration.organization_id, { project_id, repo, environment, ...what });
+  };
+
+  return {
+    /** The integration that an address belongs to, with its secret where it has one. */
+    async forPush(id: string) {
+      const found = await endpoints.forPush(id);
+      return found && { secret: endpoints.settingsOf(found).secrets.secret };
+    },
+
+    /** Takes a push once; "a repeated delivery id creates nothing". */
+    pushed: (push: Push, { id, delivery, signed }: Way) =>
+      store.transaction(async (tx) => {
+        const made: { integration_id: string; deployment_id: string }[] = [];
+        const name = `${id ?? "app"} ${delivery}`;
+        if (delivery !== undefined && (await pushes(tx).insertOnce({ id: name, received_at: clock.iso() })) === 0)
+          return made;
+        const one = id === undefined ? undefined : await endpoints.forPush(id, tx);
+        const targets = id === undefined ? await endpoints.codeHosts(tx) : one ? [one] : [];
+        for (const integration of targets) {
+          const deployment_id = await deploy(tx, integration, push, signed);
+          if (deployment_id !== undefined) made.push({ integration_id: integration.id, deployment_id });
+        }
+        return made;
+      }),
+
+    async prune() {
+      const before = isoOf(clock.now() - kept_ms);
+      while ((await store.transaction((tx) => pushes(tx).prune({ before }))) > 0);
+    },
+  };
+}

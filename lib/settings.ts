@@ -1,0 +1,226 @@
+import * as v from "valibot";
+import type { DeploymentDriver } from "./drivers/deployment.ts";
+import type { Sink } from "./drivers/inbox.ts";
+import { parseAllow } from "./drivers/outbound.ts";
+import { oneOf, textLike, textOf } from "./kernel/api.ts";
+import { createClock, latest } from "./kernel/clock.ts";
+import { type Log, levels } from "./kernel/log.ts";
+import { fixedKey } from "./keys/schema.ts";
+import { region } from "./projects/schema.ts";
+import type { Seed } from "./seed.ts";
+
+const positive = (most = 1_000_000_000) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(1, "must be 1 or more"),
+    v.maxValue(most, `must be ${most} or less`),
+  );
+/** What is told of an option: its meaning, and the flag of the commands where it is one. */
+export type Told = {
+  readonly help: string;
+  readonly flag?: string;
+  /** What stands for the flag's value in the help; a switch has none. */
+  readonly value?: string;
+};
+const told = <S extends v.GenericSchema>(schema: S, help: string, flag?: string, value?: string) =>
+  v.pipe(
+    schema,
+    v.metadata<v.InferOutput<S>, Told>({
+      help,
+      ...(flag && { flag }),
+      ...(value && { value }),
+    }),
+  );
+const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
+
+/** A standing clock is tried out, so that a wrong setting is refused before anything is opened. */
+const clockSetting = v.pipe(
+  v.string("must be a string"),
+  v.check((value) => {
+    try {
+      return createClock(value).now() <= latest;
+    } catch {
+      return false;
+    }
+  }, "must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x"),
+);
+
+const origin = v.pipe(
+  v.string("must be a string"),
+  v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
+);
+const isObject = <T extends object>() =>
+  v.custom<T>((value) => typeof value === "object" && value !== null, "must be an object");
+
+const allowed = v.pipe(
+  v.string("must be a string"),
+  v.rawCheck(({ dataset, addIssue }) => {
+    try {
+      if (dataset.typed) parseAllow([dataset.value]);
+    } catch (error) {
+      addIssue({ message: (error as Error).message });
+    }
+  }),
+);
+const fraction = v.pipe(
+  v.number("must be a number"),
+  v.minValue(0, "must be from 0 to 0.1"),
+  v.maxValue(0.1, "must be from 0 to 0.1"),
+);
+
+/**
+ * Every option, once: `createService`, configuration files, the flags, `--help` and the README's table are derived from
+ * this. `flag` in the metadata makes it a flag of the commands.
+ */
+export const optionsSchema = v.strictObject({
+  mode: v.optional(
+    told(
+      oneOf(["dev", "start"]),
+      "`dev`: the emulator, with its control interface. `start`: self-hosting, with safe network rules and no control interface.",
+    ),
+    "dev",
+  ),
+  database: v.optional(
+    told(
+      textOf(1, 4096),
+      "`:memory:`, or the path of the database file. `start` takes `./svc-data`.",
+      "database",
+      "PATH",
+    ),
+    ":memory:",
+  ),
+  create: v.optional(
+    told(v.boolean(), "Begin anew although a key file lies where the database is missing (`start`).", "create"),
+    false,
+  ),
+  clock: v.optional(
+    told(
+      clockSetting,
+      "`real`, `manual`, `manual@2026-01-01T00:00:00Z`, or a speed such as `60x` (`dev`).",
+      "clock",
+      "SETTING",
+    ),
+    "real",
+  ),
+  seed: v.optional(
+    told(isObject<Seed>(), "What fills an empty database: an object; on the command line a JSON file.", "seed", "FILE"),
+  ),
+  key: v.optional(told(fixedKey, "A fixed API key for the first owner (`dev`).", "key", "sk_live_…")),
+  envelope: v.optional(
+    told(
+      oneOf(["flat", "full"]),
+      "`flat`, or `full`: every answer as `{data, meta}`, lists with `pagination`.",
+      "envelope",
+      "FORM",
+    ),
+    "flat",
+  ),
+  rateLimit: v.optional(
+    told(
+      positive(),
+      "Requests in a window of ten minutes, for each key without a limit of its own.",
+      "rate-limit",
+      "N",
+    ),
+    1000,
+  ),
+  addressRateLimit: v.optional(told(positive(), "Requests in a window without a valid key, for each address."), 1000),
+  bodyLimit: v.optional(told(positive(), "The largest body, in bytes."), 1_048_576),
+  publicUrl: v.optional(
+    told(
+      origin,
+      "Where people reach the service; its host is answered to, and links begin with it.",
+      "public-url",
+      "URL",
+    ),
+  ),
+  behindProxy: v.optional(
+    told(v.boolean(), "Trust the last `X-Forwarded-For` address, and allow listening beyond loopback.", "behind-proxy"),
+    false,
+  ),
+  hosts: v.optional(
+    told(v.array(host, "must be a list"), "Further `Host` names that the service answers to.", "hosts", "NAME,…"),
+    [],
+  ),
+  regions: v.optional(
+    told(v.array(region, "must be a list"), "The valid regions of projects; any, where it is not set."),
+  ),
+  deployments: v.optional(
+    v.strictObject({
+      concurrency: v.optional(told(positive(10_000), "How many deployments build or roll out at a time, over all."), 4),
+      autoRollback: v.optional(
+        told(
+          v.boolean(),
+          "A failed health check ends in `rolled_back` where a previous release stays live; `false` makes it `failed`.",
+        ),
+        true,
+      ),
+      driver: v.optional(
+        told(isObject<DeploymentDriver>(), "What builds and rolls out; simulated, where it is not set."),
+      ),
+    }),
+    {},
+  ),
+  outbound: v.optional(
+    v.strictObject({
+      allow: v.optional(
+        told(
+          v.array(allowed, "must be a list"),
+          "Addresses that may be sent to although they are not public: CIDRs and `host:port`. Link-local and metadata addresses stay closed.",
+        ),
+        [],
+      ),
+    }),
+    {},
+  ),
+  deliveries: v.optional(
+    v.strictObject({
+      jitter: v.optional(
+        told(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
+        0.1,
+      ),
+    }),
+    {},
+  ),
+  codeHost: v.optional(
+    v.strictObject({
+      secret: v.optional(
+        told(
+          textOf(1, 256),
+          "The connected app's secret: signs pushes for integrations without a secret of their own.",
+        ),
+      ),
+    }),
+    {},
+  ),
+  transport: v.optional(
+    told(
+      v.custom<Sink>((value) => typeof value === "function", "must be a function"),
+      "What sends everything that goes out: `(request) => response`, as with fetch (`dev`).",
+    ),
+  ),
+  random: v.optional(
+    told(
+      textOf(1, 256),
+      "A seed for identifiers and chance: the same seed and the same calls give the same bytes (`dev`).",
+    ),
+  ),
+  logger: v.optional(told(isObject<Log>(), "Where log entries go: `{error, warn, info, debug}`.")),
+  logLevel: v.optional(
+    told(oneOf(levels), "`silent`, `error`, `warn`, `info` or `debug`; on stderr.", "log-level", "LEVEL"),
+    "error",
+  ),
+});
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (
+    /^https?:$/.test(url.protocol) &&
+    url.pathname === "/" &&
+    url.search === "" &&
+    url.hash === "" &&
+    url.username === ""
+  );
+}

@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { type Certificate, certificate } from "./certificates.ts";
+
+/** What a receiver was sent. `body` is the raw text, over which a signature is computed. */
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** The number of the connection it came over, from 1. */
+  readonly connection: number;
+}
+
+export interface Receiver {
+  /** `https://localhost:<port>/hook` */
+  readonly url: string;
+  readonly port: number;
+  readonly certificate: Certificate;
+  readonly requests: readonly Received[];
+  /** How many connections were accepted so far. */
+  accepted(): number;
+  /** Closes those connections that no request is using, from this side. */
+  closeIdle(): void;
+  close(): Promise<void>;
+}
+
+export interface ReceiverOptions {
+  readonly certificate?: Certificate;
+  readonly host?: string;
+  /** The port of another receiver, to listen to at another address. */
+  readonly port?: number;
+}
+
+/** Answers one request; by default with 200. Everything of the request has arrived by then. */
+export type Handler = (request: Received, response: ServerResponse) => void;
+
+const fine: Handler = (_, response) => response.end("fine");
+const usual = certificate();
+
+/** A receiver of webhooks: HTTPS on loopback, with a certificate of its own for `localhost`. */
+export async function start(handler: Handler = fine, options: ReceiverOptions = {}): Promise<Receiver> {
+  const pair = options.certificate ?? usual;
+  const requests: Received[] = [];
+  const numbers = new WeakMap<object, number>();
+  let connections = 0;
+  const server = createServer(pair, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method = "", url: path = "", headers, socket } = request;
+    const body = Buffer.concat(chunks).toString();
+    const received = { method, path, headers, body, connection: numbers.get(socket) ?? 0 };
+    requests.push(received);
+    handler(received, response);
+  });
+  server.on("secureConnection", (socket) => {
+    connections += 1;
+    numbers.set(socket, connections);
+  });
+  return { ...(await listening(server, pair, options)), requests, closeIdle: () => server.closeIdleConnections() };
+}
+
+/**
+ * A receiver that writes what it likes: `handler` has every connection after its handshake, or without any where `plain`.
+ * `reset` breaks it off with RST, which Node refuses to do for a socket of TLS: it is done below that.
+ */
+export function startRaw(
+  handler: (socket: Socket, reset: () => void) => void,
+  options: ReceiverOptions & { readonly plain?: boolean } = {},
+): Promise<Omit<Receiver, "requests" | "closeIdle">> {
+  const pair = options.certificate ?? usual;
+  const below = new Map<number | undefined, Socket>();
+  const handled = (socket: Socket) => handler(socket, () => below.get(socket.remotePort)?.resetAndDestroy());
+  const server = options.plain ? createPlainServer(handled) : createTlsServer(pair, handled);
+  server.prependListener("connection", (socket: Socket) => below.set(socket.remotePort, socket));
+  return listening(server, pair, options);
+}
+
+async function listening(server: Server, certificate: Certificate, { host = "127.0.0.1", port = 0 }: ReceiverOptions) {
+  const open = new Set<Socket>();
+  let accepts = 0;
+  server.on("connection", (socket: Socket) => {
+    accepts += 1;
+    open.add(socket);
+    socket.on("error", () => {}).on("close", () => open.delete(socket));
+  });
+  // A client that leaves in the middle is what these tests are about.
+  server.on("tlsClientError", () => {}).on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
+  await once(server.listen(port, host), "listening");
+  const at = (server.address() as AddressInfo).port;
+  return {
+    url: `https://localhost:${at}/hook`,
+    port: at,
+    certificate,
+    accepted: () => accepts,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}

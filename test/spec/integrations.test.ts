@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { check, expect, seed, type World, world } from "../world.ts";
+
+const configs = {
+  chat: { webhook_url: "https://chat.inbox.test/services/T0/B0/secret-path", channel: "#deploys" },
+  custom: { url: "https://custom.inbox.test/in", secret: "whsec_demo" },
+  monitoring: { api_key: "dd_demo_key", site: "example.org", service: "shop" },
+  code_host: { repo: "acme/web", branch: "main", environment: "production", secret: "whsec_demo" },
+} as const;
+
+const shown = {
+  chat: ["#deploys", { channel: "#deploys", webhook_url: "https://chat.inbox.test/[redacted]", events: ["*"] }],
+  custom: ["custom.inbox.test", { url: "https://custom.inbox.test/in", secret: "[redacted]", events: ["*"] }],
+  monitoring: ["example.org (shop)", { site: "example.org", service: "shop", api_key: "[redacted]" }],
+  code_host: [
+    "acme/web (main → production)",
+    { repo: "acme/web", branch: "main", environment: "production", secret: "[redacted]" },
+  ],
+} as const;
+
+/** Everything that goes out is answered 200, and kept. */
+function gate() {
+  const sent: { url: string; headers: Headers; body: string }[] = [];
+  const transport = async (request: Request) => {
+    sent.push({ url: request.url, headers: request.headers, body: await request.text() });
+    return new Response(null, { status: 202 });
+  };
+  return { sent, transport };
+}
+
+const connect = async (here: World, type: keyof typeof configs) =>
+  expect(await here.call("owner", "POST", "/v1/integrations", { type, config: configs[type] }), 201);
+
+for (const type of ["chat", "custom", "monitoring", "code_host"] as const) {
+  test(`a ${type} integration shows its configuration with its secrets redacted, and not in lists`, async (t) => {
+    const here = await world(t, { transport: gate().transport });
+    const made = await connect(here, type);
+    const [name, config] = shown[type];
+    assert.deepEqual([made.name, made.config, made.status, made.type], [name, config, "active", type]);
+    const one = await here.call("viewer", "GET", `/v1/integrations/${made.id}`);
+    assert.deepEqual(expect(one, 200).config, config);
+    const list = await here.call("viewer", "GET", "/v1/integrations");
+    assert.equal(expect(list, 200).data[0].config, undefined);
+    for (const { text } of [one, list]) assert.doesNotMatch(text, /whsec_demo|dd_demo_key|secret-path/);
+    assert.equal((await here.call("developer", "DELETE", `/v1/integrations/${made.id}`)).status, 204);
+    assert.equal((await here.call("owner", "GET", `/v1/integrations/${made.id}`)).status, 404);
+  });
+}
+
+test("what an integration needs is required, and nothing of a wrong one is stored", async (t) => {
+  const needed = {
+    chat: ["webhook_url"],
+    custom: ["url"],
+    monitoring: ["api_key", "site"],
+    code_host: ["repo", "branch", "environment"],
+  };
+  for (const [type, fields] of Object.entries(needed)) {
+    await check(t, {
+      name: `a ${type} integration without its fields`,
+      as: "owner",
+      when: ["POST", "/v1/integrations"],
+      body: { type, config: {} },
+      then: [422, "validation_failed"],
+      and: async ({ error }, _reply, here) => {
+        const paths = error.details.map(({ path }: { path: string }) => path);
+        assert.deepEqual(
+          paths,
+          fields.map((field) => `config.${field}`),
+        );
+        assert.deepEqual(expect(await here.call("owner", "GET", "/v1/integrations"), 200).data, []);
+      },
+    });
+  }
+});
+
+test("monitoring needs the plan pro or enterprise, which is said before its configuration is judged", async (t) => {
+  await check(t, {
+    name: "on the entry plan",
+    as: "stranger",
+    when: ["POST", "/v1/integrations"],
+    body: { type: "monitoring", config: {} },
+    then: [403, "plan_required"],
+  });
+});
+
+test("a chat gets a message that says what happened, where, and which version", async (t) => {
+  const { sent, transport } = gate();
+  const here = await world(t, { transport });
+  here.service.webhooks.sink("chat", transport);
+  await connect(here, "chat");
+  await here.deploy((await here.project("a & b")).id, { source: { type: "git", repo: "acme/web", tag: "v1.4.2" } });
+  await here.service.clock.advance("10s");
+  const messages = sent.map(({ body }) => JSON.parse(body));
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    [
+      "📦 Project *a &amp; b* was created in eu-west-1",
+      "⏳ Deployment to *production* is queued",
+      "🔨 Build for *production* started",
+      "✅ Deployment to *production* succeeded after 6s",
+    ],
+  );
+  assert.ok(messages.every(({ channel, blocks }) => channel === "#deploys" && blocks.length === 1));
+  assert.match(sent[3]?.body ?? "", /v1\.4\.2/);
+});
+
+test("monitoring gets events, the metrics of a deployment that ended, and its release", async (t) => {
+  const { sent, transport } = gate();
+  const here = await world(t, { transport });
+  await connect(here, "monitoring");
+  await here.deploy((await here.project()).id);
+  await here.service.clock.advance("10s");
+  assert.ok(sent.every(({ headers }) => headers.get("dd-api-key") === "dd_demo_key"));
+  const paths = sent.map(({ url }) => url);
+  assert.equal(paths.filter((url) => url === "https://api.example.org/api/v1/events").length, 4);
+  const series = sent.find(({ url }) => url === "https://api.example.org/api/v2/series");
+  const [duration, count] = JSON.parse(series?.body ?? "{}").series;
+  assert.deepEqual([duration.metric, duration.points[0].value], ["svc.deployment.duration", 6]);
+  assert.ok(count.tags.includes("outcome:success"));
+  assert.ok(paths.includes("https://api.example.org/api/v2/dora/deployment"));
+});
+
+test("a seed sets up webhooks and integrations", async (t) => {
+  const [acme, globex] = seed.organizations as [(typeof seed.organizations)[0], (typeof seed.organizations)[1]];
+  const integrations = [{ type: "custom" as const, config: configs.custom, status: "inactive" as const }];
+  const webhooks = [{ url: "https://hook.inbox.test/", events: ["*"], secret: "whsec_demo" }];
+  const here = await world(t, { seed: { organizations: [{ ...acme, integrations, webhooks }, globex] } });
+  assert.equal(expect(await here.call("owner", "GET", "/v1/webhooks"), 200).data.length, 1);
+  assert.equal(expect(await here.call("owner", "GET", "/v1/integrations"), 200).data[0].status, "inactive");
+});

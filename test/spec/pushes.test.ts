@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import { expect, type World, world } from "../world.ts";
+
+const commit = "0123456789abcdef0123456789abcdef01234567";
+const config = { repo: "acme/web", branch: "main", environment: "production" };
+
+/** The forms in which the three code hosts tell of a push. */
+const github = (more: object = {}) => ({
+  ref: "refs/heads/main",
+  before: "0".repeat(40),
+  after: commit,
+  deleted: false,
+  repository: { full_name: "acme/web" },
+  commits: [],
+  ...more,
+});
+const gitlab = (more: object = {}) => ({
+  object_kind: "push",
+  ref: "refs/heads/main",
+  after: commit,
+  checkout_sha: commit,
+  project: { path_with_namespace: "acme/web" },
+  ...more,
+});
+
+const connect = async (here: World, more: object = {}) =>
+  expect(
+    await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config: { ...config, ...more } }),
+    201,
+  ).id;
+
+const push = (here: World, path: string, body: object, headers: Record<string, string> = {}) =>
+  here.call("nobody", "POST", `/hooks/code-host${path}`, body, { "x-github-event": "push", ...headers });
+
+const sign = (secret: string, body: object) =>
+  `sha256=${createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex")}`;
+
+test("a push to the configured repository and branch deploys that commit, and its version is the commit's id", async (t) => {
+  const here = await world(t);
+  await here.project();
+  const id = await connect(here);
+  const { data } = expect(await push(here, `/${id}`, github()), 202);
+  assert.equal(data[0].integration_id, id);
+  await here.service.clock.advance("10s");
+  const deployment = expect(await here.call("owner", "GET", `/v1/deployments/${data[0].deployment_id}`), 200);
+  assert.deepEqual([deployment.status, deployment.version, deployment.environment], ["active", commit, "production"]);
+  assert.deepEqual([deployment.source.repo, deployment.source.branch], ["acme/web", "main"]);
+});
+
+test("a pushed tag is deployed, and its version is the tag", async (t) => {
+  const here = await world(t);
+  await here.project();
+  const id = await connect(here);
+  const body = gitlab({ object_kind: "tag_push", ref: "refs/tags/v2.0.0" });
+  const { data } = expect(
+    await push(here, `/${id}`, body, { "x-github-event": "", "x-gitlab-event": "Tag Push Hook" }),
+    202,
+  );
+  await here.service.clock.advance("10s");
+  const deployment = expect(await here.call("owner", "GET", `/v1/deployments/${data[0].deployment_id}`), 200);
+  assert.deepEqual([deployment.version, deployment.source.tag], ["v2.0.0", "v2.0.0"]);
+});
+
+test("what does not match makes nothing: another branch, another repository, no project", async (t) => {
+  const here = await world(t);
+  const id = await connect(here);
+  assert.deepEqual(expect(await push(here, `/${id}`, github()), 202).data, []);
+  await here.project();
+  for (const other of [{ ref: "refs/heads/other" }, { repository: { full_name: "acme/other" } }]) {
+    assert.deepEqual(expect(await push(here, `/${id}`, github(other)), 202).data, []);
+  }
+});
+
+test("pings, deletions and other events are 200 and do nothing", async (t) => {
+  const here = await world(t);
+  await here.project();
+  const id = await connect(here);
+  expect(await push(here, `/${id}`, { zen: "Keep it simple." }, { "x-github-event": "ping" }), 200);
+  expect(await push(here, `/${id}`, github({ after: "0".repeat(40), deleted: true })), 200);
+  assert.deepEqual(expect(await here.call("owner", "GET", "/v1/deployments"), 200).data, []);
+});
+
+test("a push without the right signature is 401, and one that is signed right is taken once", async (t) => {
+  const here = await world(t);
+  await here.project();
+  const id = await connect(here, { secret: "whsec_demo" });
+  const right = sign("whsec_demo", github());
+  const wrong: Record<string, string>[] = [
+    {},
+    { "x-hub-signature-256": "" },
+    { "x-hub-signature-256": sign("other", github()) },
+    { "x-hub-signature-256": right.slice(0, -1) },
+    { "x-hub-signature-256": right.replace("sha256", "sha1") },
+    { "x-gitlab-token": "other" },
+  ];
+  for (const headers of wrong) {
+    const { status, body } = await push(here, `/${id}`, github(), headers);
+    assert.deepEqual([status, body.error.code], [401, "unauthorized"]);
+  }
+  const headers = { "x-hub-signature-256": right, "x-github-delivery": "d-1" };
+  assert.equal(expect(await push(here, `/${id}`, github(), headers), 202).data.length, 1);
+  assert.deepEqual(expect(await push(here, `/${id}`, github(), headers), 202).data, []);
+  assert.equal(expect(await push(here, `/${id}`, github(), { "x-gitlab-token": "whsec_demo" }), 202).data.length, 1);
+});
+
+test("the connected app serves every integration of the repository and branch", async (t) => {
+  const here = await world(t, { codeHost: { secret: "app_secret" } });
+  await here.project();
+  const ids = [
+    await connect(here),
+    await connect(here, { secret: "whsec_demo" }),
+    await connect(here, { branch: "next" }),
+  ];
+  const headers = { "x-hub-signature-256": sign("app_secret", github()) };
+  const { data } = expect(await push(here, "", github(), headers), 202);
+  assert.deepEqual(
+    data.map(({ integration_id }: { integration_id: string }) => integration_id),
+    ids.slice(0, 2),
+  );
+  assert.equal((await push(here, "", github())).status, 401);
+});
+
+test("without any secret a push is taken in the mode dev; an integration with one is never served unsigned", async (t) => {
+  const here = await world(t);
+  await here.project();
+  const open = await connect(here);
+  await connect(here, { secret: "whsec_demo" });
+  const { data } = expect(await push(here, "", github()), 202);
+  assert.deepEqual(
+    data.map(({ integration_id }: { integration_id: string }) => integration_id),
+    [open],
+  );
+});
+
+test("bad input: an unknown integration, another method, no JSON, no push", async (t) => {
+  const here = await world(t);
+  const id = await connect(here);
+  assert.equal((await push(here, "/int_00000000000000000000000000", github())).status, 404);
+  assert.equal((await here.call("nobody", "GET", `/hooks/code-host/${id}`)).status, 405);
+  assert.equal((await push(here, `/${id}`, github(), { "content-type": "text/plain" })).status, 415);
+  assert.equal((await push(here, `/${id}`, { ref: 5 })).status, 422);
+});
