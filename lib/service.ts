@@ -82,6 +82,8 @@ export async function createService(options: Options = {}): Promise<Service> {
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
     await parts.features.rollout.resume();
     await parts.loop.start();
+    const { allow } = settings.outbound;
+    if (allow.length > 0) foundation.log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
     return facade(foundation, parts, apiKey);
   } catch (error) {
     await foundation.store.close();
