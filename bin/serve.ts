@@ -66,7 +66,7 @@ async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unk
   };
   const port = numberOf("port", args.port as string | undefined, 65_535) ?? filePort ?? 7400;
   const host = (args.host as string | undefined) ?? fileHost ?? "127.0.0.1";
-  if (mode === "start" && !isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
+  if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new Usage(
       `listening on ${host} reaches beyond this machine: name where people reach it with --public-url, or say --behind-proxy`,
     );

@@ -1,7 +1,10 @@
+import * as v from "valibot";
 import type { Features } from "./compose.ts";
+import { oneOf } from "./kernel/api.ts";
 import { isoOf } from "./kernel/clock.ts";
-import type { Role, Scope } from "./kernel/roles.ts";
+import { type Role, roles, type Scope } from "./kernel/roles.ts";
 import type { Tx } from "./kernel/unit.ts";
+import { keyName, keyScopes } from "./keys/schema.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
 import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
@@ -32,15 +35,23 @@ export async function begin(
   return key;
 }
 
+/** What `service.keys.create()` takes. */
+export const wantedKey = v.object({
+  organization: v.optional(v.string()),
+  role: v.optional(oneOf(roles)),
+  scopes: v.optional(keyScopes),
+  name: v.optional(keyName),
+});
+
 /** A key for a user of a role, who is made where the organization has none. */
 export async function createKey(
   { store, random }: Pick<Foundation, "store" | "random">,
   { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
   wanted: {
-    organization?: string;
-    role?: Role;
-    scopes?: readonly Scope[];
-    name?: string;
+    organization?: string | undefined;
+    role?: Role | undefined;
+    scopes?: readonly Scope[] | undefined;
+    name?: string | undefined;
     key?: string | undefined;
     expires_at?: string;
     rate_limit?: number;
@@ -54,8 +65,8 @@ export async function createKey(
         ? "there is no organization yet"
         : `no organization is named "${wanted.organization}"`,
     );
-  const user = await users.ofRole(organization.id, role);
   return store.transaction(async (tx) => {
+    const user = await users.ofRole(organization.id, role, tx);
     const email = `${role}-${random.letters(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
     return keys.insert(tx, {

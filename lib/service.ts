@@ -1,4 +1,4 @@
-import { begin, createKey } from "./begin.ts";
+import { begin, createKey, wantedKey } from "./begin.ts";
 import { compose, jobs, operations } from "./compose.ts";
 import { createControl } from "./control/control.ts";
 import { createInbox, type Sink } from "./drivers/inbox.ts";
@@ -14,8 +14,11 @@ import { createWindows } from "./http/windows.ts";
 import { createLoop, type Loop } from "./jobs/loop.ts";
 import { type Periodic, periodicJobs, plantPeriodic } from "./jobs/periodic.ts";
 import { createRunner } from "./jobs/runner.ts";
+import { check } from "./kernel/api.ts";
 import { instant, isoOf, latest, machineTimer } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
+import { invalid } from "./kernel/errors.ts";
+import { reasonOf } from "./kernel/log.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import { type Foundation, openFoundation } from "./open.ts";
 import { type Options, parseOptions, type Settings } from "./options.ts";
@@ -80,8 +83,8 @@ export async function createService(options: Options = {}): Promise<Service> {
     const parts = assemble(foundation, settings);
     const apiKey = await begin(foundation, parts.features, settings, parsed);
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
-    await parts.features.rollout.resume();
     await parts.loop.start();
+    await parts.features.rollout.resume();
     const { allow } = settings.outbound;
     if (allow.length > 0) foundation.log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
     return facade(foundation, parts, apiKey);
@@ -148,23 +151,57 @@ function assemble(foundation: Foundation, settings: Settings) {
   return { life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
 }
 
+/** Moving time, the same for the library and the control interface. Throws a 422 where that is not possible. */
 function moveTime(clock: Foundation["clock"], loop: Loop) {
+  const advance = async (path: "by" | "to", aim: (now: number) => number): Promise<Advanced> => {
+    if (clock.mode !== "manual") throw invalid(path, "moves a manual clock only; start with the clock manual");
+    const ran = await loop.advance((now) => {
+      const at = aim(now);
+      if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
+      if (!(at <= latest)) throw invalid(path, `must not lead beyond ${isoOf(latest)}`);
+      return at;
+    });
+    return { now: clock.iso(), ran };
+  };
   return {
-    advanceTo: async (at: number): Promise<Advanced> => ({ ran: await loop.advanceTo(at), now: clock.iso() }),
+    advanceBy: (ms: number) => advance("by", (now) => now + ms),
+    advanceTo: (at: number) => advance("to", () => at),
     settle: async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() }),
   };
 }
 
 /** "Finish what is in flight (10 s at most), keep the rest for the next start." */
-const grace = () => new Promise<void>((resolve) => void machineTimer("10s", resolve));
+async function within(wait: string, work: Promise<unknown>): Promise<void> {
+  let cancel = () => {};
+  const over = new Promise<void>((resolve) => {
+    cancel = machineTimer(wait, resolve);
+  });
+  await Promise.race([work, over]).finally(() => cancel());
+}
+
+/** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
+async function end({ store, clock, log, release }: Foundation, parts: Parts): Promise<void> {
+  const { life, loop, outbound, late, keepClock } = parts;
+  life.closing = true;
+  try {
+    await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));
+    life.listening = [];
+    await outbound.close();
+    for (const last of [loop.release, late.flush, () => keepClock(clock.now())]) {
+      await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
+    }
+  } finally {
+    late.stop();
+    await store.close();
+    release();
+  }
+}
 
 /** What users hold. */
-function facade(
-  foundation: Foundation,
-  { app, life, known, outbound, inbox, time, features, loop, late, keepClock }: Parts,
-  apiKey: string | null,
-): Service {
-  const { clock, store } = foundation;
+function facade(foundation: Foundation, parts: Parts, apiKey: string | null): Service {
+  const { app, life, known, inbox, time, features } = parts;
+  const { clock } = foundation;
+  let ending: Promise<void> | undefined;
   return {
     apiKey,
     get url() {
@@ -175,6 +212,7 @@ function facade(
       return app.fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
+      if (life.closing) throw new Error("the service is closed; make a new one");
       const server = await listen(app.handle, { port, host });
       known.add(host);
       life.listening.push(server);
@@ -189,7 +227,7 @@ function facade(
       async advance(by) {
         const ms = parseDuration(by);
         if (ms === undefined) throw new TypeError(`"${by}" is not a duration such as "30s" or "2h42m30s"`);
-        return time.advanceTo(Math.min(clock.now() + ms, latest));
+        return time.advanceBy(ms);
       },
       async advanceTo(at) {
         const to = at instanceof Date ? at.getTime() : instant(at);
@@ -200,19 +238,15 @@ function facade(
     },
     settle: time.settle,
     webhooks: { sink: inbox.sink },
-    keys: { create: (wanted) => createKey(foundation, features, wanted) },
-    async close() {
-      if (life.closing) return;
-      life.closing = true;
-      await Promise.all(life.listening.map((server) => server.close()));
-      life.listening = [];
-      // A job that does not end is left to the next start, which takes it up again.
-      await Promise.race([loop.stop(), grace()]);
-      await outbound.close();
-      await late.flush();
-      await keepClock(clock.now());
-      await store.close();
-      foundation.release();
+    keys: {
+      async create(wanted) {
+        const { key } = await createKey(foundation, features, check(wantedKey, wanted));
+        return { key };
+      },
+    },
+    close() {
+      ending ??= end(foundation, parts);
+      return ending;
     },
   };
 }

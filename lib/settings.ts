@@ -69,6 +69,14 @@ const fraction = v.pipe(
   v.maxValue(0.1, "must be from 0 to 0.1"),
 );
 
+const logger = v.custom<Log>(
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    ["error", "warn", "info", "debug"].every((name) => typeof (value as Record<string, unknown>)[name] === "function"),
+  "must have the functions error, warn, info and debug",
+);
+
 /**
  * Every option, once: `createService`, configuration files, the flags, `--help` and the README's table are derived from
  * this. `flag` in the metadata makes it a flag of the commands.
@@ -206,7 +214,7 @@ export const optionsSchema = v.strictObject({
       "A seed for identifiers and chance: the same seed and the same calls give the same bytes (`dev`).",
     ),
   ),
-  logger: v.optional(told(isObject<Log>(), "Where log entries go: `{error, warn, info, debug}`.")),
+  logger: v.optional(told(logger, "Where log entries go: `{error, warn, info, debug}`.")),
   logLevel: v.optional(
     told(oneOf(levels), "`silent`, `error`, `warn`, `info` or `debug`; on stderr.", "log-level", "LEVEL"),
     "error",

@@ -124,7 +124,6 @@ CREATE TABLE events (
   data TEXT NOT NULL
 );
 CREATE INDEX events_listed ON events (organization_id, id);
-CREATE INDEX events_by_time ON events (timestamp);
 
 CREATE TABLE jobs (
   id TEXT PRIMARY KEY,

@@ -57,7 +57,7 @@ export function machinery(t: TestContext, work: Work, retries: readonly string[]
     runner,
     loop,
     process,
-    advance: (ms: number) => loop.advanceTo(clock.now() + ms),
+    advance: (ms: number) => loop.advance(() => clock.now() + ms),
     add: (name: string, wait_ms = 0) => store.transaction((tx) => queue.add(tx, "tests.work", { name }, wait_ms)),
   };
 }

@@ -4,16 +4,16 @@ import { describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createOutbound, type OutboundOptions, type Sent } from "../lib/drivers/outbound.ts";
 import { machineTimer } from "../lib/kernel/clock.ts";
-import { certificate, type Wanted } from "./certificates.ts";
 import { type Handler, start, startRaw } from "./receiver.ts";
 import { gate } from "./room.ts";
 
-const limit = "150ms";
-const late = "timeout after 150 ms";
+/** Where nothing else ends a request this does; elsewhere the limit is so far that a busy machine does not matter. */
+const short = { timeout: "150ms" };
+const late = { status: null, error: "timeout after 150 ms", response: null };
 const ok = "HTTP/1.1 200 OK\r\n";
 
 function sender(t: TestContext, options: Partial<OutboundOptions> = {}) {
-  const outbound = createOutbound({ mode: "dev", timeout: limit, resolve: async () => ["127.0.0.1"], ...options });
+  const outbound = createOutbound({ mode: "dev", resolve: async () => ["127.0.0.1"], ...options });
   t.after(outbound.close);
   return { ...outbound, post: (url: string, body = "{}") => outbound.send({ url, headers: {}, body }) };
 }
@@ -25,17 +25,17 @@ type Leave = (socket: Socket, reset: () => void) => void;
 async function against(
   t: TestContext,
   handler: Leave,
-  { plain = false, body = "{}", timeout = limit } = {},
-): Promise<Omit<Sent, "duration_ms"> & { readonly accepted: number }> {
+  { plain = false, body = "{}", timeout = "10s" } = {},
+): Promise<Omit<Sent, "duration_ms">> {
   const there = await startRaw(handler, { plain });
   t.after(there.close);
   const { duration_ms, ...sent } = await sender(t, { timeout }).post(there.url, body);
   assert.ok(duration_ms < 5_000, `${duration_ms} ms`);
-  return { ...sent, accepted: there.accepted() };
+  return sent;
 }
 
-const failure = (error: string) => ({ status: null, error, response: null, accepted: 1 });
-const answer = (status: number, response = "") => ({ status, error: null, response, accepted: 1 });
+const failure = (error: string) => ({ status: null, error, response: null });
+const answer = (status: number, response = "") => ({ status, error: null, response });
 /** Answers once the request begins to arrive. */
 const saying =
   (text: string | Buffer, then: Leave = (socket) => socket.end()): Leave =>
@@ -57,34 +57,34 @@ describe("one deadline holds for everything", () => {
   test("a name that is never answered", async (t) => {
     const there = await start();
     t.after(there.close);
-    const sent = await sender(t, { resolve: () => gate<readonly string[]>().promise }).post(there.url);
-    assert.equal(sent.error, late);
+    const sent = await sender(t, { ...short, resolve: () => gate<readonly string[]>().promise }).post(there.url);
+    assert.equal(sent.error, late.error);
     assert.ok(sent.duration_ms >= 140 && sent.duration_ms < 5_000, `${sent.duration_ms} ms`);
     assert.equal(there.accepted(), 0);
   });
 
   test("silence after accept, within the handshake, and after it", async (t) => {
-    assert.deepEqual(await against(t, keepOpen, { plain: true }), failure(late));
+    assert.deepEqual(await against(t, keepOpen, { ...short, plain: true }), late);
     const hello = (socket: Socket) => socket.once("data", () => socket.write(Buffer.of(0x16, 0x03, 0x03, 0x00)));
-    assert.deepEqual(await against(t, hello, { plain: true }), failure(late));
-    assert.deepEqual(await against(t, keepOpen), failure(late));
+    assert.deepEqual(await against(t, hello, { ...short, plain: true }), late);
+    assert.deepEqual(await against(t, keepOpen, short), late);
   });
 
   test("headers that drip", async (t) => {
     const dripping = (socket: Socket) => drip(socket, `${ok}x: y`, ok.length);
-    assert.deepEqual(await against(t, dripping), failure(late));
+    assert.deepEqual(await against(t, dripping, short), late);
   });
 
   test("a body that drips: the status has arrived, and what was read by then is kept", async (t) => {
     const dripping = (socket: Socket) => socket.write(`${ok}\r\n`, () => drip(socket, "abc", 0));
-    const { response, ...sent } = await against(t, dripping);
-    assert.deepEqual(sent, { status: 200, error: null, accepted: 1 });
+    const { response, ...sent } = await against(t, dripping, { timeout: "500ms" });
+    assert.deepEqual(sent, { status: 200, error: null });
     assert.match(response ?? "", /^(abc)*(a|ab|)$/);
   });
 
   test("a request that nobody reads", async (t) => {
     const deaf = (socket: Socket) => socket.pause();
-    assert.deepEqual(await against(t, deaf, { body: "x".repeat(32 * 1024 * 1024) }), failure(late));
+    assert.deepEqual(await against(t, deaf, { ...short, body: "x".repeat(32 * 1024 * 1024) }), late);
   });
 
   test("it is a minute at most, because no timer runs longer", () => {
@@ -109,7 +109,7 @@ describe("answers that are too much", () => {
     const there = await start(handler);
     t.after(there.close);
     const before = process.memoryUsage().rss;
-    const { duration_ms, ...sent } = await sender(t, { timeout: "10s" }).post(there.url);
+    const { duration_ms, ...sent } = await sender(t).post(there.url);
     assert.deepEqual(sent, { status: 200, error: null, response: "x".repeat(1024) });
     assert.ok(duration_ms < 5_000, `${duration_ms} ms`);
     const bytes = await written.promise;
@@ -121,7 +121,7 @@ describe("answers that are too much", () => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024));
     const there = await start((_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
     t.after(there.close);
-    const { status, response } = await sender(t, { timeout: "10s" }).post(there.url);
+    const { status, response } = await sender(t).post(there.url);
     assert.equal(status, 200);
     assert.equal(response, bomb.subarray(0, 1024).toString().replaceAll("\0", "\ufffd"));
   });
@@ -175,55 +175,13 @@ describe("answers that are none, or not quite", () => {
     assert.deepEqual([status, error], [200, null]);
   });
 
-  test("an answer before the request was read", async (t) => {
-    const early = (socket: Socket) => socket.pause().write(`${ok}content-length: 5\r\n\r\nearly`);
-    assert.deepEqual(
-      await against(t, early, { body: "x".repeat(8 * 1024 * 1024), timeout: "10s" }),
-      answer(200, "early"),
-    );
-  });
-});
-
-describe("TLS", () => {
-  const now = Date.now();
-  const authority = certificate({ names: ["authority"], signs: true });
-  const trusting = { mode: "start", allow: ["127.0.0.0/8", "::1/128"], ca: [authority.cert], timeout: "10s" } as const;
-  const wanted = (t: TestContext, options: Partial<OutboundOptions>, one: Wanted, host = "localhost") =>
-    start(undefined, { certificate: certificate(one) }).then((there) => {
-      t.after(there.close);
-      return sender(t, options).post(there.url.replace("localhost", host));
-    });
-
-  const faults: readonly (readonly [string, Wanted, string?])[] = [
-    ["certificate: self-signed", {}],
-    ["certificate: unknown issuer", { issuer: certificate({ names: ["stranger"], signs: true }) }],
-    ["certificate: issued for another name", { issuer: authority, names: ["other.example"] }],
-    ["certificate: issued for another name", { issuer: authority }, "127.0.0.1"],
-    ["certificate: expired", { issuer: authority, from: now - 200_000_000, to: now - 100_000_000 }],
-    ["certificate: not yet valid", { issuer: authority, from: now + 100_000_000, to: now + 200_000_000 }],
-  ];
-
-  test("in the mode start a certificate must hold", async (t) => {
-    for (const [error, one, host] of faults) {
-      const sent = await wanted(t, trusting, one, host);
-      assert.deepEqual([sent.status, sent.error, sent.response], [null, error, null]);
-    }
-    assert.equal((await wanted(t, trusting, { issuer: authority })).status, 200);
-    assert.equal((await wanted(t, trusting, { issuer: authority, addresses: ["127.0.0.1"] }, "127.0.0.1")).status, 200);
-  });
-
-  test("in the mode dev any will do", async (t) => {
-    for (const [, one, host] of faults) assert.equal((await wanted(t, { timeout: "10s" }, one, host)).status, 200);
-  });
-
-  test("no variable of the environment changes that", async (t) => {
-    const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
-    process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
-    t.after(() => {
-      if (before === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
-      else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = before;
-    });
-    assert.equal((await wanted(t, trusting, {})).error, "certificate: self-signed");
+  test("an answer before the request was read is one, and its connection is not held", async (t) => {
+    const there = await startRaw((socket) => socket.pause().write(`${ok}content-length: 5\r\n\r\nearly`));
+    t.after(there.close);
+    const { post } = sender(t);
+    const body = "x".repeat(12 * 1024 * 1024);
+    // One more than an origin may have: the last would wait if the others were held.
+    for (let i = 0; i < 17; i += 1) assert.equal((await post(there.url, body)).response, "early");
   });
 
   test("a receiver without TLS, and one that ends the handshake", async (t) => {

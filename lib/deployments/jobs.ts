@@ -9,6 +9,7 @@ export const deploymentsJobs = [
     kind: "deployments.turn",
     args: v.object({ deployment_id: v.string() }),
     run: ({ deployment_id }, { rollout }) => rollout.turn(deployment_id),
+    exhausted: (_, __, { rollout }, tx) => rollout.turnLater(tx),
   }),
   job({ kind: "deployments.turns", args: v.object({}), run: (_, { rollout }) => rollout.turns() }),
   job({

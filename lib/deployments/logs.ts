@@ -18,7 +18,7 @@ const entries = (lines: readonly LogLine[]): LogLine[] =>
     })),
   );
 
-/** Appends to a deployment's log, in its transaction, and counts; answers the counts after it. */
+/** Appends to a deployment's log, in its transaction, and counts. */
 export async function appendLogs(
   rows: ReturnType<typeof deploymentsRepository>,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
@@ -42,7 +42,8 @@ export async function appendLogs(
   };
   for (const line of entries(lines)) {
     if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
-    const full = log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) > logLimits.bytes;
+    const full =
+      log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= logLimits.bytes;
     await write(
       full
         ? {

@@ -1,4 +1,5 @@
-import type { DeploymentDriver, LogLine, Progress } from "../drivers/deployment.ts";
+import * as v from "valibot";
+import { type DeploymentDriver, type LogLine, type Progress, progress } from "../drivers/deployment.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -135,26 +136,35 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
     await passOn(tx, row);
   };
 
-  const settle = (row: Deployment, progress: Progress): Outcome => {
-    switch (progress.state) {
+  const outcomeOf = (row: Deployment, at: Progress): Outcome => {
+    switch (at.state) {
       case "running":
         return snooze(
-          progress.again_ms,
+          at.again_ms,
           async (tx) => {
             const now = await deployments(tx).find(row);
-            if (now?.status === row.status) await log(tx, now, progress.logs);
+            if (now?.status === row.status) await log(tx, now, at.logs);
           },
-          { deployment_id: row.id, handle: progress.handle },
+          { deployment_id: row.id, handle: at.handle },
         );
       case "failed":
-        return done((tx) => fail(tx, row, progress.message, progress.logs));
+        return done((tx) => fail(tx, row, at.message, at.logs));
       case "unhealthy":
-        return done((tx) => unhealthy(tx, row, progress.logs));
+        return done((tx) => unhealthy(tx, row, at.logs));
       case "done":
         return done((tx) =>
-          row.status === "building" ? built(tx, row, progress.version, progress.logs) : succeed(tx, row, progress.logs),
+          row.status === "building" ? built(tx, row, at.version, at.logs) : succeed(tx, row, at.logs),
         );
     }
+  };
+
+  /** A driver is somebody else's code: what it answers is judged before it is believed. */
+  const told = ({ status, version }: Deployment, answer: unknown): Progress => {
+    const { success, output, issues } = v.safeParse(progress, answer);
+    const nameless = success && output.state === "done" && status === "building" && !(output.version ?? version);
+    if (success && !nameless) return output;
+    const message = nameless ? "the driver named no version" : `the driver's answer is wrong: ${issues?.[0].message}`;
+    return { state: "failed", message, logs: [{ level: "error", message }] };
   };
 
   return {
@@ -185,7 +195,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
       const row = await deployments().forJob({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      const progress = await driver.step({
+      const answer = await driver.step({
         deployment_id: row.id,
         project_id: row.project_id,
         environment: row.environment,
@@ -196,8 +206,11 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
         elapsed_ms: clock.now() - Date.parse(row.step_at),
         handle,
       });
-      return settle(row, progress);
+      return outcomeOf(row, told(row, answer));
     },
+
+    /** A turn was given up: others are taken a minute later. */
+    turnLater: (tx: Tx) => queue.add(tx, "deployments.turns", {}, 60_000),
 
     /** The job was given up: the deployment must not stay where it is for ever. */
     async giveUp(tx: Tx, deployment_id: string, reason: string) {

@@ -29,7 +29,8 @@ const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.
 export function refRule(ref: string): string | undefined {
   if (ref.length === 0 || Buffer.byteLength(ref) > 1000) return "must have 1 to 1000 bytes";
   if (ref.startsWith("-")) return "must not start with a hyphen";
-  if (ref === "@" || refused.test(ref)) return "must be a name that git allows for a branch or tag";
+  if (ref === "@" || refused.test(ref))
+    return "must be a name that git allows for a branch or tag: no space, no control character, none of ~^:?*[\\, no .., //, @{ or .lock at an end";
   return undefined;
 }
 

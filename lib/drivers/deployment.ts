@@ -1,3 +1,5 @@
+import * as v from "valibot";
+
 /** What a driver of deployments is asked to do: plain data, so that it can be asked again after a crash. */
 export interface DeploymentWork {
   readonly deployment_id: string;
@@ -21,36 +23,27 @@ export interface DeploymentWork {
   readonly handle: string | null;
 }
 
-export interface LogLine {
-  readonly level: "info" | "warn" | "error";
-  readonly message: string;
-}
+const line = v.object({ level: v.picklist(["info", "warn", "error"]), message: v.string() });
+const logs = v.pipe(v.array(line), v.readonly());
 
-/** How far a step is. `logs` are the lines that are new since the last answer. */
-export type Progress =
-  | {
-      readonly state: "running";
-      readonly again_ms: number;
-      readonly handle: string | null;
-      readonly logs: readonly LogLine[];
-    }
-  /** A build that is done names its version. */
-  | {
-      readonly state: "done";
-      readonly version: string | null;
-      readonly logs: readonly LogLine[];
-    }
-  | {
-      readonly state: "failed";
-      readonly message: string;
-      readonly logs: readonly LogLine[];
-    }
-  /** The health check of a rollout failed: the previous release stays, where there is one. */
-  | {
-      readonly state: "unhealthy";
-      readonly message: string;
-      readonly logs: readonly LogLine[];
-    };
+/**
+ * How far a step is. `logs` are the lines that are new since the last answer. A build that is `done` names its version;
+ * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
+ */
+export const progress = v.variant("state", [
+  v.object({
+    state: v.literal("running"),
+    again_ms: v.pipe(v.number(), v.minValue(1)),
+    handle: v.nullable(v.string()),
+    logs,
+  }),
+  v.object({ state: v.literal("done"), version: v.nullable(v.pipe(v.string(), v.nonEmpty())), logs }),
+  v.object({ state: v.literal("failed"), message: v.string(), logs }),
+  v.object({ state: v.literal("unhealthy"), message: v.string(), logs }),
+]);
+
+export type LogLine = v.InferOutput<typeof line>;
+export type Progress = v.InferOutput<typeof progress>;
 
 /** Builds and rolls out. It is asked for the same deployment and step again and again until that step has ended. */
 export interface DeploymentDriver {

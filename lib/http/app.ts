@@ -1,7 +1,7 @@
 import { H3, type H3Event, toNodeHandler } from "h3/node";
 import { FastResponse } from "srvx";
 import type { Clock } from "../kernel/clock.ts";
-import { Problem } from "../kernel/errors.ts";
+import { invalid, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { type Caller, execute, type Operation, permit } from "../kernel/operation.ts";
@@ -124,7 +124,8 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
     throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
   if (!isOperation(target)) throw target.problem();
   permit(target, caller);
-  return perform(ports, writer, exchange, target, caller);
+  const isRead = target.method === "GET" || target.needs === "nothing";
+  return perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
 }
 
 async function perform(
@@ -142,11 +143,16 @@ async function perform(
     const params = exchange.event.context.params ?? {};
     return execute(operation, services, { params, query: queryOf(exchange), body }, by);
   };
-  const name = operation.method === "POST" ? idempotency.nameOf(exchange.header("idempotency-key")) : undefined;
+  const name = operation.method === "POST" ? exchange.header("idempotency-key") : undefined;
+  if (name !== undefined && !idempotency.isName(name)) {
+    parseBody(bytes, operation.body !== undefined);
+    throw invalid("Idempotency-Key", "must have 1 to 255 characters");
+  }
   if (name === undefined || operation.needs === "nothing")
     return writer.answer(operation, await run(caller), exchange.id);
 
   const key = { api_key_id: caller.key_id, path: exchange.path, name };
+  const only = caller.confirm ? { confirm: caller.confirm } : {};
   return idempotency.once(key, bytes, async (remember) => {
     let kept: Answer | undefined;
     const keep = async (tx: Parameters<typeof remember>[0], answer: Answer) => {
@@ -160,11 +166,12 @@ async function perform(
         remember: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
       });
       return (
-        kept ?? (await store.transaction(async (tx) => keep(tx, await writer.answer(operation, result, exchange.id))))
+        kept ??
+        (await store.transaction(async (tx) => keep(tx, await writer.answer(operation, result, exchange.id)), only))
       );
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)));
+      return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)), only);
     }
   });
 }

@@ -1,11 +1,13 @@
 import { Problem } from "../kernel/errors.ts";
 import { type Caller, nobody } from "../kernel/operation.ts";
+import type { Tx } from "../kernel/unit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Windows } from "./windows.ts";
 
 /** Whom a key speaks for. `keys` knows; this folder knows no feature. */
 export type Identify = (
   token: string,
+  tx?: Tx,
 ) => Promise<{ readonly caller: Caller; readonly rate_limit: number | null } | undefined>;
 
 export interface Gate {
@@ -13,6 +15,8 @@ export interface Gate {
   enter(exchange: Exchange, needsKey: boolean): Promise<Caller>;
   /** Shows the address's bucket without counting. */
   look(exchange: Exchange): void;
+  /** The caller of a write, who is asked for again in its transaction: 401 or 403 where the rights are other ones now. */
+  confirmed(exchange: Exchange, caller: Caller): Caller;
 }
 
 const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
@@ -37,24 +41,41 @@ export function createGate(ports: {
     });
   };
 
+  const tokenOf = (exchange: Exchange) => bearer.exec(exchange.header("authorization") ?? "")?.[1];
+  // One text for every reason, so that nothing can be learnt from it.
+  const unauthorized = () =>
+    new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
+      headers: { "www-authenticate": "Bearer" },
+    });
+
   return {
     async enter(exchange, needsKey) {
       if (!needsKey) {
         await pass(exchange, bucket(exchange), addressRateLimit);
         return nobody;
       }
-      const token = bearer.exec(exchange.header("authorization") ?? "")?.[1];
+      const token = tokenOf(exchange);
       const found = token === undefined ? undefined : await identify(token);
       if (!found) {
         await pass(exchange, bucket(exchange), addressRateLimit);
-        // One text for every reason, so that nothing can be learnt from it.
-        throw new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
-          headers: { "www-authenticate": "Bearer" },
-        });
+        throw unauthorized();
       }
       await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
       return found.caller;
     },
+    confirmed: (exchange, caller) => ({
+      ...caller,
+      async confirm(tx) {
+        const now = (await identify(tokenOf(exchange) ?? "", tx))?.caller;
+        if (!now) throw unauthorized();
+        if (now.role !== caller.role) {
+          throw new Problem(
+            "insufficient_role",
+            `the role of the key's user is ${now.role} by now; send the request again`,
+          );
+        }
+      },
+    }),
     look(exchange) {
       exchange.window = windows.look(bucket(exchange), addressRateLimit);
     },

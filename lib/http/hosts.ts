@@ -5,6 +5,10 @@ const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 /** The name in a `Host` header or URL, without its port, in lower case. */
 export const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
+/** An IPv6 address is written in brackets in a `Host`, and without them elsewhere. */
+const bracketed = (host: string): string =>
+  /^[^[\]]*:[^[\]]*:/.test(host) ? `[${host.toLowerCase()}]` : hostname(host);
+
 /** Which `Host` this service answers to. */
 export interface Hosts {
   add(host: string): void;
@@ -17,9 +21,9 @@ export interface Hosts {
  * that was pointed at this machine (DNS rebinding) must not reach it.
  */
 export function createHosts(known: readonly string[]): Hosts {
-  const names = new Set(known.map(hostname));
+  const names = new Set(known.map(bracketed));
   return {
-    add: (host) => void names.add(hostname(host)),
+    add: (host) => void names.add(bracketed(host)),
     check(host) {
       const name = hostname(host ?? "");
       if (loopback.test(name) || names.has(name)) return;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { invalid, Problem } from "../kernel/errors.ts";
+import { Problem } from "../kernel/errors.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
@@ -44,12 +44,7 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
   };
 
   return {
-    /** The name in an `Idempotency-Key` header; undefined where there is none. */
-    nameOf(header: string | undefined): string | undefined {
-      if (header === undefined) return undefined;
-      if (header.length < 1 || header.length > 255) throw invalid("Idempotency-Key", "must have 1 to 255 characters");
-      return header;
-    },
+    isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
     /** Runs the work once. Of two at the same time one runs, the other waits for it and replays. */
     async once(key: Idempotent, body: Buffer, work: (remember: Remember) => Promise<Answer>): Promise<Answer> {

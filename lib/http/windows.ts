@@ -54,6 +54,8 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     let bucket = buckets.get(name);
     if (bucket) return bucket;
     const row = await rows().window({ bucket: name });
+    // The window may have turned while the store was asked.
+    if (started_at !== current) return { requests: 0, unwritten: true };
     bucket = buckets.get(name) ?? {
       requests: row?.started_at === started_at ? row.requests : 0,
       unwritten: false,
@@ -84,11 +86,15 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     async flush(tx: Tx) {
       for (const [bucket, state] of buckets) {
         if (!state.unwritten) continue;
-        state.unwritten = false;
+        const { requests } = state;
+        tx.afterCommit(() => {
+          state.unwritten = state.requests !== requests;
+          if (state.unwritten) dirty();
+        });
         await rows(tx).keepWindow({
           bucket,
           started_at: current,
-          requests: state.requests,
+          requests,
         });
       }
     },

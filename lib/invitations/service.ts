@@ -64,8 +64,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     const link = `${origin()}/invitations/accept#token=${token}`;
     const text = [
       `You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`,
-      `Accept it at ${link}`,
-      `or with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
+      `Accept it with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
     ].join("\n\n");
     return mails.send(tx, row.organization_id, {
       to: row.email,

@@ -1,10 +1,10 @@
-import { type Clock, isoOf } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { isSuspect, type Runner } from "./runner.ts";
 
-/** How many jobs run side by side, whatever they do. */
-const atOnce = 64;
+/** How many jobs run side by side: most of them wait for a receiver that does not answer. */
+const atOnce = 2_000;
 const heartbeat_ms = milliseconds("20s");
 /** No timer is longer: setTimeout fires at once beyond 24.8 days, and a clock may have been set meanwhile. */
 const longest_ms = milliseconds("60s");
@@ -18,8 +18,10 @@ export interface Loop {
   wake(at: number): void;
   /** Runs all that is due now, and what that makes due; answers how many jobs ran. */
   settle(): Promise<number>;
-  /** Moves a standing clock, stopping at every due time on the way, in order. */
-  advanceTo(target: number): Promise<number>;
+  /** Moves a standing clock, stopping at every due time on the way, in order. `aim` tells where to, once it is its turn. */
+  advance(aim: (now: number) => number): Promise<number>;
+  /** Hands back what still runs when the process goes, for the next start: an orderly end is no crash. */
+  release(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export function createLoop({
   let pumping: Promise<void> | undefined;
   let again = false;
   let stopped = false;
+  let suspected = false;
   const running = new Set<Promise<void>>();
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -64,13 +67,20 @@ export function createLoop({
     if (stopped || clock.mode === "manual" || at >= armedFor) return;
     clearTimeout(timer);
     armedFor = at;
-    timer = setTimeout(pump, Math.min(clock.until(at) ?? 0, longest_ms));
+    // Forgotten before it pumps: a pump that is under way already must not leave a time behind that has passed.
+    const ring = () => {
+      armedFor = Number.POSITIVE_INFINITY;
+      pump();
+    };
+    timer = setTimeout(ring, Math.min(clock.until(at) ?? 0, longest_ms));
     timer.unref();
   };
 
   const begin = (row: Parameters<Runner["run"]>[0]) => {
+    suspected = isSuspect(row);
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
+      suspected = false;
       // There may be more than one claim takes, and this made room.
       pump();
     });
@@ -82,16 +92,16 @@ export function createLoop({
     armedFor = Number.POSITIVE_INFINITY;
     do {
       again = false;
-      while (!stopped && running.size < atOnce) {
+      // A suspect has the process for itself; its end brings the loop back here.
+      while (!stopped && !suspected && running.size < atOnce) {
         const rows = await runner.claim(running.size === 0);
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
-        // A suspect has the process for itself; its end brings the loop back here.
-        if (rows.some(isSuspect)) return;
       }
     } while (again && !stopped);
     const next = await runner.next();
-    if (next !== undefined) arm(next <= clock.now() ? clock.now() + 5 : next);
+    // What is due and was not claimed waits for room, which the end of another makes.
+    if (next !== undefined && (next > clock.now() || running.size === 0)) arm(Math.max(next, clock.now() + 5));
   };
 
   const pump = () => {
@@ -139,16 +149,18 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = await runner.claim(running.size === 0);
+          const rows = suspected ? [] : await runner.claim(running.size === 0);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;
         }
       }),
-    advanceTo: (target) =>
+    advance: (aim) =>
       alone(async () => {
-        if (target < clock.now())
-          throw new Error(`the clock stands at ${isoOf(clock.now())} and never goes back to ${isoOf(target)}`);
+        // Throws for a clock that runs by itself, before anything is kept or run.
+        clock.moveTo(clock.now());
+        const target = aim(clock.now());
+        if (target < clock.now()) clock.moveTo(target);
         // Kept before anything runs: a crash on the way must not let the clock go back.
         await keepClock(target);
         let ran = 0;
@@ -169,5 +181,6 @@ export function createLoop({
       await Promise.all(running);
       await turn;
     },
+    release: () => runner.release(),
   };
 }

@@ -94,6 +94,9 @@ export function jobsRepository(query: Queries) {
         }))
         .where(running),
     ),
+    release: query.change((db, p: { owner: string }) =>
+      db.updateTable("jobs").set({ state: "waiting" }).where(running).where("lease_owner", "=", p.owner),
+    ),
     /** Takes back leases that ran out. */
     rescue: query.change((db, p: { now: string }) =>
       db

@@ -28,6 +28,8 @@ export interface Runner {
   run(row: JobRow): Promise<void>;
   /** When the earliest waiting job is due; undefined where none waits. */
   next(): Promise<number | undefined>;
+  /** Hands back what still runs, without counting a crash. */
+  release(): Promise<void>;
   /** Takes back every job that an earlier process left behind. */
   reclaim(): Promise<void>;
   /** Renews the leases of what runs in this process, and takes back those that ran out elsewhere. */
@@ -61,7 +63,19 @@ export function createRunner(ports: {
     }
   };
 
-  const close = (row: JobRow, job: Job | undefined, given: Outcome) =>
+  /** Results that the store would not take: the job is held until it does, or nothing would ever wake it again. */
+  const unstored: JobRow[] = [];
+  const storeLate = async () => {
+    for (let row = unstored.shift(); row; row = unstored.shift()) {
+      const late = row;
+      await conclude(late, kinds.get(late.kind), retry("its result could not be stored")).catch((error) => {
+        unstored.push(late);
+        throw error;
+      });
+    }
+  };
+
+  const conclude = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(async (tx) => {
       const outcome = given.kind === "until" ? goOn(await given.next(tx), clock.now()) : given;
       const crashed = row.crashes >= crashesAllowed;
@@ -94,7 +108,7 @@ export function createRunner(ports: {
       } else if (outcome.kind === "done" || outcome.kind === "snooze") {
         await outcome.write?.(tx);
       } else if (outcome.kind === "discard") {
-        log.debug("a job was discarded", {
+        (job ? log.debug : log.warn)("a job was discarded", {
           job: id,
           kind: row.kind,
           reason: outcome.reason,
@@ -104,6 +118,7 @@ export function createRunner(ports: {
 
   return {
     async claim(alone = true) {
+      await storeLate();
       const now = clock.iso();
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
@@ -120,30 +135,28 @@ export function createRunner(ports: {
       const job = kinds.get(row.kind);
       const outcome =
         row.crashes >= crashesAllowed || !job
-          ? discard(`nobody runs jobs of the kind ${row.kind}`)
+          ? discard(job ? "it took its process down" : `nobody runs jobs of the kind ${row.kind}`)
           : await attempt(row, job);
       try {
-        await close(row, job, outcome);
+        await conclude(row, job, outcome);
       } catch (error) {
         log.error("a job's result could not be stored", {
           job: row.id,
           kind: row.kind,
           reason: reasonOf(error),
         });
-        await close(row, job, retry("its result could not be stored")).catch((again) =>
-          log.error("a job waits for its lease to end", {
-            job: row.id,
-            kind: row.kind,
-            reason: reasonOf(again),
-          }),
-        );
+        unstored.push(row);
       } finally {
         running.delete(row.id);
       }
     },
     async next() {
+      if (unstored.length > 0) return clock.now() + 1_000;
       const row = await rows().next({});
       return row && Date.parse(row.run_at);
+    },
+    async release() {
+      await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));
     },
     async reclaim() {
       const taken = await store.transaction((tx) => rows(tx).reclaim({}));

@@ -52,10 +52,12 @@ export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${
 /** The parameters of a path that names one record. */
 export const byId = v.object({ id: v.string() });
 
+const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that this list gave, with the same filters");
+
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
 export const paging = (most = 100) => ({
   per_page: v.optional(count(1, most)),
-  cursor: v.optional(text()),
+  cursor: v.optional(cursor),
 });
 
 export type Schema = v.GenericSchema;

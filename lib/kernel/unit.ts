@@ -4,7 +4,10 @@ export interface Tx {
   afterCommit(run: () => void): void;
 }
 
-/** What a request adds to its own transaction: the answer that an idempotency key will be given again. */
+/** What a request adds to its own transaction. */
 export interface Unit {
+  /** Asked first in the transaction: rights that were withdrawn while the request arrived must not be used. */
+  readonly confirm?: (tx: Tx) => Promise<void>;
+  /** The answer that an idempotency key will be given again. */
   readonly remember?: (tx: Tx, result: unknown) => Promise<void>;
 }

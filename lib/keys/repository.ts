@@ -33,7 +33,6 @@ export function keysRepository(query: Queries) {
       within: ["organization_id"],
       filters: ["user_id"],
     }),
-    /** Several keys at once, at most once a minute each. */
     used: query.change((db, p: Key & { last_used_at: string }) =>
       db
         .updateTable("api_keys")

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { notFound, Problem } from "../kernel/errors.ts";
+import { notFound } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import type { Random } from "../kernel/random.ts";
@@ -33,9 +33,9 @@ const minute_ms = milliseconds("1m");
 export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
 
 /** What can be told of a key. */
-export const keyView = (row: Row<"api_keys">) => ({
+export const keyView = ({ hash: _, scopes, ...row }: Row<"api_keys">) => ({
   ...row,
-  scopes: JSON.parse(row.scopes) as string[],
+  scopes: JSON.parse(scopes) as string[],
 });
 
 export type KeysService = ReturnType<typeof keysService>;
@@ -71,8 +71,8 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
     },
 
     /** The caller behind a bearer token; undefined for every reason alike. */
-    async identify(token: string): Promise<Identity | undefined> {
-      const row = await keys().identify({ hash: hashOf(token) });
+    async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
+      const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
       const now = clock.now();
       if (row.expires_at !== null && row.expires_at <= isoOf(now)) return undefined;
@@ -95,12 +95,11 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
 
     /** Writes when keys were last used; called once a second at most, and before closing. */
     async flush(tx: Tx) {
-      const pending = [...used];
-      used.clear();
-      for (const [id, { organization_id, at }] of pending)
-        await keys(tx).used({ id, organization_id, last_used_at: isoOf(at) });
+      for (const [id, pending] of used) {
+        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: isoOf(pending.at) });
+        tx.afterCommit(() => used.get(id) === pending && used.delete(id));
+      }
     },
-    hasPending: () => used.size > 0,
 
     /** The key of this very request. */
     async current({ organization_id, key_id }: Caller) {
@@ -116,8 +115,7 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
     },
 
     async remove(tx: Tx, organization_id: string, id: string) {
-      if ((await keys(tx).remove({ organization_id, id })) === 0)
-        throw new Problem("not_found", "no key has this identifier");
+      if ((await keys(tx).remove({ organization_id, id })) === 0) throw notFound("key");
     },
     /** All keys of a user who leaves. */
     removeOf: (tx: Tx, organization_id: string, user_id: string) => keys(tx).removeOf({ organization_id, user_id }),

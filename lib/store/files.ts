@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Engine } from "./engine.ts";
-import { applicationId, foreign, isCurrent, isNew, migrate } from "./migrate.ts";
+import { applicationId, foreign, isCurrent, isNew, migrate, refuse } from "./migrate.ts";
 import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
 import { sentence, Unusable } from "./unusable.ts";
 
@@ -55,6 +55,7 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
     if (!fresh) inspect(path);
     database = openDatabase(path);
     const created = isNew(database);
+    refuse(database);
     if (!options.exclusive && !isCurrent(database)) {
       throw new Error("its schema is older than this svc-server; start the server on it once");
     }

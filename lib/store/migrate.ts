@@ -59,7 +59,7 @@ export const isCurrent = (database: Database): boolean =>
  * program, of a newer version, or one whose past migrations were not these.
  */
 export function migrate(database: Database, files: readonly Migration[] = migrations()): void {
-  if (!isNew(database)) refuse(database, files);
+  refuse(database, files);
   const from = database.pragma("user_version", { simple: true }) as number;
   if (from === files.length) return;
   database
@@ -77,7 +77,9 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
     .immediate();
 }
 
-function refuse(database: Database, files: readonly Migration[]): void {
+/** Throws for what this program must not touch. */
+export function refuse(database: Database, files: readonly Migration[] = migrations()): void {
+  if (isNew(database)) return;
   if (database.pragma("application_id", { simple: true }) !== applicationId) {
     throw new Error(foreign);
   }

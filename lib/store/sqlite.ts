@@ -63,7 +63,11 @@ export function createSqliteEngine(database: Database): Engine {
       async all(parameters) {
         const statement = prepared(text);
         if (!statement.readonly) insist(database);
-        return statement.all(parameters);
+        try {
+          return statement.all(parameters);
+        } catch (error) {
+          throw unavailable(error);
+        }
       },
       async change(parameters) {
         insist(database);
@@ -96,7 +100,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 /** A store that cannot write is a 503, not a fault: CONTRACT section 1, "the store cannot be reached". */
 function unavailable(error: unknown): unknown {
   if (!/^SQLITE_(FULL|IOERR|READONLY|BUSY|CORRUPT|NOTADB|CANTOPEN)/.test(codeOf(error))) return error;
-  return new Problem("unavailable", "the store cannot be written at the moment; try again in a few seconds", {
+  return new Problem("unavailable", "the store cannot be used at the moment; try again in a few seconds", {
     headers: { "retry-after": "5" },
     cause: error,
   });

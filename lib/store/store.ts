@@ -63,6 +63,7 @@ export function createStore(engine: Engine): Store {
       const result = await engine.transaction(async (connection) => {
         tx = new Transaction(connection);
         try {
+          await by?.confirm?.(tx);
           const value = await work(tx);
           await by?.remember?.(tx, value);
           return value;

@@ -70,7 +70,7 @@ export function usersService({
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: folded(email) }),
     /** The longest-serving active user of a role, for whom a key can be made. */
-    ofRole: (organization_id: string, role: Role) => users().ofRole({ organization_id, role }),
+    ofRole: (organization_id: string, role: Role, tx: Tx) => users(tx).ofRole({ organization_id, role }),
 
     /** "Only active members, no pending invitations." */
     list: ({ organization_id }: Caller, query: PageQuery) =>
