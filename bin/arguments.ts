@@ -88,7 +88,7 @@ export function optionsOf(args: Readonly<Record<string, unknown>>): Record<strin
 export function readJson(path: string, what: string): unknown {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     throw new Usage(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
   }

@@ -71,9 +71,10 @@ async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unk
       `listening on ${host} reaches beyond this machine: name where people reach it with --public-url, or say --behind-proxy`,
     );
   }
+  await probe(port, host);
   const { createService } = await import("../lib/service.ts");
   const service = await createService(options);
-  const { url } = await open(service, port, host);
+  const { url } = await service.listen({ port, host });
   const shown = {
     url,
     base_url: `${url}/v1`,
@@ -107,14 +108,16 @@ function fileOptions(path: string): Options & { port?: number; host?: string } {
   return given as Options & { port?: number; host?: string };
 }
 
-async function open(service: Service, port: number, host: string) {
+/** Tried before anything is made: a first start that cannot listen must not use up the key that is shown once. */
+async function probe(port: number, host: string): Promise<void> {
+  const { listen } = await import("../lib/http/server.ts");
   try {
-    return await service.listen({ port, host });
+    await (await listen(() => {}, { port, host })).close("0s");
   } catch (error) {
-    await service.close();
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
+    if (code === "EADDRINUSE") {
       throw new Error(`port ${port} is in use; stop the program that holds it, or choose another one with --port`);
+    }
     throw new Error(`cannot listen on ${host}, port ${port}: ${message}`);
   }
 }

@@ -24,7 +24,12 @@ export async function begin(
   if (empty) refuseRegions(parsed, settings.regions);
   if (empty) await store.transaction((tx) => plant(tx, features, parsed));
   else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
-  const seeded = empty && settings.seed ? ownerKey(parsed) : null;
+  for (const { name, users = [] } of empty ? parsed.organizations : []) {
+    if (users.some(({ role, status }) => role === "owner" && status !== "suspended")) continue;
+    log.warn("an organization of the seed has no active owner", { organization: name });
+  }
+  const named = settings.seed ? ownerKey(parsed) : null;
+  const seeded = named !== null && (await features.keys.identify(named)) ? named : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
   if (settings.key !== undefined && (await features.keys.identify(settings.key))) return settings.key;
   const { key } = await createKey(foundation, features, {

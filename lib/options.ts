@@ -11,6 +11,8 @@ export class BadOptions extends Error {
 
 /** Reads the options, or says in one sentence which one is wrong and what would be right. */
 export function parseOptions(given: unknown): Settings {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw new BadOptions("the options must be an object");
   const result = v.safeParse(optionsSchema, given);
   if (!result.success) {
     const [first] = result.issues.map(explain);

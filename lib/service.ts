@@ -1,4 +1,5 @@
 import { begin, createKey, wantedKey } from "./begin.ts";
+import { end, type Life } from "./closing.ts";
 import { compose, jobs, operations } from "./compose.ts";
 import { createControl } from "./control/control.ts";
 import { createInbox, type Sink } from "./drivers/inbox.ts";
@@ -15,10 +16,9 @@ import { createLoop, type Loop } from "./jobs/loop.ts";
 import { type Periodic, periodicJobs, plantPeriodic } from "./jobs/periodic.ts";
 import { createRunner } from "./jobs/runner.ts";
 import { check } from "./kernel/api.ts";
-import { instant, isoOf, latest, machineTimer } from "./kernel/clock.ts";
+import { instant, isoOf, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import { invalid } from "./kernel/errors.ts";
-import { reasonOf } from "./kernel/log.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import { type Foundation, openFoundation } from "./open.ts";
 import { type Options, parseOptions, type Settings } from "./options.ts";
@@ -95,12 +95,6 @@ export async function createService(options: Options = {}): Promise<Service> {
   }
 }
 
-/** What changes while a service lives. */
-interface Life {
-  closing: boolean;
-  listening: Listening[];
-}
-
 type Parts = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
@@ -168,33 +162,6 @@ function moveTime(clock: Foundation["clock"], loop: Loop) {
     advanceTo: (at: number) => advance("to", () => at),
     settle: async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() }),
   };
-}
-
-/** "Finish what is in flight (10 s at most), keep the rest for the next start." */
-async function within(wait: string, work: Promise<unknown>): Promise<void> {
-  let cancel = () => {};
-  const over = new Promise<void>((resolve) => {
-    cancel = machineTimer(wait, resolve);
-  });
-  await Promise.race([work, over]).finally(() => cancel());
-}
-
-/** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
-async function end({ store, clock, log, release }: Foundation, parts: Parts): Promise<void> {
-  const { life, loop, outbound, late, keepClock } = parts;
-  life.closing = true;
-  try {
-    await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));
-    life.listening = [];
-    await outbound.close();
-    for (const last of [loop.release, late.flush, () => keepClock(clock.now())]) {
-      await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
-    }
-  } finally {
-    late.stop();
-    await store.close();
-    release();
-  }
 }
 
 /** What users hold. */

@@ -69,6 +69,10 @@ const fraction = v.pipe(
   v.maxValue(0.1, "must be from 0 to 0.1"),
 );
 
+const driver = v.custom<DeploymentDriver>(
+  (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
+  "must have the functions delay and step",
+);
 const logger = v.custom<Log>(
   (value) =>
     typeof value === "object" &&
@@ -164,9 +168,7 @@ export const optionsSchema = v.strictObject({
         ),
         true,
       ),
-      driver: v.optional(
-        told(isObject<DeploymentDriver>(), "What builds and rolls out; simulated, where it is not set."),
-      ),
+      driver: v.optional(told(driver, "What builds and rolls out; simulated, where it is not set.")),
     }),
     {},
   ),

@@ -13,3 +13,16 @@ for (const { path, text } of documents()) {
 test("the demo seed is a seed", () => {
   assert.ok(parseSeed(JSON.parse(readFileSync("fixtures/demo.json", "utf8"))).organizations.length > 0);
 });
+
+test("the lock file has an entry for every optional package, without which npm ci refuses it", () => {
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  for (const [path, { optionalDependencies = {} }] of Object.entries<{ optionalDependencies?: object }>(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      const places = [`node_modules/${name}`, `${path}/node_modules/${name}`];
+      assert.ok(
+        places.some((place) => place in packages),
+        `${name} is missing; run "npm run lock"`,
+      );
+    }
+  }
+});

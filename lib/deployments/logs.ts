@@ -9,12 +9,15 @@ export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
 const control = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
+/** Text of a driver's without what must not reach a terminal or a webhook. */
+export const cleaned = (text: string): string => text.replace(control, "").toWellFormed();
+
 /** One entry a line, without control characters other than tab: a log must not be able to paint over a terminal. */
 const entries = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
     message.split(/\r\n|\n|\r/).map((line) => ({
       level,
-      message: line.replace(control, "").toWellFormed(),
+      message: cleaned(line),
     })),
   );
 

@@ -7,7 +7,7 @@ import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { appendLogs } from "./logs.ts";
+import { appendLogs, cleaned } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Source } from "./source.ts";
 
@@ -85,7 +85,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
     await log(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
       ...about(row),
-      reason,
+      reason: cleaned(reason),
     });
     await passOn(tx, row);
   };

@@ -21,7 +21,8 @@ export function createClock(setting: string, notBefore = 0): Clock {
   if (setting === "real") return realClock();
   const scale = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(setting);
   if (scale && Number(scale[1]) > 0) return scaledClock(Number(scale[1]), notBefore);
-  const at = setting === "manual" ? Date.now() : instant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
+  // A kept clock goes on where it stood: bare `manual` means the present only where there is nothing to go on from.
+  const at = setting === "manual" ? notBefore || Date.now() : instant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
   }
@@ -97,10 +98,10 @@ function manualClock(start: number): Clock {
   };
 }
 
-/** A timer of the machine, not of the service: for flushing and shutting down. Never keeps the process alive. */
-export function machineTimer(wait: string | number, run: () => void): () => void {
+/** A timer of the machine, not of the service: for flushing and shutting down. Only `hold` keeps the process alive. */
+export function machineTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {
   // setTimeout fires at once beyond 24.8 days, so no wait is longer than a minute; who needs more asks again.
   const timer = setTimeout(run, Math.min(typeof wait === "string" ? milliseconds(wait) : wait, 60_000));
-  timer.unref();
+  if (!hold) timer.unref();
   return () => clearTimeout(timer);
 }

@@ -52,7 +52,8 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
     }
     // Held before it is looked into: closing a file drops the locks that this process has on it.
     if (options.exclusive) release = hold(path);
-    if (!fresh) inspect(path);
+    if (fresh) closeSync(openSync(path, "a", 0o600));
+    else inspect(path);
     database = openDatabase(path);
     const created = isNew(database);
     refuse(database);

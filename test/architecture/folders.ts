@@ -18,6 +18,7 @@ export const root = [
   "service", // createService()
   "compose", // makes every feature and hands it its ports
   "open", // store, clock, ids, chance, log
+  "closing", // how a service ends
   "begin", // the first organization, owner and key
   "admin", // the operator's commands on a database, without a server
   "seed", // fills an empty database
