@@ -64,8 +64,9 @@ export function compose(
     webhook: signed,
     ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
   };
+  const { standardWebhooks } = settings.deliveries;
   const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, outbound, jitter });
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, outbound, jitter, standardWebhooks });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
   const mails = mailsService(ports);

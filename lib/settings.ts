@@ -190,6 +190,10 @@ export const optionsSchema = v.strictObject({
         told(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
         0.1,
       ),
+      standardWebhooks: v.optional(
+        told(v.boolean(), "Signed deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` too."),
+        false,
+      ),
     }),
     {},
   ),

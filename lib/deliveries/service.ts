@@ -13,6 +13,7 @@ import type { Endpoints } from "./endpoints.ts";
 import type { Kind } from "./kind.ts";
 import { delayAfter, rungs } from "./ladder.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { standardHeaders } from "./signature.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
@@ -32,6 +33,8 @@ interface Ports {
   readonly outbound: Pick<Outbound, "send">;
   /** Up to how much longer a delay of the ladder may be, 0 to 0.1. */
   readonly jitter: number;
+  /** Whether signed deliveries carry the headers of Standard Webhooks too. */
+  readonly standardWebhooks: boolean;
 }
 
 export type Outbox = ReturnType<typeof createOutbox>;
@@ -40,7 +43,19 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends what is due
  * and sleeps until the next try. The try is counted before it is made, so a crash cannot give a seventh.
  */
-export function createOutbox({ store, bus, clock, ids, random, queue, endpoints, kinds, outbound, jitter }: Ports) {
+export function createOutbox({
+  store,
+  bus,
+  clock,
+  ids,
+  random,
+  queue,
+  endpoints,
+  kinds,
+  outbound,
+  jitter,
+  standardWebhooks,
+}: Ports) {
   const rows = store.using(deliveriesRepository);
   const targets = store.using(endpointsRepository);
   const agent = `svc-server/${version()}`;
@@ -97,7 +112,11 @@ export function createOutbox({ store, bus, clock, ids, random, queue, endpoints,
     const kind = endpoint && kinds[endpoint.type];
     if (!claimed || !endpoint || !kind) return undefined;
     const at = clock.iso();
-    const { url, headers } = kind.address(claimed, endpoints.settingsOf(endpoint));
+    const known = endpoints.settingsOf(endpoint);
+    const { url, headers } = kind.address(claimed, known);
+    const { secret } = known.secrets;
+    const standard =
+      standardWebhooks && secret !== undefined ? standardHeaders(secret, claimed.id, at, claimed.body) : {};
     const own = {
       "content-type": "application/json",
       "user-agent": agent,
@@ -105,7 +124,11 @@ export function createOutbox({ store, bus, clock, ids, random, queue, endpoints,
       "x-service-delivery": claimed.id,
       "x-service-attempt": String(claimed.tries),
     };
-    return { claimed, at, sent: await outbound.send({ url, headers: { ...headers, ...own }, body: claimed.body }) };
+    return {
+      claimed,
+      at,
+      sent: await outbound.send({ url, headers: { ...headers, ...standard, ...own }, body: claimed.body }),
+    };
   };
 
   const note = async (

@@ -1,5 +1,26 @@
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** SPEC "Signature": HMAC-SHA256, keyed with the secret, over the raw request body, written in hex. */
-export const signatureOf = (secret: string, body: string): string =>
-  `sha256=${createHmac("sha256", secret).update(body, "utf8").digest("hex")}`;
+export const signatureOf = (secret: string, body: string | Uint8Array): string =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+
+/**
+ * For receivers: whether `X-Service-Signature` is the one of this body. The body must be the raw bytes, or their exact
+ * text, before any parsing. Compared in constant time; a missing header or an empty secret is never right.
+ */
+export function verifySignature(secret: string, body: string | Uint8Array, header: string | null | undefined): boolean {
+  if (!header || secret.length === 0) return false;
+  const right = Buffer.from(signatureOf(secret, body));
+  const given = Buffer.from(header);
+  return given.length === right.length && timingSafeEqual(given, right);
+}
+
+/**
+ * The headers of Standard Webhooks, beside our own: they sign id and time too, so a receiver can refuse a replay. The
+ * secret is used as it is, in UTF-8.
+ */
+export function standardHeaders(secret: string, id: string, at: string, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(Date.parse(at) / 1000));
+  const digest = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` };
+}
