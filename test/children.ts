@@ -15,7 +15,7 @@ export interface Child {
   readonly lines: AsyncIterable<string>;
 }
 
-export type Command = "hold" | "key" | "write" | "deadly";
+export type Command = "hold" | "key" | "write" | "deadly" | "announce";
 
 /** Whom a child runs as: root may write everywhere, so tests of what is read-only run as nobody. */
 export interface Who {
@@ -23,8 +23,8 @@ export interface Who {
   readonly gid?: number;
 }
 
-export async function startChild(file: string, command: Command, who: Who = {}): Promise<Child> {
-  const process_ = spawn(process.execPath, [await childFile(), file, command], { cwd: "/", ...who });
+export async function startChild(file: string, command: Command, who: Who = {}, word = ""): Promise<Child> {
+  const process_ = spawn(process.execPath, [await childFile(), file, command, word], { cwd: "/", ...who });
   process_.stderr.pipe(process.stderr);
   return { process: process_, lines: createInterface({ input: process_.stdout }) };
 }

@@ -5,6 +5,7 @@
  * - `hold`: opens the file and does nothing.
  * - `key`: makes the key file of the database, and nothing else.
  * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
+ * - `announce URL`: makes projects as fast as it can, with webhooks at that address: one that is answered, one that is not.
  * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
  */
 import { createService, type Service, simulatedDeployments } from "../lib/index.ts";
@@ -12,7 +13,7 @@ import { createRandom } from "../lib/kernel/random.ts";
 import { keyFile } from "../lib/store/vault.ts";
 import { git, keyOf, seed } from "./world.ts";
 
-const [, , database = "", command = "hold"] = process.argv;
+const [, , database = "", command = "hold", receiver = ""] = process.argv;
 
 // A pipe takes this at once, so a line that was printed is there even if the process is killed right after.
 const say = (...words: readonly (string | number)[]) => void process.stdout.write(`${words.join(" ")}\n`);
@@ -71,6 +72,18 @@ async function write(service: Service, writer: number): Promise<void> {
   }
 }
 
+/** Projects, whose events go to two webhooks at the receiver's address. */
+async function announce(service: Service, url: string): Promise<void> {
+  const { data } = (await call(service, "GET", "/webhooks")).body as unknown as { data: object[] };
+  const hooks = data.length > 0 ? [] : ["fine", "sometimes"];
+  for (const name of hooks)
+    await call(service, "POST", "/webhooks", { url: `${url}/${name}`, events: ["project.created"] });
+  for (let i = 0; ; i++) {
+    const { body } = await call(service, "POST", "/projects", { name: `p-${process.pid}-${i}`, region: "eu" });
+    say("project", body.id);
+  }
+}
+
 say("starting", process.pid);
 try {
   if (command === "key") {
@@ -87,6 +100,7 @@ try {
   process.stdin.on("end", () => void service.close());
   process.stdin.resume();
   say("ready", process.pid);
+  if (command === "announce") await announce(service, receiver);
   if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
   if (command === "deadly") {
     const made = await call(service, "POST", "/projects", { name: "web", region: "eu" });
