@@ -12,12 +12,12 @@ import { pushesRepository } from "./repository.ts";
 const kept_ms = milliseconds("7d");
 
 /** A push to a repository: a branch with its commit, or a tag. */
-interface Push {
+export interface Push {
   readonly repo: string;
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
 }
 
-interface Way {
+export interface Way {
   /** The integration whose address it came to; undefined for the connected app's. */
   readonly id: string | undefined;
   /** The code host's own id of it. */
