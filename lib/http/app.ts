@@ -11,7 +11,7 @@ import { parseBody, readBody } from "./body.ts";
 import { type Exchange, exchangeOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
-import type { Handler } from "./server.ts";
+import { type Handler, phraseOf } from "./server.ts";
 
 /** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
 export const base = "/v1";
@@ -215,7 +215,8 @@ function send({ status, headers, body, request_id }: Answer, { method, window }:
     all["x-ratelimit-remaining"] = String(window.remaining);
     all["x-ratelimit-reset"] = String(window.reset_at);
   }
-  if (method !== "HEAD" || body === null) return new FastResponse(body, { status, headers: all });
+  if (method !== "HEAD" || body === null)
+    return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
   all["content-length"] = String(Buffer.byteLength(body));
-  return new FastResponse(null, { status, headers: all });
+  return new FastResponse(null, { status, statusText: phraseOf(status), headers: all });
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { machineTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
@@ -11,6 +11,9 @@ export interface Listening {
   /** Accepts no more, finishes what is in flight, and cuts what is left after `grace`. */
   close(grace?: string): Promise<void>;
 }
+
+/** `Not Found` for 404: Node writes none by itself where an answer is given as a Response. */
+export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
