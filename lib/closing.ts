@@ -15,6 +15,7 @@ export interface Life {
 interface Running {
   readonly life: Life;
   readonly loop: Loop;
+  readonly outbox: { stop(): void };
   readonly outbound: Pick<Outbound, "close">;
   readonly late: LateWrites;
   readonly keepClock: (at: number) => Promise<void>;
@@ -32,8 +33,9 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
 
 /** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
 export async function end({ store, clock, log, release }: Foundation, running: Running): Promise<void> {
-  const { life, loop, outbound, late, keepClock } = running;
+  const { life, loop, outbox, outbound, late, keepClock } = running;
   life.closing = true;
+  outbox.stop();
   try {
     await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));
     life.listening = [];

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { endpointLifecycle } from "./deliveries/states.ts";
 import { environmentName, variables } from "./environments/schema.ts";
+import { integrationTypes } from "./integrations/catalog.ts";
 import { newIntegration } from "./integrations/schema.ts";
 import { email, explain, oneOf, textOf } from "./kernel/api.ts";
 import { instant } from "./kernel/clock.ts";
@@ -60,8 +61,13 @@ const organization = v.strictObject({
   plan: v.optional(oneOf(plans), "starter"),
   users: v.optional(v.array(user, "must be a list")),
   projects: v.optional(v.array(project, "must be a list")),
-  webhooks: v.optional(v.array(webhook, "must be a list")),
-  integrations: v.optional(v.array(v.strictObject({ ...newIntegration.entries, status }), "must be a list")),
+  webhooks: v.optional(v.pipe(v.array(webhook, "must be a list"), v.maxLength(100, "must have at most 100"))),
+  integrations: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ ...newIntegration.entries, status }), "must be a list"),
+      v.maxLength(100, "must have at most 100"),
+    ),
+  ),
 });
 
 /** What fills an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */
@@ -87,7 +93,24 @@ export function parseSeed(given: unknown): ParsedSeed {
     throw new BadSeed(`the seed cannot be used: ${first?.path} ${first?.message}`);
   }
   refuseTwins(result.output);
+  refuseIntegrations(result.output);
   return result.output;
+}
+
+/** Each by the rules of its type, as the interface would judge it. */
+function refuseIntegrations({ organizations }: ParsedSeed): void {
+  organizations.forEach(({ plan, integrations = [] }, i) => {
+    integrations.forEach(({ type, config }, j) => {
+      const place = `organizations.${i}.integrations.${j}`;
+      if (type === "monitoring" && plan === "starter") {
+        throw new BadSeed(`the seed cannot be used: ${place}.type must not be monitoring on the plan starter`);
+      }
+      const result = v.safeParse(v.object({ config: integrationTypes[type].schema }), { config });
+      if (result.success) return;
+      const [first] = result.issues.map(explain);
+      throw new BadSeed(`the seed cannot be used: ${place}.${first?.path} ${first?.message}`);
+    });
+  });
 }
 
 /** What must be unique, named by its place before anything is written. */

@@ -212,7 +212,7 @@ function facade(foundation: Foundation, parts: Parts, apiKey: string | null): Se
       },
     },
     close() {
-      ending ??= end(foundation, parts);
+      ending ??= end(foundation, { ...parts, outbox: features.outbox });
       return ending;
     },
   };

@@ -88,7 +88,9 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
 
     /** Turned off, what was still to come is kept as `skipped`, so that it can be recovered. */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: Changes) {
-      if (status === "inactive") await deliveries(tx).skipPending({ ...before, endpoint_id: before.id });
+      // Only the turning off: what was recovered while it is off must stay pending.
+      if (status === "inactive" && before.status === "active")
+        await deliveries(tx).skipPending({ ...before, endpoint_id: before.id });
       const after = await endpoints(tx).update({
         ...{ organization_id: before.organization_id, id: before.id, name, status },
         events: JSON.stringify(events),

@@ -28,7 +28,12 @@ export function endpointsRepository(query: Queries) {
         .where("family", "=", p.family),
     ),
     ofOrganization: query.all((db, p: { organization_id: string }) =>
-      db.selectFrom("endpoints").selectAll().where("organization_id", "=", p.organization_id),
+      db
+        .selectFrom("endpoints")
+        .selectAll()
+        .where("organization_id", "=", p.organization_id)
+        .orderBy("family")
+        .orderBy("id"),
     ),
     update: query.first((db, p: Key & Pick<Row<"endpoints">, "name" | "status" | "events" | "config" | "sealed">) =>
       db
@@ -46,7 +51,8 @@ export function endpointsRepository(query: Queries) {
         .updateTable("endpoints")
         .set({ succeeded_at: p.at })
         .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id),
+        .where("organization_id", "=", p.organization_id)
+        .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
     /** Pushes of the connected app reach every organization. */
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>

@@ -12,6 +12,7 @@ import type { Row } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Kind } from "./kind.ts";
 import { delayAfter, rungs } from "./ladder.ts";
+import { withoutSecrets } from "./redact.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
 import { standardHeaders } from "./signature.ts";
 
@@ -89,13 +90,22 @@ export function createOutbox({
     return made;
   };
 
-  const wake = (tx: Tx, endpoint_id: string) => queue.nudge(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
+  /** Rings for a pump that is under way: its job runs already, so a nudge of it does nothing. */
+  const bells = new Map<string, () => void>();
+  let stopping = false;
+
+  const wake = async (tx: Tx, endpoint_id: string) => {
+    await queue.nudge(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
+    tx.afterCommit(() => bells.get(endpoint_id)?.());
+  };
 
   bus.subscribe(async (tx, event) => {
     for (const endpoint of await targets(tx).ofOrganization(event)) {
       if (wants(endpoint, event.event)) await enqueue(tx, endpoint, event);
     }
   });
+
+  const ofEndpoint = ({ organization_id, endpoint_id }: Delivery) => ({ organization_id, id: endpoint_id });
 
   /** Counts a try, before it is made; undefined where the ladder has moved on, or the delivery is gone. */
   const count = (id: string, rung: number | undefined) =>
@@ -124,11 +134,8 @@ export function createOutbox({
       "x-service-delivery": claimed.id,
       "x-service-attempt": String(claimed.tries),
     };
-    return {
-      claimed,
-      at,
-      sent: await outbound.send({ url, headers: { ...headers, ...standard, ...own }, body: claimed.body }),
-    };
+    const sent = await outbound.send({ url, headers: { ...headers, ...standard, ...own }, body: claimed.body });
+    return { claimed, at, sent: { ...sent, response: withoutSecrets(sent.response, known.secrets) } };
   };
 
   const note = async (
@@ -166,7 +173,7 @@ export function createOutbox({
     if (!delivery) return;
     await note(tx, before, at, sent);
     if (arrived(sent)) {
-      await targets(tx).succeeded({ organization_id: delivery.organization_id, id: delivery.endpoint_id, at });
+      await targets(tx).succeeded({ ...ofEndpoint(delivery), at: clock.iso() });
       await rows(tx).settle({ ...delivery, status: "succeeded", next_attempt_at: null });
       return;
     }
@@ -189,6 +196,11 @@ export function createOutbox({
   return {
     enqueue,
     wake,
+    /** No try is begun any more; what is due stays for the next start. */
+    stop() {
+      stopping = true;
+      for (const ring of bells.values()) ring();
+    },
 
     /** The job `deliveries.pump`: all that is due for one endpoint, some side by side. */
     async pump(endpoint_id: string): Promise<Outcome> {
@@ -202,12 +214,15 @@ export function createOutbox({
           .finally(() => flying.delete(delivery.id));
         flying.set(delivery.id, flight);
       };
-      while (fault === undefined) {
+      while (fault === undefined && !stopping) {
+        const bell = new Promise<void>((ring) => bells.set(endpoint_id, ring));
         const due = await rows().due({ endpoint_id, now: clock.iso() });
         for (const delivery of due) if (flying.size < abreast && !flying.has(delivery.id)) fly(delivery);
         if (flying.size === 0) break;
-        await Promise.race(flying.values());
+        // A new event must not wait for an answer that does not come.
+        await Promise.race([...flying.values(), bell]);
       }
+      bells.delete(endpoint_id);
       await Promise.all(flying.values());
       if (fault !== undefined) throw fault;
       return until(async (tx) => {
@@ -225,7 +240,7 @@ export function createOutbox({
         if (!now) return;
         await note(tx, made.claimed, made.at, made.sent);
         if (!arrived(made.sent)) return;
-        await targets(tx).succeeded({ organization_id: now.organization_id, id: now.endpoint_id, at: made.at });
+        await targets(tx).succeeded({ ...ofEndpoint(now), at: clock.iso() });
         await rows(tx).settle({ ...now, status: "succeeded", next_attempt_at: null });
       });
     },

@@ -1,28 +1,53 @@
+import { machineTimer } from "../kernel/clock.ts";
 import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
 
 /** Answers a delivery in the process: a test's receiver, without a socket. */
 export type Sink = (request: Request) => Response | Promise<Response>;
 
-/** How much of an answer is kept with a try. */
+/** How much of an answer is read, and how much of it is kept with a try. */
+const read = 64 * 1024;
 const kept = 1024;
 
-/** What goes out through a function instead of a socket. */
+/** The beginning of an answer, and no more of it than that. */
+async function beginning(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part && !part.done && size < read; part = await reader?.read()) {
+    chunks.push(part.value);
+    size += part.value.length;
+  }
+  await reader?.cancel();
+  return Buffer.concat(chunks).subarray(0, kept).toString("utf8").replaceAll("\u0000", "\ufffd").toWellFormed();
+}
+
+/** What goes out through a function instead of a socket, with the same limits: ten seconds, no redirects. */
 async function through(sink: Sink, { url, headers, body }: OutboundRequest): Promise<Sent> {
+  let cancel = () => {};
+  const abort = new AbortController();
+  const late = new Promise<never>((_, reject) => {
+    cancel = machineTimer("10s", () => {
+      reject(new Error("timeout after 10 s"));
+      abort.abort();
+    });
+  });
+  const answer = async (): Promise<Sent> => {
+    const request = new Request(url, { method: "POST", headers, body, redirect: "manual", signal: abort.signal });
+    const response = await sink(request);
+    return { status: response.status, error: null, response: await beginning(response), duration_ms: 0 };
+  };
   try {
-    const response = await sink(new Request(url, { method: "POST", headers, body }));
-    const text = (await response.text()).slice(0, kept);
-    return { status: response.status, error: null, response: text, duration_ms: 0 };
+    return await Promise.race([answer(), late]);
   } catch (error) {
-    return {
-      status: null,
-      error: error instanceof Error ? error.message : String(error),
-      response: null,
-      duration_ms: 0,
-    };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { status: null, error: reason, response: null, duration_ms: 0 };
+  } finally {
+    cancel();
   }
 }
 
-const nameOf = (url: string): string | undefined => /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1];
+const nameOf = (url: string): string | undefined =>
+  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
 
 export interface Inbox extends Outbound {
   /** Answers what is sent to `https://NAME.inbox.test/…`; without a sink it is answered 200. */

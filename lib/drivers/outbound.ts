@@ -150,7 +150,7 @@ export function createOutbound(given: OutboundOptions): Outbound {
   const clock = createClock("real");
   const running = new Set<AbortController>();
   const own = { rejectUnauthorized: mode === "start", maxHeaderSize: mostHeaders, ...(ca ? { ca: [...ca] } : {}) };
-  const pool = new Pool({ keepAlive: true, maxSockets: mostSockets, timeout: milliseconds(idleFor) });
+  const pool = new Pool({ keepAlive: true, maxFreeSockets: mostSockets, timeout: milliseconds(idleFor) });
   const kept: RequestOptions = { ...own, agent: pool };
   // A connection of its own, which no other request has used or will use.
   const fresh: RequestOptions = { ...own, agent: new Agent({ keepAlive: false }) };

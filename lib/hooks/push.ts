@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
-import { check, textLike } from "../kernel/api.ts";
+import { refRule } from "../deployments/source.ts";
+import { check, text, textLike } from "../kernel/api.ts";
 
 /** What arrived, in the form of any of the three code hosts. */
 export interface Push {
@@ -11,11 +12,18 @@ export interface Push {
 
 const pushes = ["push", "Push Hook", "Tag Push Hook"];
 const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");
-const ref = textLike(1024, /^refs\/(heads|tags)\/./, "must be refs/heads/… or refs/tags/…");
+const ref = v.pipe(
+  textLike(1100, /^refs\/(heads|tags)\/./, "must be refs/heads/… or refs/tags/…"),
+  v.check(
+    (name) => refRule(name.replace(/^refs\/(heads|tags)\//, "")) === undefined,
+    "must name a branch or tag that git allows",
+  ),
+  v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
+);
 const payload = v.union(
   [
-    v.object({ ref, after: commit, repository: v.object({ full_name: v.string() }) }),
-    v.object({ ref, after: commit, project: v.object({ path_with_namespace: v.string() }) }),
+    v.object({ ref, after: commit, repository: v.object({ full_name: text() }) }),
+    v.object({ ref, after: commit, project: v.object({ path_with_namespace: text() }) }),
   ],
   "must be a push of GitHub, Gitea or GitLab",
 );

@@ -66,7 +66,7 @@ export const integrationsOperations = [
     params: byId,
     body: integrationChanges,
     result: integration,
-    problems: ["not_found"],
+    problems: ["not_found", "plan_required"],
     run: ({ params, body }, { integrations }, caller) => integrations.update(caller, params.id, body),
   }),
   operation({

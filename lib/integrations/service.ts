@@ -9,23 +9,10 @@ import { mapPage, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { chat } from "./kinds/chat.ts";
-import { codeHost } from "./kinds/code-host.ts";
-import { custom } from "./kinds/custom.ts";
-import { monitoring } from "./kinds/monitoring.ts";
-import type { IntegrationType } from "./kinds/type.ts";
-import type { integrationChanges, newIntegration, types } from "./schema.ts";
+import { integrationTypes, type Type } from "./catalog.ts";
+import type { integrationChanges, newIntegration } from "./schema.ts";
 
 const family = "integration";
-type Type = (typeof types)[number];
-
-/** Every type there is. */
-export const integrationTypes: Readonly<Record<Type, IntegrationType>> = {
-  code_host: codeHost,
-  chat,
-  monitoring,
-  custom,
-};
 
 interface Ports {
   readonly store: Store;
@@ -64,6 +51,18 @@ export function integrationsService({ store, endpoints, desk, outbound }: Ports)
     return kind.parts(check(v.object({ config: kind.schema }), { config }).config);
   };
 
+  /** What a caller read and sends back redacted, or leaves out, stays the secret that it was; null takes it away. */
+  const kept = (before: Row<"endpoints">, config: unknown): unknown => {
+    if (typeof config !== "object" || config === null) return config;
+    const { secrets } = endpoints.settingsOf(before);
+    const hidden = integrationTypes[before.type as Type].redacted(secrets);
+    const given = { ...config } as Record<string, unknown>;
+    for (const [key, shown] of Object.entries(hidden)) {
+      if (given[key] === shown || given[key] === undefined) given[key] = secrets[key];
+    }
+    return given;
+  };
+
   const refuseUrl = async (type: Type, parts: ReturnType<typeof partsOf>) => {
     const target = integrationTypes[type].url(parts);
     const problem = target && (await outbound.judge(target.url));
@@ -92,9 +91,11 @@ export function integrationsService({ store, endpoints, desk, outbound }: Ports)
     },
 
     async update(caller: Caller, id: string, { config, status }: v.InferOutput<typeof integrationChanges>) {
-      const { type } = await endpoints.get(family, caller, id);
-      const parts = config === undefined ? undefined : partsOf(type as Type, config);
-      if (parts) await refuseUrl(type as Type, parts);
+      const before = await endpoints.get(family, caller, id);
+      const type = before.type as Type;
+      if (config !== undefined || status === "active") refusePlan(type, caller.plan);
+      const parts = config === undefined ? undefined : partsOf(type, kept(before, config));
+      if (parts) await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };

@@ -56,7 +56,7 @@ export function createLoop({
   const drain = async (): Promise<number> => {
     let ran = 0;
     for (;;) {
-      const rows = await runner.claim(true);
+      const rows = stopped ? [] : await runner.claim(true);
       if (rows.length === 0) return ran;
       for (const row of rows) await runner.run(row);
       ran += rows.length;
@@ -149,7 +149,7 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = suspected ? [] : await runner.claim(running.size === 0);
+          const rows = suspected || stopped ? [] : await runner.claim(running.size === 0);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;
@@ -166,7 +166,7 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           const at = await runner.next();
-          if (at === undefined || at > target) break;
+          if (stopped || at === undefined || at > target) break;
           if (at > clock.now()) clock.moveTo(at);
           ran += await drain();
         }

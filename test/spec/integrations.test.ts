@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createService, verifySignature } from "../../lib/index.ts";
 import { check, expect, seed, type World, world } from "../world.ts";
 
 const configs = {
@@ -128,4 +129,45 @@ test("a seed sets up webhooks and integrations", async (t) => {
   const here = await world(t, { seed: { organizations: [{ ...acme, integrations, webhooks }, globex] } });
   assert.equal(expect(await here.call("owner", "GET", "/v1/webhooks"), 200).data.length, 1);
   assert.equal(expect(await here.call("owner", "GET", "/v1/integrations"), 200).data[0].status, "inactive");
+});
+
+test("a secret that is sent back redacted stays what it was", async (t) => {
+  const here = await world(t, { transport: gate().transport });
+  const made = await connect(here, "custom");
+  const path = `/v1/integrations/${made.id}`;
+  const config = { ...made.config, url: "https://custom.inbox.test/other" };
+  assert.equal(expect(await here.call("owner", "PATCH", path, { config }), 200).config.secret, "[redacted]");
+  const { sent, transport } = gate();
+  here.service.webhooks.sink("custom", transport);
+  await here.project();
+  await here.service.settle();
+  const [{ url, headers, body }] = sent as [(typeof sent)[0]];
+  assert.equal(url, "https://custom.inbox.test/other");
+  assert.ok(verifySignature("whsec_demo", body, headers.get("x-service-signature")));
+  assert.equal(
+    expect(await here.call("owner", "PATCH", path, { config: { url, secret: null } }), 200).config.secret,
+    undefined,
+  );
+});
+
+test("what a receiver echoes of a secret is not kept", async (t) => {
+  const here = await world(t);
+  here.service.webhooks.sink(
+    "chat",
+    (request) => new Response(`Cannot POST ${new URL(request.url).pathname}`, { status: 404 }),
+  );
+  const { id } = await connect(here, "chat");
+  await here.project();
+  await here.service.settle();
+  const { text } = await here.call("owner", "GET", `/v1/integrations/${id}/deliveries`);
+  assert.match(text, /Cannot POST \[redacted\]/);
+  assert.doesNotMatch(text, /secret-path/);
+});
+
+test("a seed's integration is judged by the rules of its type, and its place is named", async () => {
+  const acme = { name: "acme", integrations: [{ type: "custom" as const, config: { url: "http://x.test" } }] };
+  await assert.rejects(
+    createService({ seed: { organizations: [acme] } }),
+    /organizations\.0\.integrations\.0\.config\.url must/,
+  );
 });

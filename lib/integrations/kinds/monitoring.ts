@@ -4,13 +4,12 @@ import { textLike, textOf } from "../../kernel/api.ts";
 import { madeAt } from "../../kernel/ids.ts";
 import { given, hidden, type IntegrationType } from "./type.ts";
 
+const wrongSite = "must be a provider's domain such as datadoghq.eu";
+const isSite = (site: string) => URL.canParse(`https://api.${site}/`);
+
 const schema = v.object({
   api_key: textOf(1, 256),
-  site: textLike(
-    253,
-    /^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i,
-    "must be a provider's domain such as datadoghq.eu",
-  ),
+  site: v.pipe(textLike(253, /^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, wrongSite), v.check(isSite, wrongSite)),
   service: v.optional(v.nullable(textOf(1, 128))),
 });
 
