@@ -47,9 +47,24 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
     secrets: JSON.parse(vault.open(place(row.id), row.sealed)) as Settings["secrets"],
   });
 
+  const flights = new Map<string, Set<AbortController>>();
+
   return {
     get,
     settingsOf,
+
+    /** What is on its way to an endpoint is cut off when the endpoint is deleted. */
+    flight(id: string) {
+      const control = new AbortController();
+      const others = flights.get(id) ?? new Set();
+      flights.set(id, others.add(control));
+      const land = () => {
+        others.delete(control);
+        if (others.size === 0) flights.delete(id);
+      };
+      return { signal: control.signal, land };
+    },
+
     list: (family: Family, { organization_id }: Caller, query: PageQuery) =>
       paginate(query, `${family}s`, { organization_id, family }, endpoints().list, { everything: true }),
 
@@ -105,6 +120,9 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
       store.transaction(async (tx) => {
         await get(family, caller, id, tx);
         await endpoints(tx).remove({ organization_id: caller.organization_id, id });
+        tx.afterCommit(() => {
+          for (const control of flights.get(id) ?? []) control.abort("the endpoint was deleted");
+        });
       }, caller),
   };
 }

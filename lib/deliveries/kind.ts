@@ -22,3 +22,11 @@ export interface Kind {
     settings: Settings,
   ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 }
+
+/** The headers of every delivery, set last, so that nothing can overwrite them. */
+export const headersOf = ({ event, id, tries }: { event: string; id: string; tries: number }) => ({
+  "content-type": "application/json",
+  "x-service-event": event,
+  "x-service-delivery": id,
+  "x-service-attempt": String(tries),
+});

@@ -10,7 +10,7 @@ import { version } from "../kernel/version.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
-import type { Kind } from "./kind.ts";
+import { headersOf, type Kind } from "./kind.ts";
 import { delayAfter, rungs } from "./ladder.ts";
 import { withoutSecrets } from "./redact.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
@@ -115,27 +115,30 @@ export function createOutbox({
       return rows(tx).claim({ ...now, rung: rung === undefined ? now.rung : rung + 1 });
     });
 
-  /** Makes one try; `rung` is the one that the ladder stood at, undefined outside of it. */
-  const attempt = async (id: string, rung: number | undefined) => {
-    const claimed = await count(id, rung);
-    const endpoint = claimed && (await targets().forJob({ id: claimed.endpoint_id }));
-    const kind = endpoint && kinds[endpoint.type];
-    if (!claimed || !endpoint || !kind) return undefined;
+  const send = async (claimed: Delivery, endpoint: Endpoint, kind: Kind, signal: AbortSignal) => {
     const at = clock.iso();
     const known = endpoints.settingsOf(endpoint);
     const { url, headers } = kind.address(claimed, known);
     const { secret } = known.secrets;
     const standard =
       standardWebhooks && secret !== undefined ? standardHeaders(secret, claimed.id, at, claimed.body) : {};
-    const own = {
-      "content-type": "application/json",
-      "user-agent": agent,
-      "x-service-event": claimed.event,
-      "x-service-delivery": claimed.id,
-      "x-service-attempt": String(claimed.tries),
-    };
-    const sent = await outbound.send({ url, headers: { ...headers, ...standard, ...own }, body: claimed.body });
+    const own = { ...standard, "user-agent": agent, ...headersOf(claimed) };
+    const sent = await outbound.send({ url, headers: { ...headers, ...own }, body: claimed.body, signal });
     return { claimed, at, sent: { ...sent, response: withoutSecrets(sent.response, known.secrets) } };
+  };
+
+  /** Makes one try; `rung` is the one that the ladder stood at, undefined outside of it. */
+  const attempt = async (id: string, rung: number | undefined) => {
+    const claimed = await count(id, rung);
+    if (!claimed) return undefined;
+    const { signal, land } = endpoints.flight(claimed.endpoint_id);
+    try {
+      const endpoint = await targets().forJob({ id: claimed.endpoint_id });
+      const kind = endpoint && kinds[endpoint.type];
+      return endpoint && kind && (await send(claimed, endpoint, kind, signal));
+    } finally {
+      land();
+    }
   };
 
   const note = async (

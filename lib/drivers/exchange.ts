@@ -96,6 +96,7 @@ function collect(answer: IncomingMessage, done: (whole: boolean) => void): () =>
 
 /** Sends one request. It is handed what sends (`request` of node:https), because only outbound.ts may hold that. */
 export function exchange(start: typeof request, call: Call): Promise<Outcome> {
+  if (call.signal.aborted) return Promise.resolve(failed(String(call.signal.reason)));
   return new Promise((resolve) => {
     const asked = start(optionsOf(call));
     const seen: Progress = { connected: false, reused: false, answered: false };

@@ -22,15 +22,19 @@ async function beginning(response: Response): Promise<string> {
 }
 
 /** What goes out through a function instead of a socket, with the same limits: ten seconds, no redirects. */
-async function through(sink: Sink, { url, headers, body }: OutboundRequest): Promise<Sent> {
+async function through(sink: Sink, { url, headers, body, signal }: OutboundRequest): Promise<Sent> {
   let cancel = () => {};
   const abort = new AbortController();
   const late = new Promise<never>((_, reject) => {
-    cancel = machineTimer("10s", () => {
-      reject(new Error("timeout after 10 s"));
+    const stop = (reason: unknown) => {
+      reject(new Error(String(reason)));
       abort.abort();
-    });
+    };
+    if (signal?.aborted) stop(signal.reason);
+    signal?.addEventListener("abort", () => stop(signal.reason));
+    cancel = machineTimer("10s", () => stop("timeout after 10 s"));
   });
+  late.catch(() => {});
   const answer = async (): Promise<Sent> => {
     const request = new Request(url, { method: "POST", headers, body, redirect: "manual", signal: abort.signal });
     const response = await sink(request);

@@ -13,6 +13,8 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Cuts the request off; its reason becomes the error. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -157,14 +159,18 @@ export function createOutbound(given: OutboundOptions): Outbound {
   let closed = false;
 
   /** Gives `work` as long as everything together may take. The signal's reason is what becomes the error. */
-  const timed = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const timed = async <T>(work: (signal: AbortSignal) => Promise<T>, given?: AbortSignal): Promise<T> => {
     const control = new AbortController();
+    const cut = () => control.abort(given?.reason);
+    if (given?.aborted) cut();
+    given?.addEventListener("abort", cut);
     const cancel = machineTimer(limit, () => control.abort(`timeout after ${inWords(limit)}`));
     running.add(control);
     try {
       return await work(control.signal);
     } finally {
       cancel();
+      given?.removeEventListener("abort", cut);
       running.delete(control);
     }
   };
@@ -195,7 +201,7 @@ export function createOutbound(given: OutboundOptions): Outbound {
       const begun = clock.now();
       const outcome = closed
         ? failed("shutting down")
-        : await timed((signal) => deliver(request, signal)).catch((error) =>
+        : await timed((signal) => deliver(request, signal), request.signal).catch((error) =>
             failed(typeof error === "string" ? error : faultOf(error)),
           );
       const { status, error, response } = outcome;

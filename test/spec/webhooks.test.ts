@@ -207,3 +207,22 @@ test("a slow or failing webhook does not hold up another one", async (t) => {
     ["pending", null, "no answer"],
   );
 });
+
+test("deleting a webhook cuts off what is on its way to it", async (t) => {
+  const here = await world(t);
+  let began = () => {};
+  const begun = new Promise<void>((resolve) => {
+    began = resolve;
+  });
+  here.service.webhooks.sink("hook", () => {
+    began();
+    return new Promise(() => {});
+  });
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
+  await here.project();
+  const settled = here.service.settle();
+  await begun;
+  assert.equal((await here.call("owner", "DELETE", `/v1/webhooks/${id}`)).status, 204);
+  await settled;
+  assert.equal((await here.call("owner", "GET", `/v1/webhooks/${id}`)).status, 404);
+});
