@@ -28,6 +28,12 @@ export interface Changes extends Settings {
   readonly events: readonly string[];
 }
 
+/** A send that is under way. */
+export interface Flight {
+  readonly signal: AbortSignal;
+  land(): void;
+}
+
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
 /** Where events go: webhooks and integrations alike. What must not lie readable is encrypted, bound to its row. */
@@ -54,7 +60,7 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
     settingsOf,
 
     /** What is on its way to an endpoint is cut off when the endpoint is deleted. */
-    flight(id: string) {
+    flight(id: string): Flight {
       const control = new AbortController();
       const others = flights.get(id) ?? new Set();
       flights.set(id, others.add(control));

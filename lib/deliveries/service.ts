@@ -147,16 +147,8 @@ export function createOutbox({
     at: string,
     { status, duration_ms, error, response }: Sent,
   ) => {
-    await rows(tx).insertAttempt({
-      delivery_id: id,
-      number: tries,
-      organization_id,
-      at,
-      status,
-      duration_ms,
-      error,
-      response,
-    });
+    const kept = { at, status, duration_ms, error, response };
+    await rows(tx).insertAttempt({ delivery_id: id, number: tries, organization_id, ...kept });
   };
 
   /** "The receiving endpoint acknowledges with any 2xx status." */
