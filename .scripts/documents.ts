@@ -8,7 +8,8 @@ import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
 import { type Need, roles, rolesFor } from "../lib/kernel/roles.ts";
 import { seed } from "../lib/seed.ts";
-import { optionsSchema, type Told } from "../lib/settings.ts";
+import { optionsSchema } from "../lib/settings.ts";
+import type { Told } from "../lib/settings-words.ts";
 
 /** Everything that can rot is made from the code: the files under schema/, and the marked parts of the README. */
 export interface Document {

@@ -11,10 +11,11 @@ export {
   type SimulatedOutcome,
   simulatedDeployments,
 } from "./drivers/simulated.ts";
+export type { Advanced, Service } from "./facade.ts";
 export type { Listening } from "./http/server.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
 export { BadOptions, type Options } from "./options.ts";
 export { BadSeed, type Seed } from "./seed.ts";
-export { type Advanced, createService, type Service } from "./service.ts";
+export { createService } from "./service.ts";
 export { Unusable } from "./store/unusable.ts";

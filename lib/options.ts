@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { explain } from "./kernel/api.ts";
-import { optionsSchema, type Told } from "./settings.ts";
+import { optionsSchema } from "./settings.ts";
+import type { Told } from "./settings-words.ts";
 
 export type Options = v.InferInput<typeof optionsSchema>;
 export type Settings = v.InferOutput<typeof optionsSchema>;

@@ -1,37 +1,14 @@
 import * as v from "valibot";
-import type { DeploymentDriver } from "./drivers/deployment.ts";
 import type { Sink } from "./drivers/inbox.ts";
-import { parseAllow } from "./drivers/outbound.ts";
 import { oneOf, textLike, textOf } from "./kernel/api.ts";
 import { createClock, latest } from "./kernel/clock.ts";
 import { type Log, levels } from "./kernel/log.ts";
 import { fixedKey } from "./keys/schema.ts";
 import { region } from "./projects/schema.ts";
 import type { Seed } from "./seed.ts";
+import { positive, told } from "./settings-words.ts";
+import { codeHost, deliveries, deployments, outbound } from "./settings-work.ts";
 
-const positive = (most = 1_000_000_000) =>
-  v.pipe(
-    v.number("must be a number"),
-    v.integer("must be a whole number"),
-    v.minValue(1, "must be 1 or more"),
-    v.maxValue(most, `must be ${most} or less`),
-  );
-/** What is told of an option: its meaning, and the flag of the commands where it is one. */
-export type Told = {
-  readonly help: string;
-  readonly flag?: string;
-  /** What stands for the flag's value in the help; a switch has none. */
-  readonly value?: string;
-};
-const told = <S extends v.GenericSchema>(schema: S, help: string, flag?: string, value?: string) =>
-  v.pipe(
-    schema,
-    v.metadata<v.InferOutput<S>, Told>({
-      help,
-      ...(flag && { flag }),
-      ...(value && { value }),
-    }),
-  );
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
 /** A standing clock is tried out, so that a wrong setting is refused before anything is opened. */
@@ -53,26 +30,6 @@ const origin = v.pipe(
 const isObject = <T extends object>() =>
   v.custom<T>((value) => typeof value === "object" && value !== null, "must be an object");
 
-const allowed = v.pipe(
-  v.string("must be a string"),
-  v.rawCheck(({ dataset, addIssue }) => {
-    try {
-      if (dataset.typed) parseAllow([dataset.value]);
-    } catch (error) {
-      addIssue({ message: (error as Error).message });
-    }
-  }),
-);
-const fraction = v.pipe(
-  v.number("must be a number"),
-  v.minValue(0, "must be from 0 to 0.1"),
-  v.maxValue(0.1, "must be from 0 to 0.1"),
-);
-
-const driver = v.custom<DeploymentDriver>(
-  (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
-  "must have the functions delay and step",
-);
 const logger = v.custom<Log>(
   (value) =>
     typeof value === "object" &&
@@ -158,56 +115,10 @@ export const optionsSchema = v.strictObject({
   regions: v.optional(
     told(v.array(region, "must be a list"), "The valid regions of projects; any, where it is not set."),
   ),
-  deployments: v.optional(
-    v.strictObject({
-      concurrency: v.optional(told(positive(10_000), "How many deployments build or roll out at a time, over all."), 4),
-      autoRollback: v.optional(
-        told(
-          v.boolean(),
-          "A failed health check ends in `rolled_back` where a previous release stays live; `false` makes it `failed`.",
-        ),
-        true,
-      ),
-      driver: v.optional(told(driver, "What builds and rolls out; simulated, where it is not set.")),
-    }),
-    {},
-  ),
-  outbound: v.optional(
-    v.strictObject({
-      allow: v.optional(
-        told(
-          v.array(allowed, "must be a list"),
-          "Addresses that may be sent to although they are not public: CIDRs and `host:port`. Link-local and metadata addresses stay closed.",
-        ),
-        [],
-      ),
-    }),
-    {},
-  ),
-  deliveries: v.optional(
-    v.strictObject({
-      jitter: v.optional(
-        told(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
-        0.1,
-      ),
-      standardWebhooks: v.optional(
-        told(v.boolean(), "Signed deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` too."),
-        false,
-      ),
-    }),
-    {},
-  ),
-  codeHost: v.optional(
-    v.strictObject({
-      secret: v.optional(
-        told(
-          textOf(1, 256),
-          "The connected app's secret: signs pushes for integrations without a secret of their own.",
-        ),
-      ),
-    }),
-    {},
-  ),
+  deployments,
+  outbound,
+  deliveries,
+  codeHost,
   transport: v.optional(
     told(
       v.custom<Sink>((value) => typeof value === "function", "must be a function"),

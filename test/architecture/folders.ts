@@ -16,6 +16,8 @@ export const besides = ["control", "hooks", "live", "dashboard"] as const;
 /** Files at the top of lib, which only compose: the one place that may know every feature. */
 export const root = [
   "service", // createService()
+  "assemble", // features, job loop and interface, wired together
+  "facade", // what users hold
   "compose", // makes every feature and hands it its ports
   "open", // store, clock, ids, chance, log
   "closing", // how a service ends
@@ -24,6 +26,8 @@ export const root = [
   "seed", // fills an empty database
   "options", // every option, read
   "settings", // every option, declared
+  "settings-words", // what options are declared with
+  "settings-work", // the options of what is deployed, delivered and pushed
   "index",
   "testing",
   "client",

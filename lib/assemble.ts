@@ -1,0 +1,90 @@
+import type { Life } from "./closing.ts";
+import { compose, jobs, operations } from "./compose.ts";
+import { createControl } from "./control/control.ts";
+import { createInbox } from "./drivers/inbox.ts";
+import { createOutbound } from "./drivers/outbound.ts";
+import type { Advanced } from "./facade.ts";
+import { createHooks } from "./hooks/hooks.ts";
+import { createWriter } from "./http/answer.ts";
+import { createApp } from "./http/app.ts";
+import { createGate } from "./http/gate.ts";
+import { createHosts } from "./http/hosts.ts";
+import { createIdempotency } from "./http/idempotency.ts";
+import { createWindows } from "./http/windows.ts";
+import { createLoop, type Loop } from "./jobs/loop.ts";
+import { type Periodic, periodicJobs } from "./jobs/periodic.ts";
+import { createRunner } from "./jobs/runner.ts";
+import { isoOf, latest } from "./kernel/clock.ts";
+import { invalid } from "./kernel/errors.ts";
+import type { Foundation } from "./open.ts";
+import type { Settings } from "./options.ts";
+import { createLateWrites } from "./store/late.ts";
+
+export type Parts = ReturnType<typeof assemble>;
+
+/** Wires features, job loop and interface together. */
+export function assemble(foundation: Foundation, settings: Settings) {
+  const { store, clock, log, ids, kept } = foundation;
+  const life: Life = { closing: false, listening: [] };
+  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
+  const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
+  const inbox = createInbox(network, settings.transport);
+  const outbound = settings.mode === "dev" ? inbox : network;
+  const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
+  const windows = createWindows({ store, clock, dirty: () => late.soon() });
+  const late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
+  const idempotency = createIdempotency({ store, clock });
+
+  const prune = async () => {
+    for (const one of [idempotency, windows, features.mails, features.invitations, features.pushes]) await one.prune();
+  };
+  const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
+  const runner = createRunner({
+    store,
+    clock,
+    log,
+    services: features,
+    owner: `process ${process.pid}`,
+    jobs: allJobs,
+  });
+  const keepClock = async (at: number) => {
+    if (clock.mode !== "real") await store.transaction((tx) => kept(tx).write({ name: "clock", value: isoOf(at) }));
+  };
+  const loop = createLoop({ clock, runner, log, keepClock });
+  const time = moveTime(clock, loop);
+
+  const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, hosts, publicUrl } = settings;
+  const control = createControl({ ...time, ...features, clock, bodyLimit });
+  const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  const { secret } = settings.codeHost;
+  const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
+  const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
+  const gate = createGate({ identify: features.keys.identify, windows, rateLimit, addressRateLimit });
+  const app = createApp({
+    ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
+    checkHost: known.check,
+    beside: async (exchange) => (settings.mode === "dev" ? await control(exchange) : undefined) ?? hooks(exchange),
+    closing: () => life.closing,
+  });
+  return { life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
+}
+
+/** Moving time, the same for the library and the control interface. Throws a 422 where that is not possible. */
+function moveTime(clock: Foundation["clock"], loop: Loop) {
+  const advance = async (path: "by" | "to", aim: (now: number) => number): Promise<Advanced> => {
+    if (clock.mode !== "manual") throw invalid(path, "moves a manual clock only; start with the clock manual");
+    const ran = await loop.advance((now) => {
+      const at = aim(now);
+      if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
+      if (!(at <= latest)) throw invalid(path, `must not lead beyond ${isoOf(latest)}`);
+      return at;
+    });
+    return { now: clock.iso(), ran };
+  };
+  return {
+    advanceBy: (ms: number) => advance("by", (now) => now + ms),
+    advanceTo: (at: number) => advance("to", () => at),
+    settle: async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() }),
+  };
+}

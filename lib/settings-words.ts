@@ -1,0 +1,28 @@
+import * as v from "valibot";
+
+/** A whole number of at least one. */
+export const positive = (most = 1_000_000_000) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(1, "must be 1 or more"),
+    v.maxValue(most, `must be ${most} or less`),
+  );
+/** What is told of an option: its meaning, and the flag of the commands where it is one. */
+export type Told = {
+  readonly help: string;
+  readonly flag?: string;
+  /** What stands for the flag's value in the help; a switch has none. */
+  readonly value?: string;
+};
+
+/** An option with what is told of it. */
+export const told = <S extends v.GenericSchema>(schema: S, help: string, flag?: string, value?: string) =>
+  v.pipe(
+    schema,
+    v.metadata<v.InferOutput<S>, Told>({
+      help,
+      ...(flag && { flag }),
+      ...(value && { value }),
+    }),
+  );

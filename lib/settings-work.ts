@@ -1,0 +1,77 @@
+import * as v from "valibot";
+import type { DeploymentDriver } from "./drivers/deployment.ts";
+import { parseAllow } from "./drivers/outbound.ts";
+import { textOf } from "./kernel/api.ts";
+import { positive, told } from "./settings-words.ts";
+
+const allowed = v.pipe(
+  v.string("must be a string"),
+  v.rawCheck(({ dataset, addIssue }) => {
+    try {
+      if (dataset.typed) parseAllow([dataset.value]);
+    } catch (error) {
+      addIssue({ message: (error as Error).message });
+    }
+  }),
+);
+const fraction = v.pipe(
+  v.number("must be a number"),
+  v.minValue(0, "must be from 0 to 0.1"),
+  v.maxValue(0.1, "must be from 0 to 0.1"),
+);
+
+const driver = v.custom<DeploymentDriver>(
+  (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
+  "must have the functions delay and step",
+);
+
+export const deployments = v.optional(
+  v.strictObject({
+    concurrency: v.optional(told(positive(10_000), "How many deployments build or roll out at a time, over all."), 4),
+    autoRollback: v.optional(
+      told(
+        v.boolean(),
+        "A failed health check ends in `rolled_back` where a previous release stays live; `false` makes it `failed`.",
+      ),
+      true,
+    ),
+    driver: v.optional(told(driver, "What builds and rolls out; simulated, where it is not set.")),
+  }),
+  {},
+);
+
+export const outbound = v.optional(
+  v.strictObject({
+    allow: v.optional(
+      told(
+        v.array(allowed, "must be a list"),
+        "Addresses that may be sent to although they are not public: CIDRs and `host:port`. Link-local and metadata addresses stay closed.",
+      ),
+      [],
+    ),
+  }),
+  {},
+);
+
+export const deliveries = v.optional(
+  v.strictObject({
+    jitter: v.optional(
+      told(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
+      0.1,
+    ),
+    standardWebhooks: v.optional(
+      told(v.boolean(), "Signed deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` too."),
+      false,
+    ),
+  }),
+  {},
+);
+
+export const codeHost = v.optional(
+  v.strictObject({
+    secret: v.optional(
+      told(textOf(1, 256), "The connected app's secret: signs pushes for integrations without a secret of their own."),
+    ),
+  }),
+  {},
+);
