@@ -3,6 +3,7 @@ import { createEndpoints } from "./deliveries/endpoints.ts";
 import { deliveriesJobs } from "./deliveries/jobs.ts";
 import { createOutbox } from "./deliveries/service.ts";
 import { signed } from "./deliveries/signed.ts";
+import { createTries } from "./deliveries/tries.ts";
 import { deploymentsJobs } from "./deployments/jobs.ts";
 import { deploymentsOperations } from "./deployments/operations.ts";
 import { createRollout } from "./deployments/rollout.ts";
@@ -67,7 +68,8 @@ export function compose(
   };
   const { standardWebhooks } = settings.deliveries;
   const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, outbound, jitter, standardWebhooks });
+  const tries = createTries({ ...ports, endpoints, kinds, outbound, jitter, standardWebhooks });
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
   const mails = mailsService(ports);

@@ -84,13 +84,15 @@ export function deliveriesRepository(query: Queries) {
         .orderBy("number"),
     ),
     insertAttempt: query.insert("delivery_attempts"),
-    /** Counts the try before it is made, so that a crash cannot give a seventh. */
-    claim: query.first((db, p: Key & { rung: number }) =>
+    /** Counts a try of the ladder, unless the ladder has moved on. */
+    count: query.all((db, p: Key & { rung: number; next: number }) =>
       db
         .updateTable("deliveries")
-        .set((eb) => ({ tries: eb("tries", "+", 1), rung: p.rung }))
+        .set((eb) => ({ tries: eb("tries", "+", 1), rung: p.next }))
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
+        .where("rung", "=", p.rung)
+        .where(pending)
         .returningAll(),
     ),
     settle: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
@@ -145,6 +147,13 @@ export function deliveriesRepository(query: Queries) {
         .orderBy("next_attempt_at")
         .orderBy("id")
         .limit(sql.lit(1)),
+    ),
+    countOutside: query.first((db, p: { id: string }) =>
+      db
+        .updateTable("deliveries")
+        .set((eb) => ({ tries: eb("tries", "+", 1) }))
+        .where("id", "=", p.id)
+        .returningAll(),
     ),
     forJob: query.first((db, p: { id: string }) => db.selectFrom("deliveries").selectAll().where("id", "=", p.id)),
   };

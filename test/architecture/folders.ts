@@ -44,6 +44,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deliveries/signed": "webhooks and custom integrations",
   "deliveries/signature": "the signature, and nothing else",
   "deliveries/redact": "what must not be kept of an answer",
+  "deliveries/tries": "one try of a delivery: counted, sent, settled",
   "deliveries/ladder": "how long to wait between tries",
   "deliveries/desk": "what callers see and do of deliveries",
   "integrations/catalog": "every type of integration",

@@ -19,6 +19,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "environments/ensure": "scoped by the project, which its service found in the organization",
   "deliveries/ofType": "pushes of the connected app reach every organization's integrations",
   "deliveries/forJob": "the job loop works for every organization",
+  "deliveries/countOutside": "the job loop works for every organization",
   "deliveries/due": "the job loop: one endpoint at a time, which belongs to one organization",
   "deliveries/next": "the job loop: one endpoint at a time, which belongs to one organization",
   "integrations/insertOnce": "a push is known by the integration that it came to",

@@ -32,7 +32,9 @@ function run<T>(script: string, args: readonly string[], flags: readonly string[
 
 /** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
 await build({
-  entryPoints: ["starts", "inside", "rows", "ours", "limit", "load"].map((name) => join(here, `${name}.ts`)),
+  entryPoints: ["starts", "inside", "rows", "ours", "limit", "load", "deliveries", "receiver"].map((name) =>
+    join(here, `${name}.ts`),
+  ),
   outdir: built,
   bundle: true,
   splitting: true,
@@ -67,6 +69,7 @@ function starts(): Figure[] {
 
 try {
   const figures = [...starts(), ...run<Figure[]>(join(built, "inside.js"), [])];
+  figures.push(...run<Figure[]>(join(built, "deliveries.js"), [folder]));
   const rows = run<Rows>(join(built, "rows.js"), [join(folder, "rows.db"), String(rowsOverHttp)]);
   figures.push(...(await overHttp(built, folder, rows, Number(values.rounds), round_ms)));
   process.stdout.write(`${table(figures)}\n`);

@@ -1,0 +1,137 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createService } from "../../lib/index.ts";
+import { certificate } from "../certificates.ts";
+import { type Figure, figure, timed } from "./figures.ts";
+
+/** Signed deliveries to one HTTPS receiver through the durable outbox, against a bare loop that only signs and sends. */
+const [folder = ""] = process.argv.slice(2);
+const rounds = 5;
+const count = 1_000;
+/** As many as the outbox has on their way to one endpoint. */
+const abreast = 16;
+const secret = "whsec_bench";
+
+interface Service {
+  readonly settle: () => Promise<unknown>;
+  post(path: string, body: object): Promise<{ id: string }>;
+  close(): Promise<void>;
+}
+
+async function service(clock: "manual" | "real", name: string): Promise<Service> {
+  const made = await createService({ database: join(folder, name), clock, rateLimit: 1e9, logLevel: "silent" });
+  const headers = { authorization: `Bearer ${made.apiKey}`, "content-type": "application/json" };
+  return {
+    settle: made.settle,
+    close: made.close,
+    async post(path, body) {
+      const response = await made.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+      return (await response.json()) as { id: string };
+    },
+  };
+}
+
+async function receiver(): Promise<{ child: ChildProcess; url: string }> {
+  const child = fork(join(import.meta.dirname, "receiver.js"), [], { execArgv: [] });
+  const [{ url }] = (await once(child, "message")) as [{ url: string }];
+  return { child, url };
+}
+
+/** The least that any sender does: one signature and one request on a connection that stays open. */
+async function bare(url: string): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: abreast, rejectUnauthorized: false });
+  const body = JSON.stringify({ event: "project.created", timestamp: "2026-01-01T00:00:00.000Z", data: { name: "p" } });
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+      const headers = { "content-length": Buffer.byteLength(body), "x-service-signature": signature };
+      const sent = request(url, { agent, method: "POST", headers }, (answer) => {
+        answer.resume();
+        answer.on("end", resolve);
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  let left = count;
+  const line = async () => {
+    while (left-- > 0) await one();
+  };
+  await Promise.all(Array.from({ length: abreast }, line));
+  agent.destroy();
+}
+
+let names = 0;
+const announce = ({ post }: Service, number: number) =>
+  Promise.all(
+    Array.from({ length: number }, () => post("/v1/projects", { name: `bench ${++names}`, region: "eu-west-1" })),
+  );
+
+interface Cost {
+  readonly ms: number;
+  readonly cpu_us: number;
+}
+
+/** What some work costs: its time, and that of the processor in this process. */
+async function cost(work: () => Promise<unknown>): Promise<Cost> {
+  const before = process.cpuUsage();
+  const ms = await timed(work);
+  const { user, system } = process.cpuUsage(before);
+  return { ms, cpu_us: user + system };
+}
+
+async function throughput(): Promise<Figure[]> {
+  const { child, url } = await receiver();
+  const outbox = await service("manual", "deliveries.db");
+  await outbox.post("/v1/webhooks", { url, events: ["project.created"], secret });
+  const ours: Cost[] = [];
+  const theirs: Cost[] = [];
+  for (let round = -1; round < rounds; round++) {
+    await announce(outbox, count);
+    const [mine, least] = [await cost(() => outbox.settle()), await cost(() => bare(url))];
+    if (round < 0) continue;
+    ours.push(mine);
+    theirs.push(least);
+  }
+  await outbox.close();
+  child.disconnect();
+  const perSecond = (costs: readonly Cost[]) => costs.map(({ ms }) => (count * 1000) / ms);
+  const ratio = (part: keyof Cost) => theirs.map((one, i) => one[part] / (ours[i]?.[part] ?? Number.NaN));
+  return [
+    figure("signed deliveries through the durable outbox", "a second", perSecond(ours)),
+    figure("signed requests of a bare node:https loop", "a second", perSecond(theirs)),
+    figure("deliveries: ratio to the bare loop", "×", ratio("ms")),
+    figure("deliveries: ratio to the bare loop, processor", "×", ratio("cpu_us")),
+  ];
+}
+
+/** From the answer that the event's cause was committed to the arrival of its delivery, both seen in this process. */
+async function latency(): Promise<Figure> {
+  const arrivals: (() => void)[] = [];
+  const server = createServer(certificate(), (incoming, answer) => {
+    arrivals.shift()?.();
+    incoming.resume();
+    answer.end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const outbox = await service("real", "latency.db");
+  const url = `https://localhost:${(server.address() as AddressInfo).port}/hook`;
+  await outbox.post("/v1/webhooks", { url, events: ["project.created"], secret });
+  const waited: number[] = [];
+  for (let i = 0; i < 200; i++) {
+    const arrived = new Promise<number>((resolve) => arrivals.push(() => resolve(performance.now())));
+    await announce(outbox, 1);
+    const committed = performance.now();
+    waited.push(Math.max(0, (await arrived) - committed));
+  }
+  await outbox.close();
+  server.closeAllConnections();
+  server.close();
+  return figure("from an event's commit to its delivery on the wire", "ms", waited.slice(20));
+}
+
+process.stdout.write(JSON.stringify([...(await throughput()), await latency()]));

@@ -1,0 +1,13 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { certificate } from "../certificates.ts";
+
+/** A receiver of deliveries in a process of its own: it reads each request whole and answers 200. */
+const server = createServer({ ...certificate(), keepAliveTimeout: 60_000 }, (request, response) => {
+  request.resume();
+  request.on("end", () => response.end("ok"));
+});
+server.listen(0, "127.0.0.1", () => {
+  process.send?.({ url: `https://localhost:${(server.address() as AddressInfo).port}/hook` });
+});
+process.on("disconnect", () => process.exit());
