@@ -95,12 +95,22 @@ export function deliveriesRepository(query: Queries) {
         .where(pending)
         .returningAll(),
     ),
-    settle: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
+    succeed: query.change((db, p: Key) =>
       db
         .updateTable("deliveries")
-        .set({ status: p.status, next_attempt_at: p.next_attempt_at, rung: p.rung })
+        .set({ status: "succeeded", next_attempt_at: null })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
+    ),
+    /** What a failed try leaves, unless the ladder has moved on. */
+    fail: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
+      db
+        .updateTable("deliveries")
+        .set({ status: p.status, next_attempt_at: p.next_attempt_at })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where("rung", "=", p.rung)
+        .where(pending),
     ),
     skipPending: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
       db
@@ -130,13 +140,13 @@ export function deliveriesRepository(query: Queries) {
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
       db
         .selectFrom("deliveries")
-        .selectAll()
+        .select(["id", "organization_id", "rung"])
         .where(pending)
         .where("endpoint_id", "=", p.endpoint_id)
         .where("next_attempt_at", "<=", p.now)
         .orderBy("next_attempt_at")
         .orderBy("id")
-        .limit(sql.lit(32)),
+        .limit(sql.lit(128)),
     ),
     next: query.first((db, p: { endpoint_id: string }) =>
       db

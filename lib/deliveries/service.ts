@@ -8,14 +8,15 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Kind } from "./kind.ts";
+import { rungs } from "./ladder.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
-import type { Counted, Made, Tries } from "./tries.ts";
+import type { Counted, Due, Made, Tries } from "./tries.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
 
 /** How many tries of one endpoint run side by side: its slow answers take nobody else's place. */
-const abreast = 16;
+const abreast = 32;
 
 interface Ports {
   readonly store: Store;
@@ -82,6 +83,13 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     }
   });
 
+  /** What is due next, so that not every turn has to ask. It may be over by its turn, which counting finds out. */
+  const lookAhead = async (tx: Tx, endpoint_id: string, flying: ReadonlyMap<string, unknown>) => {
+    const due = (await rows(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !flying.has(id));
+    for (const delivery of due) if (delivery.rung >= rungs) await tries.giveUp(tx, delivery);
+    return due.filter(({ rung }) => rung < rungs);
+  };
+
   return {
     enqueue,
     wake,
@@ -98,6 +106,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     async pump(endpoint_id: string): Promise<Outcome> {
       const flying = new Map<string, Promise<void>>();
       let landed: Made[] = [];
+      let ahead: Due[] = [];
       let fault: { readonly error: unknown } | undefined;
       const flight = endpoints.flight(endpoint_id);
       const fly = (counted: Counted) => {
@@ -111,22 +120,27 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
           .finally(() => flying.delete(id));
         flying.set(id, flown);
       };
+      const ringing = () => new Promise<void>((ring) => bells.set(endpoint_id, ring));
       const turn = async (tx: Tx) => {
         // Taken as late as this, so that answers of the same moment share the commit.
         const settled = landed;
         landed = [];
-        for (const made of settled) await tries.settle(tx, made);
+        await tries.settle(tx, settled);
         const room = stopping || fault ? 0 : abreast - flying.size;
-        return { settled, counted: await tries.countDue(tx, endpoint_id, room, flying) };
+        if (room > 0 && ahead.length === 0) ahead = await lookAhead(tx, endpoint_id, flying);
+        return tries.count(tx, endpoint_id, ahead.splice(0, room));
       };
       try {
         for (;;) {
-          const bell = new Promise<void>((ring) => bells.set(endpoint_id, ring));
-          const { settled, counted } = await store.transaction(turn);
-          for (const one of counted) fly(one);
-          if (flying.size === 0 && landed.length === 0 && settled.length === 0) break;
-          // A new event must not wait for an answer that does not come.
-          if (flying.size > 0 && landed.length === 0) await Promise.race([...flying.values(), bell]);
+          let bell = ringing();
+          for (const counted of await store.transaction(turn)) fly(counted);
+          if (flying.size === 0 && landed.length === 0) break;
+          // A new event must not wait for an answer that does not come, and rings for nothing while there is no room.
+          while (landed.length === 0 && flying.size > 0) {
+            await Promise.race([...flying.values(), bell]);
+            if (flying.size < abreast) break;
+            bell = ringing();
+          }
         }
       } finally {
         bells.delete(endpoint_id);

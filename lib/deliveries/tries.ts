@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { headersOf, type Kind, type Settings } from "./kind.ts";
-import { delayAfter, rungs } from "./ladder.ts";
+import { delayAfter } from "./ladder.ts";
 import { withoutSecrets } from "./redact.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
 import { standardHeaders } from "./signature.ts";
@@ -34,6 +34,9 @@ export interface Counted {
   readonly kind: Kind;
   readonly settings: Settings;
 }
+
+/** What is known of a delivery before it is counted. */
+export type Due = Pick<Delivery, "id" | "organization_id" | "rung">;
 
 /** A try that was made and is not settled yet. */
 export interface Made {
@@ -62,11 +65,21 @@ export function createTries(ports: Ports) {
 
   /** After the sixth failure: the endpoint is turned off, "unless it had a success since that event happened". */
   const abandon = async (tx: Tx, delivery: Delivery) => {
-    await rows(tx).settle({ ...delivery, status: "abandoned", next_attempt_at: null });
+    if ((await rows(tx).fail({ ...delivery, status: "abandoned", next_attempt_at: null })) === 0) return false;
     const endpoint = await targets(tx).forJob({ id: delivery.endpoint_id });
-    if (!endpoint || (endpoint.succeeded_at ?? "") >= delivery.created_at || endpoint.status === "inactive") return;
+    if (!endpoint || (endpoint.succeeded_at ?? "") >= delivery.created_at || endpoint.status === "inactive")
+      return true;
     await targets(tx).update({ ...endpoint, status: "inactive" });
     await rows(tx).skipPending({ ...endpoint, endpoint_id: endpoint.id });
+    return true;
+  };
+
+  /** The next try of the ladder, or none; false where the ladder has moved on meanwhile. */
+  const fail = async (tx: Tx, delivery: Delivery) => {
+    const delay = delayAfter(delivery.rung, random.fraction() * jitter);
+    if (delay === undefined) return abandon(tx, delivery);
+    const next_attempt_at = isoOf(clock.now() + delay);
+    return (await rows(tx).fail({ ...delivery, status: "pending", next_attempt_at })) > 0;
   };
 
   const note = async (tx: Tx, { delivery: { id, organization_id, tries }, at, sent }: Made) => {
@@ -75,26 +88,19 @@ export function createTries(ports: Ports) {
     await rows(tx).insertAttempt({ delivery_id: id, number: tries, organization_id, ...kept });
   };
 
-  const succeed = async (tx: Tx, { delivery }: Made) => {
-    await rows(tx).settle({ ...delivery, status: "succeeded", next_attempt_at: null });
-    await targets(tx).succeeded({
-      ...{ organization_id: delivery.organization_id, id: delivery.endpoint_id, at: clock.iso() },
-    });
-  };
-
   return {
-    /** Counts tries of what is due for an endpoint, `room` at most and none of those that are `busy`. */
-    async countDue(tx: Tx, endpoint_id: string, room: number, busy: ReadonlyMap<string, unknown>): Promise<Counted[]> {
-      const due = room > 0 ? await rows(tx).due({ endpoint_id, now: clock.iso() }) : [];
+    /** Counts tries of those that are still due. */
+    async count(tx: Tx, endpoint_id: string, due: readonly Due[]): Promise<Counted[]> {
       const counted: Delivery[] = [];
-      for (const delivery of due.filter(({ id }) => !busy.has(id))) {
-        if (counted.length === room) break;
-        // The sixth try was counted, and its process ended before the answer.
-        if (delivery.rung >= rungs) await abandon(tx, delivery);
-        else counted.push(...(await rows(tx).count({ ...delivery, next: delivery.rung + 1 })));
-      }
+      for (const delivery of due) counted.push(...(await rows(tx).count({ ...delivery, next: delivery.rung + 1 })));
       const spoken = counted.length > 0 ? await speaking(tx, endpoint_id) : undefined;
       return spoken ? counted.map((delivery) => ({ ...spoken, delivery })) : [];
+    },
+
+    /** The sixth try was counted, and its process ended before the answer. */
+    async giveUp(tx: Tx, { id }: Due) {
+      const delivery = await rows(tx).forJob({ id });
+      if (delivery) await abandon(tx, delivery);
     },
 
     /** Counts one more try, outside the ladder. */
@@ -115,24 +121,26 @@ export function createTries(ports: Ports) {
       return { delivery, at, sent: { ...sent, response: withoutSecrets(sent.response, settings.secrets) } };
     },
 
-    /** What becomes of a delivery after a try of its ladder. */
-    async settle(tx: Tx, made: Made) {
-      const now = await rows(tx).forJob(made.delivery);
-      if (!now) return;
-      await note(tx, made);
-      if (arrived(made.sent)) return succeed(tx, made);
-      if (now.status !== "pending" || now.rung !== made.delivery.rung) return;
-      const delay = delayAfter(now.rung, random.fraction() * jitter);
-      if (delay === undefined) await abandon(tx, now);
-      else await rows(tx).settle({ ...now, next_attempt_at: isoOf(clock.now() + delay) });
+    /** What becomes of deliveries of one endpoint after a try of their ladder. */
+    async settle(tx: Tx, landed: readonly Made[]) {
+      let succeeded = false;
+      for (const made of landed) {
+        const { delivery } = made;
+        const moved = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await fail(tx, delivery);
+        if (moved || (await rows(tx).forJob(delivery))) await note(tx, made);
+        if (!moved || !arrived(made.sent) || succeeded) continue;
+        succeeded = true;
+        await targets(tx).succeeded({ ...delivery, id: delivery.endpoint_id, at: clock.iso() });
+      }
     },
 
     /** A try outside the ladder can succeed; its failure turns nothing off and moves nothing. */
     async settleOutside(tx: Tx, made: Made) {
-      const now = await rows(tx).forJob(made.delivery);
-      if (!now) return;
+      const { delivery } = made;
+      const known = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await rows(tx).forJob(delivery);
+      if (!known) return;
       await note(tx, made);
-      if (arrived(made.sent)) await succeed(tx, { ...made, delivery: now });
+      if (arrived(made.sent)) await targets(tx).succeeded({ ...delivery, id: delivery.endpoint_id, at: clock.iso() });
     },
   };
 }

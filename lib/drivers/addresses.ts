@@ -41,6 +41,7 @@ export const parseAddress = (text: string): Address | undefined =>
   text.includes(":") ? parseSix(text) : parseFour(text);
 
 export const sameAddress = (one: string, other: string): boolean => {
+  if (one === other) return true;
   const [a, b] = [parseAddress(one), parseAddress(other)];
   return a !== undefined && a.bits === b?.bits && a.value === b.value;
 };

@@ -93,7 +93,7 @@ const refusals = {
 } as const;
 
 const mostHeaders = 16 * 1024;
-const mostSockets = 16;
+const mostSockets = 32;
 const mostIdle = 256;
 const idleFor = "15s";
 
