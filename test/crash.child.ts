@@ -6,6 +6,7 @@
  * - `key`: makes the key file of the database, and nothing else.
  * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
  * - `announce URL`: makes projects as fast as it can, with webhooks at that address: one that is answered, one that is not.
+ * - `climb`: moves a standing clock on in small steps.
  * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
  */
 import { createService, type Service, simulatedDeployments } from "../lib/index.ts";
@@ -84,6 +85,11 @@ async function announce(service: Service, url: string): Promise<void> {
   }
 }
 
+/** Whatever is to be retried falls due on the way. */
+async function climb(service: Service): Promise<void> {
+  for (;;) say("ran", (await service.clock.advance("15s")).ran);
+}
+
 say("starting", process.pid);
 try {
   if (command === "key") {
@@ -94,6 +100,7 @@ try {
     database,
     seed,
     rateLimit: 1_000_000,
+    clock: command === "climb" ? "manual" : "real",
     logLevel: "silent",
     deployments: { driver: steps, concurrency: 32 },
   });
@@ -101,6 +108,7 @@ try {
   process.stdin.resume();
   say("ready", process.pid);
   if (command === "announce") await announce(service, receiver);
+  if (command === "climb") await climb(service);
   if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
   if (command === "deadly") {
     const made = await call(service, "POST", "/projects", { name: "web", region: "eu" });
