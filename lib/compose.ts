@@ -12,6 +12,7 @@ import type { Outbound } from "./drivers/outbound.ts";
 import { simulatedDeployments } from "./drivers/simulated.ts";
 import { environmentsService } from "./environments/service.ts";
 import { createBus } from "./events/bus.ts";
+import { createFeed } from "./events/feed.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
 import { integrationTypes } from "./integrations/catalog.ts";
@@ -58,7 +59,8 @@ export function compose(
   settings: Settings,
   { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
 ) {
-  const ports = foundation;
+  const feed = createFeed(foundation);
+  const ports = { ...foundation, feed };
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
   const endpoints = createEndpoints(ports);
@@ -94,6 +96,7 @@ export function compose(
   const deployments = deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout });
   return {
     bus,
+    feed,
     keys,
     mails,
     users,

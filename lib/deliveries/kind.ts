@@ -1,4 +1,4 @@
-import type { ServiceEvent } from "../events/bus.ts";
+import type { ServiceEvent } from "../events/feed.ts";
 
 /** What an endpoint is made of: `config` can be shown, `secrets` never. */
 export interface Settings {

@@ -1,4 +1,5 @@
-import type { Bus, ServiceEvent } from "../events/bus.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ServiceEvent } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type DeploymentDriver, type LogLine, type Progress, progress } from "../drivers/deployment.ts";
 import type { Bus } from "../events/bus.ts";
+import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
@@ -10,12 +11,14 @@ import type { Row } from "../store/tables.ts";
 import { appendLogs, cleaned } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Source } from "./source.ts";
+import type { MoveName } from "./states.ts";
 
 type Deployment = Row<"deployments">;
 
 interface Ports {
   readonly store: Store;
   readonly bus: Bus;
+  readonly feed: Feed;
   readonly clock: Clock;
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
@@ -31,9 +34,24 @@ export type Rollout = ReturnType<typeof createRollout>;
  * How deployments advance: step by step from what is stored, so that a crash resumes where it was. Every step is a move
  * of the table of states; who loses a race changes nothing.
  */
-export function createRollout({ store, bus, clock, queue, driver, concurrency, autoRollback }: Ports) {
+export function createRollout({ store, bus, feed, clock, queue, driver, concurrency, autoRollback }: Ports) {
   const deployments = store.using(deploymentsRepository);
-  const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => appendLogs(deployments(tx), row, lines, clock);
+  const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
+    feed.tell(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
+    return appendLogs(deployments(tx), row, lines, clock);
+  };
+
+  /** A deployment entered this state. */
+  const tell = (tx: Tx, { organization_id, id, status, updated_at: at }: Deployment) =>
+    feed.tell(tx, { kind: "deployment", organization_id, id, status, at });
+
+  /** Every move of the table of states; undefined where the record is in no state that it leads from. */
+  const move = async (tx: Tx, name: MoveName, before: Deployment) => {
+    const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
+    if (row) tell(tx, row);
+    return row;
+  };
+
   const about = ({ id, project_id, environment, version }: Deployment) => ({
     deployment_id: id,
     project_id,
@@ -48,7 +66,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   const advanceSoon = (tx: Tx, row: Deployment) => queue.add(tx, "deployments.advance", { deployment_id: row.id });
 
   const begin = async (tx: Tx, waiting: Deployment) => {
-    const row = await deployments(tx).moves.build({ ...waiting, at: clock.iso() });
+    const row = await move(tx, "build", waiting);
     if (!row) return;
     await log(tx, row, [{ level: "info", message: "Build started" }]);
     await bus.announce(tx, row.organization_id, "deployment.started", about(row));
@@ -77,10 +95,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   const passOn = async (tx: Tx, row: Deployment) => ((await freeTurns(tx)) > 1 ? takeTurn(tx, row) : takeTurns(tx));
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.fail({
-      ...before,
-      at: clock.iso(),
-    });
+    const row = await move(tx, "fail", before);
     if (!row) return;
     await log(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
@@ -91,21 +106,14 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   };
 
   const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.rollout({
-      ...before,
-      version: before.version ?? version,
-      at: clock.iso(),
-    });
+    const row = await move(tx, "rollout", { ...before, version: before.version ?? version });
     if (!row) return;
     await log(tx, row, lines);
     await advanceSoon(tx, row);
   };
 
   const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
-    const row = await deployments(tx).moves.succeed({
-      ...before,
-      at: clock.iso(),
-    });
+    const row = await move(tx, "succeed", before);
     if (!row) return;
     await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
@@ -116,10 +124,7 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
   const unhealthy = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
     if (!previous) return fail(tx, before, "health_check", lines);
-    const row = await deployments(tx).moves.restore({
-      ...before,
-      at: clock.iso(),
-    });
+    const row = await move(tx, "restore", before);
     if (!row) return;
     await log(tx, row, [
       ...lines,
@@ -169,6 +174,8 @@ export function createRollout({ store, bus, clock, queue, driver, concurrency, a
 
   return {
     log,
+    tell,
+    move,
     about,
     origin,
     takeTurns,

@@ -86,6 +86,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
+    rollout.tell(tx, row);
     const said: LogLine = {
       level: "info",
       message: of.restores ? `Queued: back to version ${of.version}` : "Queued",
@@ -146,10 +147,7 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
     cancel: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const before = await get(caller, id, tx);
-        const after = await deployments(tx).moves.cancel({
-          ...before,
-          at: clock.iso(),
-        });
+        const after = await rollout.move(tx, "cancel", before);
         if (!after)
           throw new Problem(
             "not_cancellable",

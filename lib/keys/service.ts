@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Feed } from "../events/feed.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound } from "../kernel/errors.ts";
@@ -41,7 +42,19 @@ export const keyView = ({ hash: _, scopes, ...row }: Row<"api_keys">) => ({
 export type KeysService = ReturnType<typeof keysService>;
 
 /** API keys. Only a SHA-256 of a key is stored; rights are looked up anew at every request, so revoking is immediate. */
-export function keysService({ store, clock, ids, random }: { store: Store; clock: Clock; ids: Ids; random: Random }) {
+export function keysService({
+  store,
+  feed,
+  clock,
+  ids,
+  random,
+}: {
+  store: Store;
+  feed: Feed;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+}) {
   const keys = store.using(keysRepository);
   const used = new Map<string, { organization_id: string; at: number }>();
   return {
@@ -115,9 +128,15 @@ export function keysService({ store, clock, ids, random }: { store: Store; clock
     },
 
     async remove(tx: Tx, organization_id: string, id: string) {
-      if ((await keys(tx).remove({ organization_id, id })) === 0) throw notFound("key");
+      const row = await keys(tx).find({ organization_id, id });
+      if (!row) throw notFound("key");
+      await keys(tx).remove(row);
+      feed.tell(tx, { kind: "rights", organization_id, user_id: row.user_id });
     },
     /** All keys of a user who leaves. */
-    removeOf: (tx: Tx, organization_id: string, user_id: string) => keys(tx).removeOf({ organization_id, user_id }),
+    async removeOf(tx: Tx, organization_id: string, user_id: string) {
+      await keys(tx).removeOf({ organization_id, user_id });
+      feed.tell(tx, { kind: "rights", organization_id, user_id });
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { Bus } from "../events/bus.ts";
+import type { Feed } from "../events/feed.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
@@ -22,12 +23,14 @@ export type UsersService = ReturnType<typeof usersService>;
 export function usersService({
   store,
   bus,
+  feed,
   clock,
   ids,
   keys,
 }: {
   store: Store;
   bus: Bus;
+  feed: Feed;
   clock: Clock;
   ids: Ids;
   keys: KeysService;
@@ -61,6 +64,7 @@ export function usersService({
       else if (user.role === "owner" && changes.role === undefined) onlyOwners(caller, what);
       else if (user.role !== "owner" && changes.role === "owner") onlyOwners(caller, "promote to");
       await keepOwner(tx, user, changes);
+      feed.tell(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
     }, caller);
 

@@ -56,6 +56,7 @@ export const splits: Readonly<Record<string, string>> = {
   "integrations/kinds/monitoring": "a type of integration",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
+  "events/feed": "tells what was committed, in this process",
 };
 
 /** `kernel` for `lib/kernel/api.ts`; `deployments` for what is in a folder of it too; empty at the top and outside of lib. */
