@@ -10,9 +10,12 @@ const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 rmSync(out, { recursive: true, force: true });
 
 const { metafile } = await build({
-  entryPoints: ["lib/index.ts", "bin/svc-server.ts"],
+  entryPoints: {
+    "lib/index": "lib/index.ts",
+    "bin/svc-server": "bin/svc-server.ts",
+    "lib/painting": "lib/drivers/painted/worker.ts",
+  },
   outdir: out,
-  outbase: ".",
   bundle: true,
   splitting: true,
   format: "esm",

@@ -1,0 +1,95 @@
+/** Red, green and blue as amounts of light: 0 is none, 1 is paper white, and more is dazzling. */
+export type Colour = readonly [number, number, number];
+
+/** A colour as designers write it. */
+export function hex(text: string): Colour {
+  const part = (at: number) => (Number.parseInt(text.slice(at, at + 2), 16) / 255) ** 2.2;
+  return [part(1), part(3), part(5)];
+}
+
+export const mix = (one: Colour, other: Colour, part: number): Colour => [
+  one[0] + (other[0] - one[0]) * part,
+  one[1] + (other[1] - one[1]) * part,
+  one[2] + (other[2] - one[2]) * part,
+];
+export const times = (colour: Colour, by: number): Colour => [colour[0] * by, colour[1] * by, colour[2] * by];
+
+/** A picture while it is painted. Places are measured in `unit` pixels, so that a scene looks the same at every size. */
+export class Canvas {
+  readonly width: number;
+  readonly height: number;
+  readonly unit: number;
+  /** Light, three numbers a pixel. */
+  readonly light: Float32Array;
+
+  constructor(width: number, height: number) {
+    this.width = width;
+    this.height = height;
+    this.unit = Math.sqrt(width * height);
+    this.light = new Float32Array(width * height * 3);
+  }
+
+  set(at: number, red: number, green: number, blue: number): void {
+    this.light[at] = red;
+    this.light[at + 1] = green;
+    this.light[at + 2] = blue;
+  }
+
+  /** Covers a pixel in part. */
+  cover(at: number, red: number, green: number, blue: number, part: number): void {
+    const { light } = this;
+    const before = 1 - part;
+    light[at] = (light[at] as number) * before + red * part;
+    light[at + 1] = (light[at + 1] as number) * before + green * part;
+    light[at + 2] = (light[at + 2] as number) * before + blue * part;
+  }
+
+  add(at: number, [red, green, blue]: Colour, by: number): void {
+    const { light } = this;
+    light[at] = (light[at] as number) + red * by;
+    light[at + 1] = (light[at + 1] as number) + green * by;
+    light[at + 2] = (light[at + 2] as number) + blue * by;
+  }
+
+  /** Adds a soft round spot of light; place and radius in pixels. */
+  spot(x: number, y: number, radius: number, colour: Colour, strength: number, lowest = this.height): void {
+    const reach = Math.max(1, radius * 2);
+    for (let row = Math.max(0, Math.ceil(y - reach)); row <= Math.min(lowest - 1, y + reach); row++) {
+      for (let column = Math.max(0, Math.ceil(x - reach)); column <= Math.min(this.width - 1, x + reach); column++) {
+        const distance = ((column - x) ** 2 + (row - y) ** 2) / (reach * reach);
+        if (distance < 1) this.add((row * this.width + column) * 3, colour, strength * (1 - distance) ** 3);
+      }
+    }
+  }
+}
+
+const steps = 4096;
+/** How film answers to light: steep in the shadows, gentle in the highlights. Its places are square roots of light up to 4. */
+const film = new Float32Array(steps + 1).map((_, step) => {
+  const light = ((step / steps) * 2) ** 2;
+  const exposed = light / (1 + light ** 2.2) ** (1 / 2.2);
+  const contrast = exposed * (0.9 + 0.1 * exposed);
+  return 255.5 * contrast ** (1 / 2.2);
+});
+
+/** The picture as bytes: darker towards its corners, through the film curve, with a grain that keeps soft skies from banding. */
+export function develop({ width, height, light }: Canvas, frame = 0): Uint8ClampedArray {
+  const rgba = new Uint8ClampedArray(width * height * 4);
+  let from = 0;
+  let to = 0;
+  for (let y = 0; y < height; y++) {
+    const down = 1 - 0.16 * ((2 * y) / height - 1) ** 2;
+    for (let x = 0; x < width; x++) {
+      const lens = down * (1 - 0.16 * ((2 * x) / width - 1) ** 2) * steps * steps * 0.25;
+      let noise = Math.imul(x + 1, 0x9e3779b1) ^ Math.imul(y + 1 + frame * 7919, 0x85ebca6b);
+      noise = Math.imul(noise ^ (noise >>> 15), 0x2c1b3c6d);
+      const grain = ((noise ^ (noise >>> 13)) & 0xff) / 160 - 1.3;
+      for (let channel = 0; channel < 3; channel++) {
+        const step = Math.sqrt((light[from++] as number) * lens) | 0;
+        rgba[to++] = (film[Math.min(step, steps)] as number) + grain;
+      }
+      rgba[to++] = 255;
+    }
+  }
+  return rgba;
+}

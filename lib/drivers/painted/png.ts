@@ -1,0 +1,45 @@
+import { crc32, deflateSync } from "node:zlib";
+
+const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+
+function chunk(name: string, data: Uint8Array): Buffer {
+  const body = Buffer.concat([Buffer.from(name, "latin1"), data]);
+  const whole = Buffer.alloc(body.length + 8);
+  whole.writeUInt32BE(data.length, 0);
+  whole.set(body, 4);
+  whole.writeUInt32BE(crc32(body), body.length + 4);
+  return whole;
+}
+
+/** Each row as differences to the pixel on its left, behind the number of that filter; opacity is left out. */
+function filtered(rgba: Uint8ClampedArray, width: number, height: number): Uint8Array {
+  const rows = new Uint8Array(height * (width * 3 + 1));
+  let to = 0;
+  let from = 0;
+  for (let y = 0; y < height; y++) {
+    rows[to++] = 1;
+    let [red, green, blue] = [0, 0, 0];
+    for (let x = 0; x < width; x++, from += 4) {
+      const [r, g, b] = [rgba[from] as number, rgba[from + 1] as number, rgba[from + 2] as number];
+      rows[to++] = r - red;
+      rows[to++] = g - green;
+      rows[to++] = b - blue;
+      [red, green, blue] = [r, g, b];
+    }
+  }
+  return rows;
+}
+
+/** An opaque picture in 8 bits a channel as a PNG file. */
+export function png(rgba: Uint8ClampedArray, width: number, height: number): Uint8Array {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  return Buffer.concat([
+    signature,
+    chunk("IHDR", header),
+    chunk("IDAT", deflateSync(filtered(rgba, width, height), { level: 4 })),
+    chunk("IEND", new Uint8Array()),
+  ]);
+}
