@@ -16,6 +16,7 @@ import { type Periodic, periodicJobs } from "./jobs/periodic.ts";
 import { createRunner } from "./jobs/runner.ts";
 import { isoOf, latest } from "./kernel/clock.ts";
 import { invalid } from "./kernel/errors.ts";
+import type { Part } from "./kernel/part.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
 import { createLateWrites } from "./store/late.ts";
@@ -24,7 +25,7 @@ export type Parts = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
 export function assemble(foundation: Foundation, settings: Settings) {
-  const { store, clock, log, ids, kept } = foundation;
+  const { store, clock, log, ids, random, kept } = foundation;
   const life: Life = { closing: false, listening: [] };
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
   const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
@@ -67,7 +68,9 @@ export function assemble(foundation: Foundation, settings: Settings) {
     beside: async (exchange) => (settings.mode === "dev" ? await control(exchange) : undefined) ?? hooks(exchange),
     closing: () => life.closing,
   });
-  return { life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
+  /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
+  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys: features.keys };
+  return { state, life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
 }
 
 /** Moving time, the same for the library and the control interface. Throws a 422 where that is not possible. */

@@ -85,6 +85,18 @@ describe("instants", () => {
     assert.throws(() => clock.moveTo(clock.now() - 1), /never goes back/);
     assert.equal(createClock("manual@2026-01-01T00:00:00Z", latest).now(), latest);
   });
+
+  test("frozen, a clock that ran stands and can be moved", () => {
+    for (const setting of ["real", "60x"]) {
+      const clock = createClock(setting);
+      assert.throws(() => clock.moveTo(latest), /runs by itself/);
+      clock.freeze();
+      assert.equal(clock.mode, "manual");
+      assert.equal(clock.until(latest), undefined);
+      clock.moveTo(latest);
+      assert.equal(clock.now(), latest);
+    }
+  });
 });
 
 /** A clock that shows what the test says. */

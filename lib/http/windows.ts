@@ -18,6 +18,15 @@ export interface Window {
   readonly retry_after: number;
 }
 
+interface Bucket {
+  requests: number;
+  unwritten: boolean;
+}
+interface Kept {
+  readonly current: number;
+  readonly buckets: readonly (readonly [string, Bucket])[];
+}
+
 export type Windows = ReturnType<typeof createWindows>;
 
 /**
@@ -26,7 +35,7 @@ export type Windows = ReturnType<typeof createWindows>;
  */
 export function createWindows({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
   const rows = store.using(httpRepository);
-  const buckets = new Map<string, { requests: number; unwritten: boolean }>();
+  const buckets = new Map<string, Bucket>();
   let current = 0;
 
   const turn = (): number => {
@@ -97,6 +106,15 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
           requests,
         });
       }
+    },
+
+    save: (): Kept => ({ current, buckets: [...buckets].map(([name, bucket]) => [name, { ...bucket }]) }),
+    load(kept: unknown) {
+      const saved = kept as Kept;
+      current = saved.current;
+      buckets.clear();
+      for (const [name, bucket] of saved.buckets) buckets.set(name, { ...bucket });
+      if (saved.buckets.some(([, { unwritten }]) => unwritten)) dirty();
     },
 
     async prune() {

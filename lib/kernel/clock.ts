@@ -1,10 +1,11 @@
 import { milliseconds } from "./duration.ts";
+import type { Part } from "./part.ts";
 
 /**
  * The one source of time. Everything that waits asks this clock: lifecycles, retries, leases, invitations, rate
  * windows, periodic work. Only this module, `ids`, `random` and `jobs/loop` may touch the machine's own time.
  */
-export interface Clock {
+export interface Clock extends Part {
   readonly mode: "real" | "manual" | "scaled";
   /** Milliseconds since 1970, by this clock. */
   now(): number;
@@ -14,20 +15,23 @@ export interface Clock {
   until(at: number): number | undefined;
   /** Sets a standing clock forward. Throws for the other modes and for a step back. */
   moveTo(at: number): void;
+  /** Lets it stand at this very instant: from now on it is a manual clock. */
+  freeze(): void;
 }
 
 /** What `clock` options and `--clock` take: `real`, `manual`, `manual@2026-01-01T00:00:00Z`, `60x`. */
 export function createClock(setting: string, notBefore = 0): Clock {
-  if (setting === "real") return realClock();
+  if (setting === "real") return clockOf({ mode: "real", at: 0, speed: 1 });
   const scale = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(setting);
-  if (scale && Number(scale[1]) > 0) return scaledClock(Number(scale[1]), notBefore);
+  if (scale && Number(scale[1]) > 0)
+    return clockOf({ mode: "scaled", at: Math.max(Date.now(), notBefore), speed: Number(scale[1]) });
   // A kept clock goes on where it stood: bare `manual` means the present only where there is nothing to go on from.
   const at = setting === "manual" ? notBefore || Date.now() : instant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
   }
   if (at < 0) throw new Error(`clock must not begin before 1970, which no identifier can bear, not "${setting}"`);
-  return manualClock(Math.max(at, notBefore));
+  return clockOf({ mode: "manual", at: Math.max(at, notBefore), speed: 0 });
 }
 
 /** Milliseconds of an ISO 8601 instant with a date, a time and a zone, of a year of four digits; undefined for anything else. */
@@ -60,40 +64,41 @@ function written(now: () => number): () => string {
   };
 }
 
-const standing = (): never => {
-  throw new Error('this clock runs by itself; create the service with clock: "manual" to move it');
-};
+/** A clock of one of the modes; `at` counts for those that do not show the machine's own time. */
+interface Reading {
+  readonly mode: Clock["mode"];
+  readonly at: number;
+  readonly speed: number;
+}
 
-function realClock(): Clock {
-  const now = () => Date.now();
-  return {
-    mode: "real",
-    now,
-    iso: written(now),
-    until: (at) => Math.max(0, at - now()),
-    moveTo: standing,
+function clockOf(reading: Reading): Clock {
+  let { mode, at, speed } = reading;
+  let since = Date.now();
+  const now = () => {
+    if (mode === "manual") return at;
+    return mode === "real" ? Date.now() : Math.floor(at + (Date.now() - since) * speed);
   };
-}
-
-function scaledClock(factor: number, notBefore: number): Clock {
-  const start = Date.now();
-  const base = Math.max(start, notBefore);
-  const now = () => Math.floor(base + (Date.now() - start) * factor);
-  const until = (at: number) => Math.max(0, Math.ceil((at - now()) / factor));
-  return { mode: "scaled", now, iso: written(now), until, moveTo: standing };
-}
-
-function manualClock(start: number): Clock {
-  let at = start;
-  const now = () => at;
   return {
-    mode: "manual",
+    get mode() {
+      return mode;
+    },
     now,
     iso: written(now),
-    until: () => undefined,
+    until: (to) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed))),
     moveTo(to) {
+      if (mode !== "manual")
+        throw new Error('this clock runs by itself; create the service with clock: "manual" to move it');
       if (to < at) throw new Error(`the clock stands at ${isoOf(at)} and never goes back to ${isoOf(to)}`);
       at = to;
+    },
+    freeze() {
+      at = now();
+      mode = "manual";
+    },
+    save: (): Reading => ({ mode, at: now(), speed }),
+    load(kept) {
+      ({ mode, at, speed } = kept as Reading);
+      since = Date.now();
     },
   };
 }

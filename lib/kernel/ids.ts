@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Part } from "./part.ts";
 import type { Random } from "./random.ts";
 
 /** Every prefix of the interface. CONTRACT section 1: "prefix + 26-character ULID, so that they sort by creation". */
@@ -24,7 +25,7 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 export const madeAt = (id: string): number =>
   [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
 
-export interface Ids {
+export interface Ids extends Part {
   /** A new identifier, greater than every one that this generator gave before. */
   next(prefix: Prefix): string;
 }
@@ -34,22 +35,25 @@ export interface Ids {
  * one that was given before, by an earlier process too.
  */
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
-  const digits = [...(after?.slice(after.indexOf("_") + 1) ?? "")].map((digit) => crockford.indexOf(digit));
-  let time = digits
-    .slice(0, 10)
-    .map((digit) => crockford[digit])
-    .join("");
-  let last = after === undefined ? -1 : digits.slice(0, 10).reduce((sum, digit) => sum * 32 + digit, 0);
-  const tail = Uint8Array.from(after === undefined ? new Array(16).fill(0) : digits.slice(10));
-  const renew = (now: number) => {
-    last = now;
+  let last = -1;
+  let time = "";
+  let tail = new Uint8Array(16);
+  const set = (at: number, digits: Iterable<number>) => {
+    last = at;
     time = "";
-    for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) time = crockford[rest % 32] + time;
-    random.bytes(16).forEach((byte, i) => {
-      // The first digit keeps its highest bit free, so that counting up never runs out within a millisecond.
-      tail[i] = i === 0 ? byte & 15 : byte & 31;
-    });
+    for (let i = 0, rest = at; i < 10; i++, rest = Math.floor(rest / 32)) time = crockford[rest % 32] + time;
+    tail = Uint8Array.from(digits);
   };
+  if (after !== undefined) {
+    const digits = [...after.slice(after.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
+    set(madeAt(after), digits.slice(10));
+  }
+  // The first digit keeps its highest bit free, so that counting up never runs out within a millisecond.
+  const renew = (now: number) =>
+    set(
+      now,
+      random.bytes(16).map((byte, i) => (i === 0 ? byte & 15 : byte & 31)),
+    );
   const count = () => {
     for (let i = 15; i >= 0; i--) {
       if (tail[i] !== 31) {
@@ -67,6 +71,11 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       let text = `${prefix}_${time}`;
       for (const digit of tail) text += crockford[digit];
       return text;
+    },
+    save: () => ({ last, tail: [...tail] }),
+    load(kept) {
+      const { last: at, tail: digits } = kept as { last: number; tail: number[] };
+      set(at, digits);
     },
   };
 }

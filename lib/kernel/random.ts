@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { Part } from "./part.ts";
 
 const base62 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /** The one source of chance: the machine's own, or by seed, so that the same calls give the same bytes. */
-export interface Random {
+export interface Random extends Part {
   bytes(length: number): Buffer;
   /** A number from 0 up to but not including 1. */
   fraction(): number;
@@ -12,7 +13,20 @@ export interface Random {
 }
 
 export function createRandom(seed?: string): Random {
-  const bytes = pooled(seed === undefined ? (length: number) => randomBytes(length) : seeded(seed));
+  let pool: Buffer = Buffer.alloc(0);
+  let counter = 0;
+  const more = (length: number): Buffer =>
+    seed === undefined
+      ? // Asking the machine for a few bytes costs as much as asking for thousands.
+        randomBytes(Math.max(length, 4096))
+      : // The same seed gives the same stream on every machine.
+        createHash("sha256").update(`${seed}\n${counter++}`).digest();
+  const bytes = (length: number) => {
+    while (pool.length < length) pool = Buffer.concat([pool, more(length)]);
+    const taken = Buffer.from(pool.subarray(0, length));
+    pool = pool.subarray(length);
+    return taken;
+  };
   return {
     bytes,
     fraction: () => bytes(6).readUIntBE(0, 6) / 2 ** 48,
@@ -24,31 +38,10 @@ export function createRandom(seed?: string): Random {
       }
       return text;
     },
-  };
-}
-
-/** Taken from a larger piece: asking the machine for a few bytes costs as much as asking for thousands. */
-function pooled(source: (length: number) => Buffer, size = 4096): (length: number) => Buffer {
-  let pool: Buffer = Buffer.alloc(0);
-  return (length) => {
-    if (length > size) return source(length);
-    if (pool.length < length) pool = source(size);
-    const taken = Buffer.from(pool.subarray(0, length));
-    pool = pool.subarray(length);
-    return taken;
-  };
-}
-
-/** SHA-256 over seed and counter: the same seed gives the same stream on every machine. */
-function seeded(seed: string): (length: number) => Buffer {
-  let counter = 0;
-  let pool = Buffer.alloc(0);
-  return (length) => {
-    while (pool.length < length) {
-      pool = Buffer.concat([pool, createHash("sha256").update(`${seed}\n${counter++}`).digest()]);
-    }
-    const taken = pool.subarray(0, length);
-    pool = pool.subarray(length);
-    return taken;
+    // The machine's own chance is never the same twice, in a copy neither.
+    save: () => (seed === undefined ? undefined : { pool, counter }),
+    load(kept) {
+      if (seed !== undefined) ({ pool, counter } = kept as { pool: Buffer; counter: number });
+    },
   };
 }

@@ -33,11 +33,10 @@ const minute_ms = milliseconds("1m");
 /** Keys are long and random, so one round of SHA-256 is enough: a slow hash would cost every request. */
 export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
 
-/** What can be told of a key. */
-export const keyView = ({ hash: _, scopes, ...row }: Row<"api_keys">) => ({
-  ...row,
-  scopes: JSON.parse(scopes) as string[],
-});
+interface Use {
+  readonly organization_id: string;
+  readonly at: number;
+}
 
 export type KeysService = ReturnType<typeof keysService>;
 
@@ -56,7 +55,15 @@ export function keysService({
   random: Random;
 }) {
   const keys = store.using(keysRepository);
-  const used = new Map<string, { organization_id: string; at: number }>();
+  const used = new Map<string, Use>();
+  /** When a key was last used, whether that is written by now or not. */
+  const lastUse = (id: string, written: string | null) =>
+    used.get(id)?.at ?? (written === null ? null : Date.parse(written));
+  /** What can be told of a key. */
+  const viewOf = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
+    const at = lastUse(row.id, row.last_used_at);
+    return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: at === null ? null : isoOf(at) };
+  };
   return {
     async insert(tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) {
       const secret = key ?? `sk_live_${random.letters(40)}`;
@@ -91,8 +98,8 @@ export function keysService({
       if (row.expires_at !== null && row.expires_at <= isoOf(now)) return undefined;
       const { organization_id, user_id, role, key_id, plan } = row;
       // Told at most once a minute, and written with the next flush: reading must not cost a commit.
-      if (row.last_used_at === null || Date.parse(row.last_used_at) + minute_ms <= now)
-        used.set(key_id, { organization_id, at: now });
+      const last = lastUse(key_id, row.last_used_at);
+      if (last === null || last + minute_ms <= now) used.set(key_id, { organization_id, at: now });
       return {
         caller: {
           organization_id,
@@ -114,17 +121,23 @@ export function keysService({
       }
     },
 
+    save: (): unknown => [...used],
+    load(kept: unknown) {
+      used.clear();
+      for (const [id, use] of kept as [string, Use][]) used.set(id, use);
+    },
+
     /** The key of this very request. */
     async current({ organization_id, key_id }: Caller) {
       const row = await keys().find({ organization_id, id: key_id });
       if (!row) throw notFound("key");
-      return keyView(row);
+      return viewOf(row);
     },
 
     async all(organization_id: string) {
       return (
         await keys().list.rows({ organization_id }, { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY })
-      ).map(keyView);
+      ).map(viewOf);
     },
 
     async remove(tx: Tx, organization_id: string, id: string) {
