@@ -1,5 +1,6 @@
 import type { Life } from "./closing.ts";
 import { compose, jobs, operations } from "./compose.ts";
+import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
 import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
@@ -29,7 +30,7 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const life: Life = { closing: false, listening: [] };
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
   const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
-  const inbox = createInbox(network, settings.transport);
+  const inbox = createInbox(network, settings.transport, clock.iso);
   const outbound = settings.mode === "dev" ? inbox : network;
   const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
   const windows = createWindows({ store, clock, dirty: () => late.soon() });
@@ -56,7 +57,7 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const time = moveTime(clock, loop);
 
   const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, hosts, publicUrl } = settings;
-  const control = createControl({ ...time, ...features, clock, bodyLimit });
+  const control = createControl({ calls: callsOf({ ...time, ...features, clock, inbox }), clock, bodyLimit });
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
   const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
@@ -69,8 +70,22 @@ export function assemble(foundation: Foundation, settings: Settings) {
     closing: () => life.closing,
   });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
-  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys: features.keys };
-  return { state, life, known, outbound, inbox, features, late, periodic, keepClock, loop, time, app };
+  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys: features.keys, inbox };
+  return {
+    state,
+    mode: settings.mode,
+    life,
+    known,
+    outbound,
+    inbox,
+    features,
+    late,
+    periodic,
+    keepClock,
+    loop,
+    time,
+    app,
+  };
 }
 
 /** Moving time, the same for the library and the control interface. Throws a 422 where that is not possible. */

@@ -1,8 +1,8 @@
 import type { Parts } from "./assemble.ts";
 import { createKey, wantedKey } from "./begin.ts";
 import { end } from "./closing.ts";
-import type { Sink } from "./drivers/inbox.ts";
 import { type Listening, listen } from "./http/server.ts";
+import { type Instruments, instruments } from "./instruments.ts";
 import { check } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
@@ -16,7 +16,7 @@ export interface Advanced {
 }
 
 /** A whole deployment-and-generation service, in this process. */
-export interface Service {
+export interface Service extends Instruments {
   /** A key of the first owner, where this start made or was given one. */
   readonly apiKey: string | null;
   /** Where it listens; undefined while it does not. */
@@ -37,10 +37,6 @@ export interface Service {
   };
   /** Runs all that is due now, and resolves when nothing is. */
   settle(): Promise<Advanced>;
-  readonly webhooks: {
-    /** Answers in the process what is sent to `https://NAME.inbox.test/…`, without a socket (`dev`). */
-    sink(name: string, answer: Sink): void;
-  };
   readonly keys: {
     /** Makes an API key for a user of this role; the user is made where the organization has none. */
     create(wanted: {
@@ -56,7 +52,7 @@ export interface Service {
 
 /** What users hold. */
 export function facade(foundation: Foundation, parts: Parts, apiKey: string | null): Service {
-  const { app, life, known, inbox, time, features } = parts;
+  const { app, life, known, time, features } = parts;
   const { clock } = foundation;
   let ending: Promise<void> | undefined;
   return {
@@ -94,7 +90,12 @@ export function facade(foundation: Foundation, parts: Parts, apiKey: string | nu
       },
     },
     settle: time.settle,
-    webhooks: { sink: inbox.sink },
+    get inbox() {
+      return instruments(parts).inbox;
+    },
+    get webhooks() {
+      return instruments(parts).webhooks;
+    },
     keys: {
       async create(wanted) {
         const { key } = await createKey(foundation, features, check(wantedKey, wanted));

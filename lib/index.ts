@@ -6,7 +6,8 @@ export type {
   LogLine,
   Progress,
 } from "./drivers/deployment.ts";
-export type { Sink } from "./drivers/inbox.ts";
+export type { Caught, Sink } from "./drivers/inbox.ts";
+export type { InboxAnswer } from "./drivers/scripted.ts";
 export {
   type SimulatedOutcome,
   simulatedDeployments,

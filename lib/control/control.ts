@@ -1,91 +1,69 @@
-import * as v from "valibot";
 import { type Answer, createWriter } from "../http/answer.ts";
 import { parseBody, readBody } from "../http/body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import { type Exchange, queryOf } from "../http/exchange.ts";
 import { isLoopbackHost } from "../http/hosts.ts";
-import { acceptance, member } from "../invitations/schema.ts";
-import type { InvitationsService } from "../invitations/service.ts";
-import { check } from "../kernel/api.ts";
-import { type Clock, instant } from "../kernel/clock.ts";
-import { parseDuration } from "../kernel/duration.ts";
-import { invalid, Problem } from "../kernel/errors.ts";
-import { shaper } from "../kernel/shape.ts";
-import type { MailsService } from "../mails/service.ts";
+import { check, record, type Schema } from "../kernel/api.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
+import type { Call } from "./call.ts";
 
 interface Ports {
+  readonly calls: readonly Call[];
   readonly clock: Clock;
-  readonly advanceBy: (ms: number) => Promise<{ now: string; ran: number }>;
-  readonly advanceTo: (at: number) => Promise<{ now: string; ran: number }>;
-  readonly settle: () => Promise<{ now: string; ran: number }>;
-  readonly mails: MailsService;
-  readonly invitations: InvitationsService;
   readonly bodyLimit: number;
 }
 
-/** One call of the control interface: what it is given, and the record or list that it answers. */
-type Call = (body: unknown) => Promise<object | readonly object[]>;
-
 const prefix = "/_svc/";
-const asMember = shaper(member);
+const nothing = record({});
 
-const advance = v.object({
-  by: v.optional(
-    v.pipe(
-      v.string("must be a string"),
-      v.check((text) => parseDuration(text) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
-    ),
-  ),
-  to: v.optional(
-    v.pipe(
-      v.string("must be a string"),
-      v.check((text) => instant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-    ),
-  ),
-});
+interface Route {
+  readonly pattern: RegExp;
+  readonly calls: ReadonlyMap<string, Call>;
+}
+
+/** One route a path, with its calls by method. */
+function routesOf(calls: readonly Call[]): Route[] {
+  return [...new Set(calls.map(({ path }) => path))].map((path) => ({
+    pattern: new RegExp(`^${prefix}${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+    calls: new Map(calls.filter((one) => one.path === path).map((one) => [one.method, one])),
+  }));
+}
 
 /**
  * The control interface of the mode `dev`: CONTRACT section 8. It has no key, so it answers on loopback alone, to a
  * loopback `Host`, and to no page of another origin.
  */
-export function createControl({ clock, advanceBy, advanceTo, settle, mails, invitations, bodyLimit }: Ports) {
-  const move = ({ by, to }: v.InferOutput<typeof advance>) => {
-    if ((by === undefined) === (to === undefined)) throw invalid("by", 'must be given, or "to" instead, and not both');
-    return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(instant(to) ?? 0);
-  };
-
-  const calls: Record<string, Record<string, Call>> = {
-    clock: { GET: async () => ({ now: clock.iso(), mode: clock.mode }) },
-    "clock/advance": {
-      POST: (body) => move(check(advance, body ?? {})),
-    },
-    settle: { POST: () => settle() },
-    mail: { GET: () => mails.all() },
-    "invitations/accept": {
-      POST: async (body) => asMember(await invitations.accept(check(acceptance, body ?? {}))),
-    },
-  };
-
+export function createControl({ calls, clock, bodyLimit }: Ports) {
+  const routes = routesOf(calls);
   // Its shapes are its own, whatever envelope the interface has.
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
 
   return async (exchange: Exchange): Promise<Answer | undefined> => {
     if (!exchange.path.startsWith(prefix) || !isLocal(exchange)) return undefined;
     refuseForeign(exchange);
-    const path = calls[exchange.path.slice(prefix.length)];
-    if (!path) return undefined;
-    const call = path[exchange.method === "HEAD" ? "GET" : exchange.method];
-    if (!call) {
-      const allow = Object.keys(path)
-        .map((method) => (method === "GET" ? "GET, HEAD" : method))
-        .join(", ");
-      throw new Problem("method_not_allowed", `this path takes ${allow}`, {
-        headers: { allow },
-      });
-    }
-    const body = exchange.method === "POST" ? parseBody(await readBody(exchange, bodyLimit), false) : undefined;
-    const result = await call(body);
-    return Array.isArray(result) ? writer.list(result, exchange.id) : writer.object(200, result, exchange.id);
+    const route = routes.find(({ pattern }) => pattern.test(exchange.path));
+    if (!route) return undefined;
+    const call = route.calls.get(exchange.method === "HEAD" ? "GET" : exchange.method);
+    if (!call) throw wrongMethod(route);
+    const result = await call.run({
+      params: { ...route.pattern.exec(exchange.path)?.groups },
+      query: call.query && check(call.query, queryOf(exchange)),
+      body: await bodyOf(exchange, call.body ?? nothing, bodyLimit),
+    });
+    return Array.isArray(result) ? writer.list(result, exchange.id) : writer.object(call.status, result, exchange.id);
   };
+}
+
+/** A body that was left out is an empty one; what only looks is given none. */
+async function bodyOf(exchange: Exchange, schema: Schema, limit: number): Promise<unknown> {
+  const { method } = exchange;
+  const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(exchange, limit);
+  return check(schema, (bytes && parseBody(bytes, false)) ?? {});
+}
+
+function wrongMethod({ calls }: Route): Problem {
+  const methods = [...calls.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
+  return new Problem("method_not_allowed", `this path takes ${methods}`, { headers: { allow: methods } });
 }
 
 function isLocal({ socket, header }: Exchange): boolean {

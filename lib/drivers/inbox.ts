@@ -1,5 +1,9 @@
+import * as v from "valibot";
+import { check } from "../kernel/api.ts";
 import { machineTimer } from "../kernel/clock.ts";
+import type { Part } from "../kernel/part.ts";
 import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
+import { answers, type InboxAnswer, inboxName, sentOf } from "./scripted.ts";
 
 /** Answers a delivery in the process: a test's receiver, without a socket. */
 export type Sink = (request: Request) => Response | Promise<Response>;
@@ -50,31 +54,99 @@ async function through(sink: Sink, { url, headers, body, signal }: OutboundReque
   }
 }
 
+/** A delivery that stayed in the process, as its receiver saw it. */
+export interface Caught {
+  /** The NAME of `https://NAME.inbox.test/…`. */
+  readonly endpoint: string;
+  readonly method: "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The raw text that the signature covers. */
+  readonly body: string;
+  readonly received_at: string;
+  /** What was answered, as it could be scripted; null while a function has not answered yet, or where it failed. */
+  response: InboxAnswer | null;
+}
+
+/** How many deliveries are kept: the newest. */
+const mostCaught = 1000;
+
+/** The inbox that a URL leads to; undefined where it leads out of the process. */
 const nameOf = (url: string): string | undefined =>
   URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
 
-export interface Inbox extends Outbound {
-  /** Answers what is sent to `https://NAME.inbox.test/…`; without a sink it is answered 200. */
+export interface Inbox extends Outbound, Part {
+  /** Answers what is sent to `https://NAME.inbox.test/…` by a function, before anything that is scripted. */
   sink(name: string, answer: Sink): void;
+  /** What was caught, oldest first. */
+  list(endpoint?: string): Caught[];
+  /** Forgets what was caught; what is scripted stays. */
+  clear(): void;
+  /** The answers that an inbox gives next, in this order; without any it answers 200. */
+  script(name: string, responses: readonly InboxAnswer[]): void;
 }
+
+interface Kept {
+  readonly caught: readonly Caught[];
+  readonly scripts: ReadonlyMap<string, readonly InboxAnswer[]>;
+}
+
+const named = v.object({ name: inboxName });
+const scripted = v.object({ name: inboxName, responses: answers });
 
 /**
  * What is sent to `https://NAME.inbox.test/…` stays in the process. Everything else goes through `transport`, where one
  * is given, or over the network.
  */
-export function createInbox(network: Outbound, transport: Sink | undefined): Inbox {
+export function createInbox(network: Outbound, transport: Sink | undefined, now: () => string): Inbox {
   const sinks = new Map<string, Sink>();
-  const sinkOf = (url: string): Sink | undefined => {
-    const name = nameOf(url);
-    return name === undefined ? transport : (sinks.get(name) ?? (() => new Response(null, { status: 200 })));
+  let caught: Caught[] = [];
+  let scripts = new Map<string, readonly InboxAnswer[]>();
+
+  const nextAnswer = (name: string): InboxAnswer => {
+    const [next = 200, ...rest] = scripts.get(name) ?? [];
+    scripts.set(name, rest);
+    return next;
   };
+
+  const receive = async (endpoint: string, request: OutboundRequest): Promise<Sent> => {
+    const { url, headers, body } = request;
+    const sink = sinks.get(endpoint);
+    const response = sink ? null : nextAnswer(endpoint);
+    const entry: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
+    caught.push(entry);
+    if (caught.length > mostCaught) caught.shift();
+    if (!sink) return sentOf(response ?? 200);
+    const sent = await through(sink, request);
+    entry.response = sent.status;
+    return sent;
+  };
+
+  const copies = (endpoint?: string) =>
+    caught.filter((one) => endpoint === undefined || one.endpoint === endpoint).map((one) => ({ ...one }));
+
   return {
-    sink: (name, answer) => void sinks.set(name, answer),
-    send(request) {
-      const sink = sinkOf(request.url);
-      return sink ? through(sink, request) : network.send(request);
+    sink: (name, answer) => void sinks.set(check(named, { name }).name, answer),
+    list: copies,
+    clear() {
+      caught = [];
     },
-    judge: async (url) => (sinkOf(url) ? undefined : network.judge(url)),
+    script(name, responses) {
+      const given = check(scripted, { name, responses });
+      scripts.set(given.name, given.responses);
+    },
+    send(request) {
+      const name = nameOf(request.url);
+      if (name !== undefined) return receive(name, request);
+      return transport ? through(transport, request) : network.send(request);
+    },
+    judge: async (url) => (nameOf(url) !== undefined || transport ? undefined : network.judge(url)),
     close: () => network.close(),
+    save: (): Kept => ({ caught: copies(), scripts: new Map(scripts) }),
+    load(kept) {
+      const before = kept as Kept;
+      caught = before.caught.map((one) => ({ ...one }));
+      scripts = new Map(before.scripts);
+    },
   };
 }

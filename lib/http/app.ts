@@ -8,7 +8,7 @@ import { type Caller, execute, type Operation, permit } from "../kernel/operatio
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import { parseBody, readBody } from "./body.ts";
-import { type Exchange, exchangeOf } from "./exchange.ts";
+import { type Exchange, exchangeOf, queryOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { type Handler, phraseOf } from "./server.ts";
@@ -174,16 +174,6 @@ async function perform(
       return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)), only);
     }
   });
-}
-
-/** A repeated parameter becomes a list, which a schema of one value refuses by itself. */
-function queryOf({ query }: Exchange): Record<string, string | string[]> {
-  const all: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of query) {
-    const before = all[name];
-    all[name] = before === undefined ? value : [before, value].flat();
-  }
-  return all;
 }
 
 function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): Answer {

@@ -41,6 +41,16 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
   };
 }
 
+/** A repeated parameter becomes a list, which a schema of one value refuses by itself. */
+export function queryOf({ query }: Pick<Exchange, "query">): Record<string, string | string[]> {
+  const all: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of query) {
+    const before = all[name];
+    all[name] = before === undefined ? value : [before, value].flat();
+  }
+  return all;
+}
+
 /** Behind a proxy that was named, the last address of `X-Forwarded-For` is the one that this proxy saw. */
 function addressOf(socket: IncomingMessage, behindProxy: boolean): string {
   const forwarded = behindProxy

@@ -60,6 +60,15 @@ export const paging = (most = 100) => ({
   cursor: v.optional(cursor),
 });
 
+/** An object without unknown fields: a misspelt one is refused with the names that are known. */
+export const record = <const E extends v.ObjectEntries>(entries: E) => {
+  const names = Object.keys(entries);
+  return v.strictObject(
+    entries,
+    `is not known here; known ${names.length > 0 ? `are: ${names.join(", ")}` : "is none"}`,
+  );
+};
+
 export type Schema = v.GenericSchema;
 
 /** Parses what came from outside, or throws a 422 that lists every broken rule. */
@@ -82,7 +91,8 @@ export function explain(issue: v.BaseIssue<unknown>): Detail {
     Object: "must be an object",
     Array: "must be a list",
   };
-  if (issue.type === "strict_object" && issue.expected === "never") return { path, message: "is not known here" };
+  if (issue.type === "strict_object" && issue.expected === "never")
+    return { path, message: issue.message.startsWith("Invalid") ? "is not known here" : issue.message };
   const message =
     expected[issue.expected ?? ""] ??
     (issue.message.startsWith("Invalid") ? `must be ${issue.expected}` : issue.message);

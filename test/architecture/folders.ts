@@ -18,6 +18,7 @@ export const root = [
   "service", // createService()
   "assemble", // features, job loop and interface, wired together
   "facade", // what users hold
+  "instruments", // what testers hold of the mode dev
   "compose", // makes every feature and hands it its ports
   "open", // store, clock, ids, chance, log
   "closing", // how a service ends

@@ -1,0 +1,81 @@
+import * as v from "valibot";
+import type { Inbox } from "../drivers/inbox.ts";
+import { answers } from "../drivers/scripted.ts";
+import { acceptance, member } from "../invitations/schema.ts";
+import type { InvitationsService } from "../invitations/service.ts";
+import { record } from "../kernel/api.ts";
+import { type Clock, instant } from "../kernel/clock.ts";
+import { parseDuration } from "../kernel/duration.ts";
+import { invalid } from "../kernel/errors.ts";
+import { shaper } from "../kernel/shape.ts";
+import type { MailsService } from "../mails/service.ts";
+import { type Call, call } from "./call.ts";
+
+type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
+
+export interface CallsPorts {
+  readonly clock: Clock;
+  readonly advanceBy: (ms: number) => Advanced;
+  readonly advanceTo: (at: number) => Advanced;
+  readonly settle: () => Advanced;
+  readonly mails: MailsService;
+  readonly invitations: InvitationsService;
+  readonly inbox: Inbox;
+}
+
+const asMember = shaper(member);
+
+const duration = v.pipe(
+  v.string("must be a string"),
+  v.check((text) => parseDuration(text) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
+);
+const moment = v.pipe(
+  v.string("must be a string"),
+  v.check((text) => instant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+);
+
+/** Every call of `/_svc`, in the order of CONTRACT section 8. */
+export const callsOf = ({ clock, mails, invitations, inbox, ...time }: CallsPorts): readonly Call[] => [
+  call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
+  call({
+    method: "POST",
+    path: "clock/advance",
+    body: record({ by: v.optional(duration), to: v.optional(moment) }),
+    run({ body: { by, to } }) {
+      if ((by === undefined) === (to === undefined))
+        throw invalid("by", 'must be given, or "to" instead, and not both');
+      return to === undefined ? time.advanceBy(parseDuration(by ?? "") ?? 0) : time.advanceTo(instant(to) ?? 0);
+    },
+  }),
+  call({ method: "POST", path: "settle", run: time.settle }),
+  call({
+    method: "GET",
+    path: "inbox",
+    query: v.object({ endpoint: v.optional(v.string("must be given once")) }),
+    run: ({ query }) => inbox.list(query.endpoint),
+  }),
+  call({
+    method: "DELETE",
+    path: "inbox",
+    run() {
+      inbox.clear();
+      return inbox.list();
+    },
+  }),
+  call({
+    method: "PUT",
+    path: "inbox/{name}",
+    body: record({ responses: answers }),
+    run({ params: { name = "" }, body: { responses } }) {
+      inbox.script(name, responses);
+      return { endpoint: name.toLowerCase(), responses };
+    },
+  }),
+  call({ method: "GET", path: "mail", run: () => mails.all() }),
+  call({
+    method: "POST",
+    path: "invitations/accept",
+    body: acceptance,
+    run: async ({ body }) => asMember(await invitations.accept(body)),
+  }),
+];

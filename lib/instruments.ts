@@ -1,0 +1,32 @@
+import type { Parts } from "./assemble.ts";
+import type { Caught, Sink } from "./drivers/inbox.ts";
+import type { InboxAnswer } from "./drivers/scripted.ts";
+
+/** What a tester holds of a service in the mode `dev`. */
+export interface Instruments {
+  /** Where deliveries to `https://NAME.inbox.test/…` stay, instead of being sent (`dev`). */
+  readonly inbox: {
+    /** What was caught, oldest first, the last 1,000 of it; of one NAME, where that is given. */
+    list(of?: { endpoint?: string }): Caught[];
+    /** Forgets what was caught. What is scripted stays. */
+    clear(): void;
+    /**
+     * What NAME answers next, in this order, and 200 after that: a status, `{ status, headers, body }`,
+     * `{ timeout: true }` (a failure ten seconds of the service's clock later) or `{ drop: true }`.
+     */
+    script(name: string, responses: readonly InboxAnswer[]): void;
+  };
+  readonly webhooks: {
+    /** Answers in the process what is sent to `https://NAME.inbox.test/…`, before what is scripted (`dev`). */
+    sink(name: string, answer: Sink): void;
+  };
+}
+
+/** Throws in the mode `start`, which has no instruments. */
+export function instruments({ mode, inbox }: Parts): Instruments {
+  if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
+  return {
+    inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },
+    webhooks: { sink: inbox.sink },
+  };
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pathsOf } from "../stories.ts";
+import { expect, start, world } from "../world.ts";
+
+test("each path of the control interface takes its methods, and names them", async (t) => {
+  const here = await world(t);
+  const paths: [path: string, allow: string][] = [
+    ["clock", "GET, HEAD"],
+    ["clock/advance", "POST"],
+    ["settle", "POST"],
+    ["inbox", "GET, HEAD, DELETE"],
+    ["inbox/hook", "PUT"],
+    ["mail", "GET, HEAD"],
+    ["invitations/accept", "POST"],
+  ];
+  for (const [path, allow] of paths) {
+    await t.test(path, async () => {
+      const { status, headers, body } = await here.call("nobody", "PATCH", `/_svc/${path}`, {});
+      assert.deepEqual([status, headers.get("allow"), body.error.code], [405, allow, "method_not_allowed"]);
+    });
+  }
+});
+
+test("HEAD tells what GET would, without the body", async (t) => {
+  const here = await world(t);
+  for (const path of ["clock", "mail", "inbox"]) {
+    const got = await here.call("nobody", "GET", `/_svc/${path}`, undefined, { "x-request-id": "same" });
+    const { status, headers, text } = await here.call("nobody", "HEAD", `/_svc/${path}`, undefined, {
+      "x-request-id": "same",
+    });
+    assert.deepEqual(
+      [status, headers.get("content-length"), text],
+      [200, String(Buffer.byteLength(got.text)), ""],
+      path,
+    );
+  }
+});
+
+test("a path with more or less of it is none", async (t) => {
+  const here = await world(t);
+  for (const path of ["", "clock/", "inbox/", "inbox/a/b", "Clock", "clockx", "clock;x", "../v1/me"])
+    assert.ok([401, 404].includes((await here.call("nobody", "GET", `/_svc/${path}`)).status), path);
+});
+
+test("an unknown field is refused with the known ones, and nothing is done", async (t) => {
+  const here = await world(t);
+  const refused: [method: string, path: string, body: object, field: string, known: RegExp][] = [
+    ["POST", "clock/advance", { by: "1h", too: "2027-01-01T00:00:00Z" }, "too", /by, to/],
+    ["POST", "settle", { now: true }, "now", /none/],
+    ["PUT", "inbox/hook", { responses: [], response: 500 }, "response", /responses/],
+  ];
+  for (const [method, path, body, field, known] of refused) {
+    const answer = expect(await here.call("nobody", method, `/_svc/${path}`, body), 422);
+    assert.deepEqual(pathsOf(answer), [field]);
+    assert.match(answer.error.message, known);
+  }
+  assert.equal(here.service.clock.now().toISOString(), start);
+});
+
+test("a body of another type is 415 wherever one can be sent", async (t) => {
+  const here = await world(t);
+  for (const [method, path] of [
+    ["POST", "clock/advance"],
+    ["POST", "settle"],
+    ["PUT", "inbox/hook"],
+    ["DELETE", "inbox"],
+    ["POST", "invitations/accept"],
+  ] as const) {
+    const answer = await here.call("nobody", method, `/_svc/${path}`, "by=1h", { "content-type": "text/plain" });
+    assert.equal(expect(answer, 415).error.code, "unsupported_media_type");
+  }
+});
+
+test("no page of another origin is told that it may read an answer", async (t) => {
+  const here = await world(t);
+  const { headers } = await here.call("nobody", "GET", "/_svc/clock");
+  assert.deepEqual(
+    [...headers.keys()].filter((name) => name.startsWith("access-control-")),
+    [],
+  );
+});
