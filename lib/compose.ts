@@ -70,7 +70,7 @@ export function compose(
   };
   const { standardWebhooks } = settings.deliveries;
   const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
-  const tries = createTries({ ...ports, endpoints, kinds, outbound, jitter, standardWebhooks });
+  const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks });
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);

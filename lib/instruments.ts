@@ -19,14 +19,24 @@ export interface Instruments {
   readonly webhooks: {
     /** Answers in the process what is sent to `https://NAME.inbox.test/…`, before what is scripted (`dev`). */
     sink(name: string, answer: Sink): void;
+    /**
+     * Makes one try of each of these deliveries (`dlv_…`) now, one after the other in this order: one that is named twice
+     * arrives twice. What arrives is not sent again; a failure leaves the retries of a delivery as they are.
+     */
+    deliver(deliveries: readonly string[]): Promise<void>;
   };
 }
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments({ mode, inbox }: Parts): Instruments {
+export function instruments({ mode, inbox, features }: Parts): Instruments {
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },
-    webhooks: { sink: inbox.sink },
+    webhooks: {
+      sink: inbox.sink,
+      async deliver(deliveries) {
+        for (const id of deliveries) await features.outbox.deliver(id);
+      },
+    },
   };
 }

@@ -1,9 +1,10 @@
 import * as v from "valibot";
+import type { Outbox } from "../deliveries/service.ts";
 import type { Inbox } from "../drivers/inbox.ts";
 import { answers } from "../drivers/scripted.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { record } from "../kernel/api.ts";
+import { record, text } from "../kernel/api.ts";
 import { type Clock, instant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
@@ -21,6 +22,7 @@ export interface CallsPorts {
   readonly mails: MailsService;
   readonly invitations: InvitationsService;
   readonly inbox: Inbox;
+  readonly outbox: Outbox;
 }
 
 const asMember = shaper(member);
@@ -35,7 +37,7 @@ const moment = v.pipe(
 );
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
-export const callsOf = ({ clock, mails, invitations, inbox, ...time }: CallsPorts): readonly Call[] => [
+export const callsOf = ({ clock, mails, invitations, inbox, outbox, ...time }: CallsPorts): readonly Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
   call({
     method: "POST",
@@ -69,6 +71,17 @@ export const callsOf = ({ clock, mails, invitations, inbox, ...time }: CallsPort
     run({ params: { name = "" }, body: { responses } }) {
       inbox.script(name, responses);
       return { endpoint: name.toLowerCase(), responses };
+    },
+  }),
+  call({
+    method: "POST",
+    path: "deliveries",
+    body: record({
+      deliveries: v.pipe(v.array(text(), "must be a list"), v.maxLength(1000, "must have at most 1000")),
+    }),
+    async run({ body: { deliveries } }) {
+      for (const id of deliveries) await outbox.deliver(id);
+      return { deliveries };
     },
   }),
   call({ method: "GET", path: "mail", run: () => mails.all() }),

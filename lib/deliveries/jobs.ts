@@ -17,4 +17,12 @@ export const deliveriesJobs = [
     args: v.object({ delivery_id: v.string() }),
     run: ({ delivery_id }, { outbox }) => outbox.redeliver(delivery_id),
   }),
+  job({
+    kind: "deliveries.end",
+    args: v.object({
+      ...{ delivery_id: v.string(), number: v.number(), rung: v.nullable(v.number()) },
+      ...{ at: v.string(), error: v.nullable(v.string()), duration_ms: v.number() },
+    }),
+    run: (open, { outbox }) => outbox.end(open),
+  }),
 ];

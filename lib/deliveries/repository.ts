@@ -154,6 +154,7 @@ export function deliveriesRepository(query: Queries) {
         .select("next_attempt_at")
         .where(pending)
         .where("endpoint_id", "=", p.endpoint_id)
+        .where("next_attempt_at", "is not", null)
         .orderBy("next_attempt_at")
         .orderBy("id")
         .limit(sql.lit(1)),

@@ -2,6 +2,7 @@ import type { Bus } from "../events/bus.ts";
 import type { ServiceEvent } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { notFound } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { discard, done, type Outcome, until } from "../kernel/job.ts";
 import type { Tx } from "../kernel/unit.ts";
@@ -28,6 +29,16 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly kinds: Readonly<Partial<Record<Endpoint["type"], Kind>>>;
   readonly tries: Tries;
+}
+
+/** A try whose end comes later, as its job keeps it. */
+export interface OpenTry {
+  readonly delivery_id: string;
+  readonly number: number;
+  readonly rung: number | null;
+  readonly at: string;
+  readonly error: string | null;
+  readonly duration_ms: number;
 }
 
 export type Outbox = ReturnType<typeof createOutbox>;
@@ -89,6 +100,13 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     const due = (await rows(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !flying.has(id));
     for (const delivery of due) if (delivery.rung >= rungs) await tries.giveUp(tx, delivery);
     return due.filter(({ rung }) => rung < rungs);
+  };
+
+  const tryOutside = async (delivery_id: string): Promise<Made | undefined> => {
+    const counted = await store.transaction((tx) => tries.countOne(tx, delivery_id));
+    if (!counted) return undefined;
+    const flight = endpoints.flight(counted.delivery.endpoint_id);
+    return tries.send(counted, flight.signal).finally(() => flight.land());
   };
 
   return {
@@ -157,11 +175,28 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
 
     /** The job `deliveries.redeliver`: one more try, outside the ladder; its failure turns nothing off. */
     async redeliver(delivery_id: string): Promise<Outcome> {
-      const counted = await store.transaction((tx) => tries.countOne(tx, delivery_id));
-      if (!counted) return discard("the delivery or its endpoint was removed");
-      const flight = endpoints.flight(counted.delivery.endpoint_id);
-      const made = await tries.send(counted, flight.signal).finally(() => flight.land());
-      return done((tx) => tries.settleOutside(tx, made));
+      const made = await tryOutside(delivery_id);
+      return made ? done((tx) => tries.settleOutside(tx, made)) : discard("the delivery or its endpoint was removed");
+    },
+
+    /** The same at once, for a tester who decides about the order; 404 for an unknown delivery. */
+    async deliver(delivery_id: string): Promise<void> {
+      const made = await tryOutside(delivery_id);
+      if (!made) throw notFound("delivery");
+      await store.transaction((tx) => tries.settleOutside(tx, made));
+    },
+
+    /** The job `deliveries.end`: a try that was left open comes to its end. `rung` is null outside the ladder. */
+    async end({ delivery_id, number, rung, at, error, duration_ms }: OpenTry): Promise<Outcome> {
+      const delivery = await rows().forJob({ id: delivery_id });
+      if (!delivery) return discard("the delivery or its endpoint was removed");
+      const sent = { status: null, response: null, error, duration_ms };
+      const made = { delivery: { ...delivery, tries: number, rung: rung ?? delivery.rung }, at, sent };
+      return done(async (tx) => {
+        if (rung === null) return tries.settleOutside(tx, made);
+        await tries.settle(tx, [made]);
+        await wake(tx, delivery.endpoint_id);
+      });
     },
   };
 }

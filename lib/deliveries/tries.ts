@@ -1,4 +1,5 @@
 import type { Outbound, Sent } from "../drivers/outbound.ts";
+import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tx } from "../kernel/unit.ts";
@@ -19,6 +20,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  readonly queue: Queue;
   readonly endpoints: Endpoints;
   readonly kinds: Readonly<Partial<Record<Endpoint["type"], Kind>>>;
   readonly outbound: Pick<Outbound, "send">;
@@ -52,7 +54,7 @@ export type Tries = ReturnType<typeof createTries>;
 
 /** One try of a delivery: counted before it is made, so that a crash cannot give a seventh, then sent, then settled. */
 export function createTries(ports: Ports) {
-  const { store, clock, random, endpoints, kinds, outbound, jitter, standardWebhooks } = ports;
+  const { store, clock, random, queue, endpoints, kinds, outbound, jitter, standardWebhooks } = ports;
   const rows = store.using(deliveriesRepository);
   const targets = store.using(endpointsRepository);
   const agent = `svc-server/${version()}`;
@@ -86,6 +88,12 @@ export function createTries(ports: Ports) {
     const { status, duration_ms, error, response } = sent;
     const kept = { at, status, duration_ms, error, response };
     await rows(tx).insertAttempt({ delivery_id: id, number: tries, organization_id, ...kept });
+  };
+
+  /** What is not over yet is no longer due, and is settled by a job at its end. */
+  const leaveOpen = (tx: Tx, { delivery: { id, tries }, at, sent }: Made, rung: number | null) => {
+    const { error, duration_ms, open_ms } = sent;
+    return queue.add(tx, "deliveries.end", { delivery_id: id, number: tries, rung, at, error, duration_ms }, open_ms);
   };
 
   return {
@@ -126,6 +134,11 @@ export function createTries(ports: Ports) {
       let succeeded = false;
       for (const made of landed) {
         const { delivery } = made;
+        if (made.sent.open_ms !== undefined) {
+          await rows(tx).fail({ ...delivery, status: "pending", next_attempt_at: null });
+          await leaveOpen(tx, made, delivery.rung);
+          continue;
+        }
         const moved = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await fail(tx, delivery);
         if (moved || (await rows(tx).forJob(delivery))) await note(tx, made);
         if (!moved || !arrived(made.sent) || succeeded) continue;
@@ -137,6 +150,7 @@ export function createTries(ports: Ports) {
     /** A try outside the ladder can succeed; its failure turns nothing off and moves nothing. */
     async settleOutside(tx: Tx, made: Made) {
       const { delivery } = made;
+      if (made.sent.open_ms !== undefined) return leaveOpen(tx, made, null);
       const known = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await rows(tx).forJob(delivery);
       if (!known) return;
       await note(tx, made);

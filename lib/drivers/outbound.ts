@@ -27,6 +27,8 @@ export interface Sent {
   readonly error: string | null;
   readonly response: string | null;
   readonly duration_ms: number;
+  /** Scripted: the try is still open, and will have come to this so much later on the service's clock. */
+  readonly open_ms?: number;
 }
 
 export interface Outbound {

@@ -57,7 +57,8 @@ export function sentOf(given: InboxAnswer): Sent {
   const nothing = { status: null, response: null, duration_ms: 0 };
   if (typeof given === "number") return { ...nothing, status: given, error: null, response: "" };
   if ("drop" in given) return { ...nothing, error: "connection reset" };
-  if ("timeout" in given) return { ...nothing, error: "timeout after 10 s", duration_ms: patience_ms };
+  if ("timeout" in given)
+    return { ...nothing, error: "timeout after 10 s", duration_ms: patience_ms, open_ms: patience_ms };
   return { ...nothing, status: given.status, error: null, response: shown(given.body ?? "") };
 }
 

@@ -11,6 +11,7 @@ test("each path of the control interface takes its methods, and names them", asy
     ["settle", "POST"],
     ["inbox", "GET, HEAD, DELETE"],
     ["inbox/hook", "PUT"],
+    ["deliveries", "POST"],
     ["mail", "GET, HEAD"],
     ["invitations/accept", "POST"],
   ];
