@@ -38,7 +38,8 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const idempotency = createIdempotency({ store, clock });
 
   const prune = async () => {
-    for (const one of [idempotency, windows, features.mails, features.invitations, features.pushes]) await one.prune();
+    const { mails, invitations, pushes, outbox } = features;
+    for (const one of [idempotency, windows, mails, invitations, pushes, outbox]) await one.prune();
   };
   const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
   const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
@@ -70,7 +71,15 @@ export function assemble(foundation: Foundation, settings: Settings) {
     closing: () => life.closing,
   });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
-  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys: features.keys, inbox };
+  const state: Readonly<Record<string, Part>> = {
+    clock,
+    ids,
+    random,
+    windows,
+    keys: features.keys,
+
+    inbox,
+  };
   return {
     state,
     mode: settings.mode,

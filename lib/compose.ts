@@ -68,10 +68,10 @@ export function compose(
     webhook: signed,
     ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
   };
-  const { standardWebhooks } = settings.deliveries;
+  const { standardWebhooks, retryAfter, retention: retention_ms } = settings.deliveries;
   const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
-  const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks });
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries });
+  const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter });
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
   const mails = mailsService(ports);
@@ -103,7 +103,7 @@ export function compose(
     environments,
     outbox,
     webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
-    integrations: integrationsService({ ...ports, endpoints, desk, outbound }),
+    integrations: integrationsService({ ...ports, endpoints, desk, outbound, projects }),
     rollout,
     projects,
     organizations: organizationsService({ ...ports, users, keys }),

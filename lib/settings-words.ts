@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { parseDuration } from "./kernel/duration.ts";
 
 /** A whole number of at least one. */
 export const positive = (most = 1_000_000_000) =>
@@ -8,6 +9,16 @@ export const positive = (most = 1_000_000_000) =>
     v.minValue(1, "must be 1 or more"),
     v.maxValue(most, `must be ${most} or less`),
   );
+/** Such as `"30d"`; read into milliseconds. */
+export const duration = v.pipe(
+  v.string("must be a string"),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const ms = parseDuration(dataset.value);
+    if (ms !== undefined && ms > 0) return ms;
+    addIssue({ message: 'must be a duration such as "12h" or "30d"' });
+    return NEVER;
+  }),
+);
 /** What is told of an option: its meaning, and the flag of the commands where it is one. */
 export type Told = {
   readonly help: string;

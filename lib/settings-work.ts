@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { DeploymentDriver } from "./drivers/deployment.ts";
 import { parseAllow } from "./drivers/outbound.ts";
 import { textOf } from "./kernel/api.ts";
-import { positive, told } from "./settings-words.ts";
+import { duration, positive, told } from "./settings-words.ts";
 
 const allowed = v.pipe(
   v.string("must be a string"),
@@ -58,6 +58,17 @@ export const deliveries = v.optional(
     jitter: v.optional(
       told(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
       0.1,
+    ),
+    retention: v.optional(
+      told(duration, "How long deliveries are kept once they have come to their end, with their tries."),
+      "30d",
+    ),
+    retryAfter: v.optional(
+      told(
+        v.boolean(),
+        "A receiver's `Retry-After` lengthens a delay between tries, up to two hours; without it the delays are exactly those of the specification.",
+      ),
+      false,
     ),
     standardWebhooks: v.optional(
       told(v.boolean(), "Signed deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` too."),

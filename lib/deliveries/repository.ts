@@ -136,6 +136,21 @@ export function deliveriesRepository(query: Queries) {
         ),
     ),
 
+    /** By the time in their identifiers, so that no index has to be kept for it. */
+    prune: query.change((db, p: { below: string }) =>
+      db
+        .deleteFrom("deliveries")
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("deliveries")
+            .select("id")
+            .where("id", "<", p.below)
+            .where("status", "!=", "pending")
+            .orderBy("id")
+            .limit(sql.lit(500)),
+        ),
+    ),
+
     /** The job loop's: one endpoint at a time, whosever it is. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
       db

@@ -3,7 +3,7 @@ import type { ServiceEvent } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound } from "../kernel/errors.ts";
-import type { Ids } from "../kernel/ids.ts";
+import { type Ids, lowestId } from "../kernel/ids.ts";
 import { discard, done, type Outcome, until } from "../kernel/job.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
@@ -29,6 +29,8 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly kinds: Readonly<Partial<Record<Endpoint["type"], Kind>>>;
   readonly tries: Tries;
+  /** How long deliveries and their attempts are kept. */
+  readonly retention_ms: number;
 }
 
 /** A try whose end comes later, as its job keeps it. */
@@ -47,7 +49,7 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends what is due
  * and sleeps until the next try. The try is counted before it is made, so a crash cannot give a seventh.
  */
-export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, tries }: Ports) {
+export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, tries, retention_ms }: Ports) {
   const rows = store.using(deliveriesRepository);
   const targets = store.using(endpointsRepository);
 
@@ -116,6 +118,12 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     stop() {
       stopping = true;
       for (const ring of bells.values()) ring();
+    },
+
+    /** What has come to its end is forgotten in time; what was skipped or abandoned can be recovered until then. */
+    async prune() {
+      const below = lowestId("dlv", clock.now() - retention_ms);
+      while ((await store.transaction((tx) => rows(tx).prune({ below }))) > 0);
     },
 
     /**

@@ -28,6 +28,8 @@ interface Ports {
   readonly jitter: number;
   /** Whether signed deliveries carry the headers of Standard Webhooks too. */
   readonly standardWebhooks: boolean;
+  /** Whether a receiver's `Retry-After` may lengthen a delay of the ladder. */
+  readonly retryAfter: boolean;
 }
 
 /** A delivery whose try is counted, and how its endpoint is spoken to at this moment. */
@@ -54,7 +56,7 @@ export type Tries = ReturnType<typeof createTries>;
 
 /** One try of a delivery: counted before it is made, so that a crash cannot give a seventh, then sent, then settled. */
 export function createTries(ports: Ports) {
-  const { store, clock, random, queue, endpoints, kinds, outbound, jitter, standardWebhooks } = ports;
+  const { store, clock, random, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter } = ports;
   const rows = store.using(deliveriesRepository);
   const targets = store.using(endpointsRepository);
   const agent = `svc-server/${version()}`;
@@ -77,8 +79,9 @@ export function createTries(ports: Ports) {
   };
 
   /** The next try of the ladder, or none; false where the ladder has moved on meanwhile. */
-  const fail = async (tx: Tx, delivery: Delivery) => {
-    const delay = delayAfter(delivery.rung, random.fraction() * jitter);
+  const fail = async (tx: Tx, { delivery, sent }: Made) => {
+    const asked_ms = retryAfter ? sent.retry_after_ms : undefined;
+    const delay = delayAfter(delivery.rung, { late: random.fraction() * jitter, asked_ms });
     if (delay === undefined) return abandon(tx, delivery);
     const next_attempt_at = isoOf(clock.now() + delay);
     return (await rows(tx).fail({ ...delivery, status: "pending", next_attempt_at })) > 0;
@@ -139,7 +142,7 @@ export function createTries(ports: Ports) {
           await leaveOpen(tx, made, delivery.rung);
           continue;
         }
-        const moved = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await fail(tx, delivery);
+        const moved = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await fail(tx, made);
         if (moved || (await rows(tx).forJob(delivery))) await note(tx, made);
         if (!moved || !arrived(made.sent) || succeeded) continue;
         succeeded = true;

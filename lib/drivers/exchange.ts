@@ -24,6 +24,7 @@ export interface Outcome {
   readonly status: number | null;
   readonly error: string | null;
   readonly response: string | null;
+  readonly retry_after?: string | undefined;
   /** `next`: nothing was connected, so another address may be tried. `stale`: an idle connection turned out to be closed. */
   readonly but?: "next" | "stale" | undefined;
 }
@@ -114,7 +115,8 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
       const status = answer.statusCode ?? 0;
       if (status < 100) return end(failed("not an HTTP answer"));
       const text = collect(answer, (whole) => end(failed("connection reset"), whole));
-      answered = () => ({ status, error: null, response: text() });
+      const retry_after = answer.headers["retry-after"];
+      answered = () => ({ status, error: null, response: text(), retry_after });
     };
 
     call.signal.addEventListener("abort", stop);

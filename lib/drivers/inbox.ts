@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { check } from "../kernel/api.ts";
 import { machineTimer } from "../kernel/clock.ts";
 import type { Part } from "../kernel/part.ts";
-import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
+import { type Outbound, type OutboundRequest, retryAfter, type Sent } from "./outbound.ts";
 import { answers, type InboxAnswer, inboxName, sentOf } from "./scripted.ts";
 
 /** Answers a delivery in the process: a test's receiver, without a socket. */
@@ -26,7 +26,7 @@ async function beginning(response: Response): Promise<string> {
 }
 
 /** What goes out through a function instead of a socket, with the same limits: ten seconds, no redirects. */
-async function through(sink: Sink, { url, headers, body, signal }: OutboundRequest): Promise<Sent> {
+async function through(sink: Sink, { url, headers, body, signal }: OutboundRequest, now: () => string): Promise<Sent> {
   let cancel = () => {};
   const abort = new AbortController();
   const late = new Promise<never>((_, reject) => {
@@ -42,7 +42,9 @@ async function through(sink: Sink, { url, headers, body, signal }: OutboundReque
   const answer = async (): Promise<Sent> => {
     const request = new Request(url, { method: "POST", headers, body, redirect: "manual", signal: abort.signal });
     const response = await sink(request);
-    return { status: response.status, error: null, response: await beginning(response), duration_ms: 0 };
+    const { status, headers: answered } = response;
+    const retry_after_ms = retryAfter(answered.get("retry-after") ?? undefined, Date.parse(now()));
+    return { status, error: null, response: await beginning(response), duration_ms: 0, retry_after_ms };
   };
   try {
     return await Promise.race([answer(), late]);
@@ -116,8 +118,8 @@ export function createInbox(network: Outbound, transport: Sink | undefined, now:
     const entry: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
     caught.push(entry);
     if (caught.length > mostCaught) caught.shift();
-    if (!sink) return sentOf(response ?? 200);
-    const sent = await through(sink, request);
+    if (!sink) return sentOf(response ?? 200, Date.parse(now()));
+    const sent = await through(sink, request, now);
     entry.response = sent.status;
     return sent;
   };
@@ -138,7 +140,7 @@ export function createInbox(network: Outbound, transport: Sink | undefined, now:
     send(request) {
       const name = nameOf(request.url);
       if (name !== undefined) return receive(name, request);
-      return transport ? through(transport, request) : network.send(request);
+      return transport ? through(transport, request, now) : network.send(request);
     },
     judge: async (url) => (nameOf(url) !== undefined || transport ? undefined : network.judge(url)),
     close: () => network.close(),

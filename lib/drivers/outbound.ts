@@ -27,6 +27,8 @@ export interface Sent {
   readonly error: string | null;
   readonly response: string | null;
   readonly duration_ms: number;
+  /** What the receiver asks for in `Retry-After`; undefined where it asks for nothing that can be understood. */
+  readonly retry_after_ms?: number | undefined;
   /** Scripted: the try is still open, and will have come to this so much later on the service's clock. */
   readonly open_ms?: number;
 }
@@ -119,6 +121,14 @@ class Pool extends Agent {
   }
 }
 
+/** `Retry-After` is a number of seconds, or a date. */
+export function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
+
 const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
 
 /** Settles as `work` does, unless the signal comes first. */
@@ -206,8 +216,9 @@ export function createOutbound(given: OutboundOptions): Outbound {
         : await timed((signal) => deliver(request, signal), request.signal).catch((error) =>
             failed(typeof error === "string" ? error : faultOf(error)),
           );
-      const { status, error, response } = outcome;
-      return { status, error, response, duration_ms: Math.max(0, clock.now() - begun) };
+      const { status, error, response, retry_after } = outcome;
+      const retry_after_ms = retryAfter(retry_after, clock.now());
+      return { status, error, response, retry_after_ms, duration_ms: Math.max(0, clock.now() - begun) };
     },
 
     async judge(text) {

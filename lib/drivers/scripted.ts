@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { textLike, textOf } from "../kernel/api.ts";
-import type { Sent } from "./outbound.ts";
+import { retryAfter, type Sent } from "./outbound.ts";
 
 /** The name of an inbox: one label of a host name, without regard to case. */
 export const inboxName = v.pipe(
@@ -53,13 +53,15 @@ export const answers = v.pipe(
 const patience_ms = 10_000;
 
 /** What the sender sees of an answer. */
-export function sentOf(given: InboxAnswer): Sent {
+export function sentOf(given: InboxAnswer, now: number): Sent {
   const nothing = { status: null, response: null, duration_ms: 0 };
   if (typeof given === "number") return { ...nothing, status: given, error: null, response: "" };
   if ("drop" in given) return { ...nothing, error: "connection reset" };
   if ("timeout" in given)
     return { ...nothing, error: "timeout after 10 s", duration_ms: patience_ms, open_ms: patience_ms };
-  return { ...nothing, status: given.status, error: null, response: shown(given.body ?? "") };
+  const { status, headers, body = "" } = given;
+  const retry_after = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "retry-after")?.[1];
+  return { ...nothing, status, error: null, response: shown(body), retry_after_ms: retryAfter(retry_after, now) };
 }
 
 const mostShown = 1024;

@@ -7,6 +7,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
+import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { integrationTypes, type Type } from "./catalog.ts";
@@ -19,12 +20,13 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly desk: Desk;
   readonly outbound: Pick<Outbound, "judge">;
+  readonly projects: Pick<ProjectsService, "exists">;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, desk, outbound }: Ports) {
+export function integrationsService({ store, endpoints, desk, outbound, projects }: Ports) {
   const item = ({ id, type, name, status, created_at }: Row<"endpoints">) => ({
     id,
     type: type as Type,
@@ -69,6 +71,13 @@ export function integrationsService({ store, endpoints, desk, outbound }: Ports)
     if (problem) throw invalid(target.field, problem);
   };
 
+  /** One that is not there would be accepted and never deploy. */
+  const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ReturnType<typeof partsOf>) => {
+    const { project_id } = config;
+    if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
+    throw invalid("config.project_id", "must be a project of this organization; leave it out for the usual one");
+  };
+
   const insert = (
     tx: Tx,
     organization_id: string,
@@ -87,7 +96,10 @@ export function integrationsService({ store, endpoints, desk, outbound }: Ports)
       refusePlan(type, caller.plan);
       const parts = partsOf(type, config);
       await refuseUrl(type, parts);
-      return store.transaction(async (tx) => view(await insert(tx, caller.organization_id, type, parts)), caller);
+      return store.transaction(async (tx) => {
+        await refuseProject(tx, caller, parts);
+        return view(await insert(tx, caller.organization_id, type, parts));
+      }, caller);
     },
 
     async update(caller: Caller, id: string, { config, status }: v.InferOutput<typeof integrationChanges>) {
@@ -98,6 +110,7 @@ export function integrationsService({ store, endpoints, desk, outbound }: Ports)
       if (parts) await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
+        if (parts) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
         const settings = parts ?? endpoints.settingsOf(before);
         return view(await endpoints.update(tx, before, { ...settings, name, events, status: status ?? before.status }));

@@ -25,6 +25,15 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 export const madeAt = (id: string): number =>
   [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
 
+/** What every identifier of records made from that instant on is greater than. */
+export const lowestId = (prefix: Prefix, at: number): string => `${prefix}_${timeOf(at)}`;
+
+const timeOf = (at: number): string => {
+  let text = "";
+  for (let i = 0, rest = Math.max(0, at); i < 10; i++, rest = Math.floor(rest / 32)) text = crockford[rest % 32] + text;
+  return text;
+};
+
 export interface Ids extends Part {
   /** A new identifier, greater than every one that this generator gave before. */
   next(prefix: Prefix): string;
@@ -40,8 +49,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let tail = new Uint8Array(16);
   const set = (at: number, digits: Iterable<number>) => {
     last = at;
-    time = "";
-    for (let i = 0, rest = at; i < 10; i++, rest = Math.floor(rest / 32)) time = crockford[rest % 32] + time;
+    time = timeOf(at);
     tail = Uint8Array.from(digits);
   };
   if (after !== undefined) {

@@ -87,6 +87,9 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
   return {
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
+    exists: async (tx: Tx, organization_id: string, id: string) =>
+      (await projects(tx).find({ organization_id, id })) !== undefined,
+
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),
 

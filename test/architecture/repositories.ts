@@ -21,6 +21,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "deliveries/forJob": "the job loop works for every organization",
   "deliveries/countOutside": "the job loop works for every organization",
   "deliveries/due": "the job loop: one endpoint at a time, which belongs to one organization",
+  "deliveries/prune": "periodic work, for every organization",
   "deliveries/next": "the job loop: one endpoint at a time, which belongs to one organization",
   "integrations/insertOnce": "a push is known by the integration that it came to",
   "integrations/prune": "periodic work, for every organization",

@@ -171,3 +171,15 @@ test("a seed's integration is judged by the rules of its type, and its place is 
     /organizations\.0\.integrations\.0\.config\.url must/,
   );
 });
+
+test("a code host's project must be one of the organization's", async (t) => {
+  const here = await world(t);
+  const config = { repo: "acme/web", branch: "main", environment: "production", project_id: "proj_unknown" };
+  const create = () => here.call("owner", "POST", "/v1/integrations", { type: "code_host", config });
+  const { status, body } = await create();
+  assert.deepEqual([status, body.error.details[0].path], [422, "config.project_id"]);
+  config.project_id = (await here.project()).id;
+  const { id } = expect(await create(), 201);
+  const moved = await here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: { ...config, project_id: "x" } });
+  assert.equal(moved.status, 422);
+});
