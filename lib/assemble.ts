@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Life } from "./closing.ts";
 import { compose, jobs, operations } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
@@ -27,7 +28,9 @@ export type Parts = ReturnType<typeof assemble>;
 /** Wires features, job loop and interface together. */
 export function assemble(foundation: Foundation, settings: Settings) {
   const { store, clock, log, ids, random, kept } = foundation;
-  const life: Life = { closing: false, listening: [] };
+  const life: Life = { closing: new AbortController(), listening: [] };
+  // Everything that waits listens to it, and Node would take the eleventh for a leak.
+  setMaxListeners(0, life.closing.signal);
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
   const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
   const inbox = createInbox(network, settings.transport, clock.iso);
@@ -63,12 +66,13 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const { secret } = settings.codeHost;
   const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
   const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
-  const gate = createGate({ identify: features.keys.identify, windows, rateLimit, addressRateLimit });
+  const { watchKey, keys } = features;
+  const gate = createGate({ identify: keys.identify, watchKey, windows, rateLimit, addressRateLimit });
   const app = createApp({
     ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
     checkHost: known.check,
     beside: async (exchange) => (settings.mode === "dev" ? await control(exchange) : undefined) ?? hooks(exchange),
-    closing: () => life.closing,
+    closing: life.closing.signal,
   });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
   const state: Readonly<Record<string, Part>> = {

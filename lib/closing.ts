@@ -8,7 +8,8 @@ import type { LateWrites } from "./store/late.ts";
 
 /** What changes while a service lives. */
 export interface Life {
-  closing: boolean;
+  /** Aborted first of all: nothing new is taken, and what waits is told to go. */
+  readonly closing: AbortController;
   listening: Listening[];
 }
 
@@ -34,7 +35,7 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
 /** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
 export async function end({ store, clock, log, release }: Foundation, running: Running): Promise<void> {
   const { life, loop, outbox, outbound, late, keepClock } = running;
-  life.closing = true;
+  life.closing.abort();
   outbox.stop();
   try {
     await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));

@@ -15,6 +15,7 @@ import { createBus } from "./events/bus.ts";
 import { createFeed } from "./events/feed.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
+import { createWaiting } from "./events/waiting.ts";
 import { integrationTypes } from "./integrations/catalog.ts";
 import { integrationsOperations } from "./integrations/operations.ts";
 import { pushesService } from "./integrations/pushes.ts";
@@ -25,6 +26,7 @@ import { createQueue } from "./jobs/queue.ts";
 import type { Operation } from "./kernel/operation.ts";
 import type { Tx } from "./kernel/unit.ts";
 import { keysService } from "./keys/service.ts";
+import { createKeyWatch } from "./keys/watch.ts";
 import { mailsService } from "./mails/service.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
@@ -60,7 +62,8 @@ export function compose(
   { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
 ) {
   const feed = createFeed(foundation);
-  const ports = { ...foundation, feed };
+  const waiting = createWaiting({ ...foundation, feed });
+  const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
   const endpoints = createEndpoints(ports);
@@ -74,6 +77,7 @@ export function compose(
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
+  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const mails = mailsService(ports);
   const users = usersService({ ...ports, bus, keys });
   const environments = environmentsService(ports);
@@ -98,6 +102,7 @@ export function compose(
     bus,
     feed,
     keys,
+    watchKey,
     mails,
     users,
     environments,

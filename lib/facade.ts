@@ -65,7 +65,7 @@ export function facade(foundation: Foundation, parts: Parts, apiKey: string | nu
       return app.fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
-      if (life.closing) throw new Error("the service is closed; make a new one");
+      if (life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
       const server = await listen(app.handle, { port, host });
       known.add(host);
       life.listening.push(server);

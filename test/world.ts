@@ -138,7 +138,7 @@ function hold(method: string, path: string, { status, headers, body }: Reply, fu
   }
   if (!operation.result) return;
   const { meta, ...flat } = body;
-  const records = operation.answers === "list" ? body.data : [full ? body.data : flat];
+  const records = ["list", "stream"].includes(operation.answers) ? body.data : [full ? body.data : flat];
   for (const record of records) {
     const names = Object.keys((operation.result as unknown as { entries: object }).entries);
     v.parse(operation.result, record);

@@ -1,7 +1,14 @@
 import type { LogLine } from "../drivers/deployment.ts";
+import type { Changes } from "../events/waiting.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { invalid, notFound } from "../kernel/errors.ts";
+import { isTerminal } from "../kernel/machine.ts";
+import type { Entry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
+import { lifecycle } from "./states.ts";
+
+type Rows = ReturnType<typeof deploymentsRepository>;
 
 /** CONTRACT section 4: "at most 10,000 entries or 8 MiB a deployment (then one entry says so)". */
 export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
@@ -23,7 +30,7 @@ const entries = (lines: readonly LogLine[]): LogLine[] =>
 
 /** Appends to a deployment's log, in its transaction, and counts. */
 export async function appendLogs(
-  rows: ReturnType<typeof deploymentsRepository>,
+  rows: Rows,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
   lines: readonly LogLine[],
   clock: Clock,
@@ -63,4 +70,43 @@ export async function appendLogs(
     log_entries,
     log_bytes,
   });
+}
+
+/** How many entries are read at a time: what a slow reader costs. */
+const portion = 100;
+
+/** The entry after which a followed log goes on, from the `Last-Event-ID` of a stream. */
+export function lastEntry(id: string | undefined): string | undefined {
+  if (id !== undefined && !/^\d{1,9}$/.test(id))
+    throw invalid("Last-Event-ID", "must be the id of an entry of this log");
+  return id;
+}
+
+/** The log as it grows, from the entry after `after` on; ends with the state that the deployment ended in. */
+export async function* followLogs(
+  rows: Rows,
+  { organization_id, id }: { organization_id: string; id: string },
+  changesOf: () => Changes,
+  after: string | undefined,
+): AsyncGenerator<Entry, object | undefined> {
+  const changes = changesOf();
+  let last = after;
+  try {
+    for (;;) {
+      // The state is read first: a log is complete once its deployment has ended.
+      const deployment = await rows.find({ organization_id, id });
+      if (!deployment) throw notFound("deployment");
+      const place = { after: last, page: 1, per_page: portion };
+      const found = await rows.logs.rows({ organization_id, deployment_id: id }, place);
+      for (const { seq, ...record } of found.slice(0, portion)) {
+        last = String(seq);
+        yield { id: last, record };
+      }
+      if (found.length > portion) continue;
+      if (isTerminal(lifecycle, deployment.status)) return { status: deployment.status };
+      if (!(await changes.next())) return undefined;
+    }
+  } finally {
+    changes.stop();
+  }
 }

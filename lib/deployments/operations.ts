@@ -1,4 +1,4 @@
-import { byId } from "../kernel/api.ts";
+import { awaitable, byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
 import { deployment, deploymentItem, deploymentsQuery, logEntry, logsQuery, newDeployment } from "./schema.ts";
 import type { DeploymentsService } from "./service.ts";
@@ -39,22 +39,25 @@ export const deploymentsOperations = [
     needs: "deployments:read",
     answers: "object",
     params: byId,
+    query: awaitable,
     result: deployment,
     problems: ["not_found"],
-    run: ({ params }, { deployments }, caller) => deployments.get(caller, params.id),
+    run: ({ params, query, signal }, { deployments }, caller) =>
+      deployments.get(caller, params.id, { seconds: query.wait, signal }),
   }),
   operation({
     id: "deployments.logs",
-    summary: "Read the build and rollout log, oldest entry first",
+    summary: "Read the build and rollout log, oldest entry first; follow=true goes on as Server-Sent Events",
     method: "GET",
     path: "/deployments/{id}/logs",
     needs: "deployments:read",
-    answers: "list",
+    answers: "stream",
     params: byId,
     query: logsQuery,
     result: logEntry,
     problems: ["not_found"],
-    run: ({ params, query }, { deployments }, caller) => deployments.logs(caller, params.id, query),
+    run: ({ params, query, resume, signal }, { deployments }, caller) =>
+      deployments.logs(caller, params.id, query, { resume, signal }),
   }),
   operation({
     id: "deployments.rollback",

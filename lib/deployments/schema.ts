@@ -54,4 +54,5 @@ export const logEntry = v.object({
 export const logsQuery = v.object({
   ...paging(),
   per_page: v.optional(count(1, 1000)),
+  follow: v.optional(oneOf(["true", "false"])),
 });

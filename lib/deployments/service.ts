@@ -2,17 +2,21 @@ import type * as v from "valibot";
 import type { DeploymentDriver, LogLine } from "../drivers/deployment.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
+import type { Patience, Waiting } from "../events/waiting.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, paginate } from "../kernel/page.ts";
+import { Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { followLogs, lastEntry } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
@@ -45,12 +49,14 @@ export interface Ports {
   readonly environments: EnvironmentsService;
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
+  readonly waiting: Waiting;
 }
 
 export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
 /** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
-export function deploymentsService({ store, bus, clock, ids, queue, projects, environments, driver, rollout }: Ports) {
+export function deploymentsService(ports: Ports) {
+  const { store, bus, clock, ids, queue, projects, environments, driver, rollout, waiting } = ports;
   const deployments = store.using(deploymentsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
@@ -98,7 +104,18 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
   };
 
   return {
-    get: async (caller: Caller, id: string) => view(await get(caller, id)),
+    /** With patience: once the deployment has ended, or as it is when the patience is over. */
+    async get(caller: Caller, id: string, patience: Patience) {
+      const work = { organization_id: caller.organization_id, id };
+      return view(
+        await waiting.until(
+          work,
+          patience,
+          () => get(caller, id),
+          ({ status }) => isTerminal(lifecycle, status),
+        ),
+      );
+    },
 
     async list(
       { organization_id }: Caller,
@@ -108,8 +125,17 @@ export function deploymentsService({ store, bus, clock, ids, queue, projects, en
       return mapPage(await paginate(page, "deployments", filters, deployments().list), listed);
     },
 
-    async logs(caller: Caller, id: string, query: v.InferOutput<typeof logsQuery>) {
+    async logs(
+      caller: Caller,
+      id: string,
+      { follow, ...query }: v.InferOutput<typeof logsQuery>,
+      { resume, signal }: { resume: string | undefined; signal: () => AbortSignal },
+    ) {
       const { organization_id } = await get(caller, id);
+      if (follow === "true") {
+        const changes = () => waiting.changes({ organization_id, id }, signal());
+        return new Stream(followLogs(deployments(), { organization_id, id }, changes, lastEntry(resume)));
+      }
       return paginate(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
         everything: true,
         key: "seq",

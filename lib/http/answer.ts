@@ -5,11 +5,11 @@ import type { Page } from "../kernel/page.ts";
 /** CONTRACT section 1: the flat form, or `{data, meta}` for every object and `pagination` for every list. */
 export type Envelope = "flat" | "full";
 
-/** An answer that is written: what an idempotency key replays, byte for byte. */
+/** An answer as it is sent. What an idempotency key replays, byte for byte, is never a stream. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: string | ReadableStream<Uint8Array> | null;
   /** Equal to `meta.request_id` in the body. */
   readonly request_id: string;
 }
@@ -79,6 +79,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
         case "empty":
           return { status: 204, headers: {}, body: null, request_id };
         case "list":
+        case "stream":
           return page(result as Page<unknown>, operation.shape, request_id);
         case "created": {
           const { id } = result as { id: string };

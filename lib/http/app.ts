@@ -1,16 +1,17 @@
 import { H3, type H3Event, toNodeHandler } from "h3/node";
 import { FastResponse } from "srvx";
 import type { Clock } from "../kernel/clock.ts";
-import { invalid, Problem } from "../kernel/errors.ts";
+import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type Caller, execute, type Operation, permit } from "../kernel/operation.ts";
+import { type Operation, permit } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
-import { parseBody, readBody } from "./body.ts";
-import { type Exchange, exchangeOf, queryOf } from "./exchange.ts";
+import { type Exchange, exchangeOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
+import { shuttingDown } from "./leaving.ts";
+import { perform } from "./perform.ts";
 import { type Handler, phraseOf } from "./server.ts";
 
 /** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
@@ -19,7 +20,7 @@ export const base = "/v1";
 /** Paths beside the interface, such as the control interface: undefined where they know nothing of a path. */
 export type Beside = (exchange: Exchange) => Promise<Answer | undefined>;
 
-interface Ports {
+export interface Ports {
   readonly operations: readonly Operation[];
   readonly services: unknown;
   readonly gate: Gate;
@@ -34,8 +35,8 @@ interface Ports {
   /** Throws 421; never asked in process, where there is no `Host`. */
   readonly checkHost: (host: string | undefined) => void;
   readonly beside: Beside;
-  /** 503 once the service shuts down. */
-  readonly closing: () => boolean;
+  /** Aborted when the service shuts down: 503 from then on. */
+  readonly closing: AbortSignal;
 }
 
 /** What a path stands for: an operation, or the reason why there is none. */
@@ -108,11 +109,7 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
   // What is refused before anybody is known shows the address's bucket, without counting.
   if (versioned) gate.look(exchange);
   if (exchange.socket) ports.checkHost(exchange.header("host"));
-  if (ports.closing()) {
-    throw new Problem("unavailable", "the service is shutting down", {
-      headers: { "retry-after": "5", connection: "close" },
-    });
-  }
+  if (ports.closing.aborted) throw shuttingDown();
   if (!versioned) {
     const answer = await ports.beside(exchange);
     if (answer) return answer;
@@ -126,54 +123,6 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
   permit(target, caller);
   const isRead = target.method === "GET" || target.needs === "nothing";
   return perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
-}
-
-async function perform(
-  ports: Ports,
-  writer: Writer,
-  exchange: Exchange,
-  operation: Operation,
-  caller: Caller,
-): Promise<Answer> {
-  const { idempotency, store, services } = ports;
-  const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
-  const bytes = takesBody ? await readBody(exchange, ports.bodyLimit) : Buffer.alloc(0);
-  const run = async (by: Caller) => {
-    const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
-    const params = exchange.event.context.params ?? {};
-    return execute(operation, services, { params, query: queryOf(exchange), body }, by);
-  };
-  const name = operation.method === "POST" ? exchange.header("idempotency-key") : undefined;
-  if (name !== undefined && !idempotency.isName(name)) {
-    parseBody(bytes, operation.body !== undefined);
-    throw invalid("Idempotency-Key", "must have 1 to 255 characters");
-  }
-  if (name === undefined || operation.needs === "nothing")
-    return writer.answer(operation, await run(caller), exchange.id);
-
-  const key = { api_key_id: caller.key_id, path: exchange.path, name };
-  const only = caller.confirm ? { confirm: caller.confirm } : {};
-  return idempotency.once(key, bytes, async (remember) => {
-    let kept: Answer | undefined;
-    const keep = async (tx: Parameters<typeof remember>[0], answer: Answer) => {
-      await remember(tx, answer);
-      kept = answer;
-      return answer;
-    };
-    try {
-      const result = await run({
-        ...caller,
-        remember: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
-      });
-      return (
-        kept ??
-        (await store.transaction(async (tx) => keep(tx, await writer.answer(operation, result, exchange.id)), only))
-      );
-    } catch (error) {
-      if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)), only);
-    }
-  });
 }
 
 function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): Answer {
@@ -207,6 +156,7 @@ function send({ status, headers, body, request_id }: Answer, { method, window }:
   }
   if (method !== "HEAD" || body === null)
     return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
-  all["content-length"] = String(Buffer.byteLength(body));
+  if (typeof body === "string") all["content-length"] = String(Buffer.byteLength(body));
+  else void body.cancel();
   return new FastResponse(null, { status, statusText: phraseOf(status), headers: all });
 }

@@ -2,6 +2,7 @@ import { Problem } from "../kernel/errors.ts";
 import { type Caller, nobody } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Exchange } from "./exchange.ts";
+import type { WatchKey } from "./leaving.ts";
 import type { Windows } from "./windows.ts";
 
 /** Whom a key speaks for. `keys` knows; this folder knows no feature. */
@@ -13,6 +14,8 @@ export type Identify = (
 export interface Gate {
   /** Who calls; counts the request. Throws 401 or 429. */
   enter(exchange: Exchange, needsKey: boolean): Promise<Caller>;
+  /** Calls `lost` when the key of the request stops. Answers how to stop watching. */
+  watch(exchange: Exchange, lost: () => void): () => void;
   /** Shows the address's bucket without counting. */
   look(exchange: Exchange): void;
   /** The caller of a write, who is asked for again in its transaction: 401 or 403 where the rights are other ones now. */
@@ -23,6 +26,7 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 
 export function createGate(ports: {
   identify: Identify;
+  watchKey: WatchKey;
   windows: Windows;
   /** Option `rateLimit`: requests a window, for each key without a limit of its own. */
   rateLimit: number;
@@ -76,6 +80,10 @@ export function createGate(ports: {
         }
       },
     }),
+    watch(exchange, lost) {
+      const token = tokenOf(exchange);
+      return token === undefined ? () => {} : ports.watchKey(token, lost);
+    },
     look(exchange) {
       exchange.window = windows.look(bucket(exchange), addressRateLimit);
     },

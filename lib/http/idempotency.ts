@@ -69,7 +69,7 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
             body_hash,
             status,
             headers: stored,
-            body: text ?? "",
+            body: typeof text === "string" ? text : "",
             created_at: clock.iso(),
           });
         });

@@ -68,6 +68,8 @@ export const record = <const E extends v.ObjectEntries>(entries: E) => {
     `is not known here; known ${names.length > 0 ? `are: ${names.join(", ")}` : "is none"}`,
   );
 };
+/** The query of a record that is work: `wait` for its end, so many seconds at most. */
+export const awaitable = v.object({ wait: v.optional(count(0, 60)) });
 
 export type Schema = v.GenericSchema;
 

@@ -13,6 +13,8 @@ export interface Clock extends Part {
   iso(): string;
   /** Real milliseconds until this clock shows `at`; undefined where it stands until it is moved. */
   until(at: number): number | undefined;
+  /** Calls `run` once, when this clock shows `at`, and never within this call. Answers how to take it back. */
+  alarm(at: number, run: () => void): () => void;
   /** Sets a standing clock forward. Throws for the other modes and for a step back. */
   moveTo(at: number): void;
   /** Lets it stand at this very instant: from now on it is a manual clock. */
@@ -78,18 +80,22 @@ function clockOf(reading: Reading): Clock {
     if (mode === "manual") return at;
     return mode === "real" ? Date.now() : Math.floor(at + (Date.now() - since) * speed);
   };
+  const until = (to: number) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed)));
+  const alarms = createAlarms({ now, until });
   return {
     get mode() {
       return mode;
     },
     now,
     iso: written(now),
-    until: (to) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed))),
+    until,
+    alarm: alarms.add,
     moveTo(to) {
       if (mode !== "manual")
         throw new Error('this clock runs by itself; create the service with clock: "manual" to move it');
       if (to < at) throw new Error(`the clock stands at ${isoOf(at)} and never goes back to ${isoOf(to)}`);
       at = to;
+      alarms.set();
     },
     freeze() {
       at = now();
@@ -99,6 +105,44 @@ function clockOf(reading: Reading): Clock {
     load(kept) {
       ({ mode, at, speed } = kept as Reading);
       since = Date.now();
+      alarms.set();
+    },
+  };
+}
+
+interface Alarm {
+  readonly at: number;
+  readonly run: () => void;
+  cancel: () => void;
+}
+
+/** The alarms of a clock, by the machine's timers where it runs. `set` is called whenever the clock was set. */
+function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
+  const all = new Set<Alarm>();
+  const ring = (alarm: Alarm) => {
+    alarm.cancel();
+    // One that rang before may have taken this one back.
+    if (all.delete(alarm)) alarm.run();
+  };
+  const arm = (alarm: Alarm) => {
+    alarm.cancel();
+    const wait = until(alarm.at);
+    if (wait !== undefined) alarm.cancel = machineTimer(wait, () => (now() < alarm.at ? arm(alarm) : ring(alarm)));
+  };
+  return {
+    add(at: number, run: () => void) {
+      const alarm: Alarm = { at, run, cancel: () => {} };
+      all.add(alarm);
+      arm(alarm);
+      return () => {
+        alarm.cancel();
+        all.delete(alarm);
+      };
+    },
+    set() {
+      const due = [...all].filter(({ at }) => at <= now()).sort((a, b) => a.at - b.at);
+      for (const alarm of due) ring(alarm);
+      for (const alarm of all) arm(alarm);
     },
   };
 }

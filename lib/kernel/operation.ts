@@ -4,6 +4,7 @@ import { Problem, type ProblemCode } from "./errors.ts";
 import type { Page } from "./page.ts";
 import { inScope, type Need, type Role, rolesFor } from "./roles.ts";
 import { shaper } from "./shape.ts";
+import type { Stream } from "./stream.ts";
 import type { Unit } from "./unit.ts";
 
 /** Who makes a request: the user behind the API key, as they are at this moment. */
@@ -32,20 +33,30 @@ export interface Input {
   readonly query: Readonly<Record<string, string | string[]>>;
   /** Undefined where no body was sent. */
   readonly body: unknown;
+  /** The last entry that the caller has of a stream: the header `Last-Event-ID`. */
+  readonly resume?: string | undefined;
+  /** For what waits: aborted when the caller has gone or has to go. Asked for only where something waits. */
+  readonly signal: () => AbortSignal;
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
+type Listed<S> = Page<S extends Schema ? v.InferInput<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
-  ? Page<S extends Schema ? v.InferInput<S> : never>
-  : Kind extends "empty"
-    ? // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of what a function returns
-      void
-    : S extends Schema
-      ? v.InferInput<S>
-      : never;
+  ? Listed<S>
+  : Kind extends "stream"
+    ? Listed<S> | Stream
+    : Kind extends "empty"
+      ? // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of what a function returns
+        void
+      : S extends Schema
+        ? v.InferInput<S>
+        : never;
 
-/** `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. */
-export type Answers = "created" | "object" | "accepted" | "list" | "empty";
+/**
+ * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
+ * goes on as Server-Sent Events where it is followed.
+ */
+export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "empty";
 
 interface Declaration<Services, Kind extends Answers, P, Q, B, R> {
   /** `feature.verb`, as `svc-server call` and the typed client name it. */
@@ -72,7 +83,7 @@ interface Declaration<Services, Kind extends Answers, P, Q, B, R> {
       params: Parsed<P extends Schema ? P : undefined>;
       query: Parsed<Q extends Schema ? Q : undefined>;
       body: Parsed<B extends Schema ? B : undefined>;
-    },
+    } & Pick<Input, "resume" | "signal">,
     services: Services,
     caller: Caller,
   ): Promise<Result<Kind, R extends Schema ? R : undefined>>;
@@ -166,5 +177,6 @@ export function permit(operation: Operation, caller: Caller): void {
 export async function execute(operation: Operation, services: unknown, input: Input, caller: Caller): Promise<unknown> {
   const query = operation.query ? check(operation.query, input.query) : {};
   const body = operation.body ? check(operation.body, input.body) : {};
-  return operation.run({ params: input.params, query, body }, services, caller);
+  const { params, resume, signal } = input;
+  return operation.run({ params, query, body, resume, signal }, services, caller);
 }

@@ -26,6 +26,7 @@ export interface NewKey {
 export interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
+  readonly expires_at: string | null;
 }
 
 const minute_ms = milliseconds("1m");
@@ -110,6 +111,7 @@ export function keysService({
           scopes: JSON.parse(row.scopes) as string[],
         },
         rate_limit: row.rate_limit,
+        expires_at: row.expires_at,
       };
     },
 

@@ -57,6 +57,8 @@ export const splits: Readonly<Record<string, string>> = {
   "integrations/kinds/monitoring": "a type of integration",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
+  "keys/watch": "tells when a key stops, for what outlasts a request",
+  "events/waiting": "waits for what is committed, instead of polling",
   "events/feed": "tells what was committed, in this process",
 };
 

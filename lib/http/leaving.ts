@@ -1,0 +1,42 @@
+import { Problem } from "../kernel/errors.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** For what outlasts a moment: tells when to stop, and is told when the request is answered. */
+export interface Leaving {
+  /** Aborted when whoever asked has gone, with a Problem where they have to go: their key stopped, or the service ends. */
+  readonly signal: AbortSignal;
+  /** Nothing is waited for any more. */
+  over(): void;
+}
+
+/** Calls `lost` when the key of a request stops being valid. Answers how to stop watching. */
+export type WatchKey = (token: string, lost: () => void) => () => void;
+
+export const shuttingDown = () =>
+  new Problem("unavailable", "the service is shutting down", { headers: { "retry-after": "5", connection: "close" } });
+
+export const stoppedKey = () =>
+  new Problem("unauthorized", "the API key was revoked, has expired, or its user was suspended or removed", {
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+export function leavingOf({ event }: Exchange, closing: AbortSignal, watch: (lost: () => void) => () => void): Leaving {
+  const control = new AbortController();
+  const asker = event.req.signal;
+  const gone = () => control.abort();
+  const ending = () => control.abort(shuttingDown());
+  asker.addEventListener("abort", gone);
+  closing.addEventListener("abort", ending);
+  const unwatch = watch(() => control.abort(stoppedKey()));
+  if (asker.aborted) gone();
+  if (closing.aborted) ending();
+  return {
+    signal: control.signal,
+    over() {
+      control.abort();
+      asker.removeEventListener("abort", gone);
+      closing.removeEventListener("abort", ending);
+      unwatch();
+    },
+  };
+}

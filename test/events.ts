@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import type { World } from "./world.ts";
+import { keyOf } from "./world.ts";
+
+/** One of a stream of Server-Sent Events. */
+export interface Sent {
+  readonly id: string | undefined;
+  readonly event: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
+  readonly data: any;
+}
+
+/** What a text of Server-Sent Events says, by the rules of the standard as far as this service uses them. */
+export function parse(text: string): Sent[] {
+  return text
+    .split("\n\n")
+    .map((block) => block.split("\n").filter((line) => line !== "" && !line.startsWith(":")))
+    .filter((lines) => lines.length > 0)
+    .map((lines) => {
+      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      return { id: field("id"), event: field("event") ?? "message", data: JSON.parse(field("data") ?? "null") };
+    });
+}
+
+/** A followed log, read as it comes. */
+export async function follow(
+  { service }: World,
+  id: string,
+  headers: Record<string, string> = { authorization: `Bearer ${keyOf("owner")}` },
+) {
+  const control = new AbortController();
+  const path = `/v1/deployments/${id}/logs?follow=true`;
+  const response = await service.fetch(path, { headers, signal: control.signal });
+  assert.equal(response.status, 200);
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  return {
+    response,
+    control,
+    /** What came so far. */
+    seen: () => parse(text),
+    raw: () => text,
+    /** Reads until this many have come, or to the end. */
+    async take(count = Number.POSITIVE_INFINITY): Promise<Sent[]> {
+      while (parse(text.slice(0, text.lastIndexOf("\n\n") + 2)).length < count) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        text += decoder.decode(value, { stream: true });
+      }
+      return parse(text);
+    },
+    cancel: () => reader.cancel(),
+  };
+}
