@@ -62,34 +62,3 @@ export class Canvas {
     }
   }
 }
-
-const steps = 4096;
-/** How film answers to light: steep in the shadows, gentle in the highlights. Its places are square roots of light up to 4. */
-const film = new Float32Array(steps + 1).map((_, step) => {
-  const light = ((step / steps) * 2) ** 2;
-  const exposed = light / (1 + light ** 2.2) ** (1 / 2.2);
-  const contrast = exposed * (0.9 + 0.1 * exposed);
-  return 255.5 * contrast ** (1 / 2.2);
-});
-
-/** The picture as bytes: darker towards its corners, through the film curve, with a grain that keeps soft skies from banding. */
-export function develop({ width, height, light }: Canvas, frame = 0): Uint8ClampedArray {
-  const rgba = new Uint8ClampedArray(width * height * 4);
-  let from = 0;
-  let to = 0;
-  for (let y = 0; y < height; y++) {
-    const down = 1 - 0.16 * ((2 * y) / height - 1) ** 2;
-    for (let x = 0; x < width; x++) {
-      const lens = down * (1 - 0.16 * ((2 * x) / width - 1) ** 2) * steps * steps * 0.25;
-      let noise = Math.imul(x + 1, 0x9e3779b1) ^ Math.imul(y + 1 + frame * 7919, 0x85ebca6b);
-      noise = Math.imul(noise ^ (noise >>> 15), 0x2c1b3c6d);
-      const grain = ((noise ^ (noise >>> 13)) & 0xff) / 160 - 1.3;
-      for (let channel = 0; channel < 3; channel++) {
-        const step = Math.sqrt((light[from++] as number) * lens) | 0;
-        rgba[to++] = (film[Math.min(step, steps)] as number) + grain;
-      }
-      rgba[to++] = 255;
-    }
-  }
-  return rgba;
-}

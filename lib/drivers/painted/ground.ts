@@ -1,74 +1,133 @@
-import { type Canvas, type Colour, mix, times } from "./canvas.ts";
-import type { Mood } from "./mood.ts";
-import { type Chance, type Field, smoothstep } from "./noise.ts";
+import { type Colour, mix } from "./canvas.ts";
+import { type Layer, line, lit } from "./layer.ts";
+import { between, type Chance, scatter, smoothstep } from "./noise.ts";
 
-/** One range of land, from its upper edge down. Ranges are painted from the farthest to the nearest. */
-export interface Range {
-  readonly kind: "mountains" | "hills" | "forest" | "desert";
-  /** How near it is: 0 at the horizon, 1 before the eye. */
+/** What every kind of ground is made from. */
+export interface Place {
   readonly near: number;
+  readonly haze: number;
+  /** The lowest its edge is above the horizon, and how much higher it rises; in units. */
+  readonly base: number;
+  readonly rise: number;
   readonly colour: Colour;
-  readonly haze: Colour;
-  readonly snow: boolean;
-  /** Its height above the horizon at a place, both in units. */
-  height(x: number): number;
 }
 
-/** A line of hills: `rough` 0 is smooth, 1 is jagged. */
-export function line(random: Chance, cells: number, rough: number): (x: number) => number {
-  const octaves = Array.from({ length: 8 }, (_, octave) => ({
-    scale: cells * 2 ** octave,
-    strength: 0.5 * (0.32 + 0.2 * rough) ** octave,
-    values: Float32Array.from({ length: 256 }, () => random()),
-  }));
-  return (x) => {
-    let sum = 0;
-    for (const { scale, strength, values } of octaves) {
-      const place = x * scale + 1024;
-      const left = Math.floor(place);
-      const part = place - left;
-      const smooth = part * part * (3 - 2 * part);
-      const value = (values[left & 255] as number) * (1 - smooth) + (values[(left + 1) & 255] as number) * smooth;
-      sum += strength * (rough > 0.6 ? 1 - Math.abs(2 * value - 1) : value);
-    }
-    return sum;
+const rock: Colour = [0.2, 0.19, 0.2];
+const white: Colour = [0.9, 0.92, 0.96];
+
+/** Peaks with facets of light and shadow that run down from their ridges; `snow` is how far down from the top they are white. */
+export function mountains(random: Chance, { near, haze, base, rise, colour }: Place, snow: number): Layer {
+  const edge = line(random, between(random, 0.9, 1.5) * (1 + near), 0.85);
+  const top = (x: number) => base + rise * (edge(x) - 0.3);
+  const stone = mix(rock, colour, 0.45);
+  return {
+    near,
+    haze,
+    top,
+    shade(out, x, deep, { mood, field, sunX }) {
+      const side = sunX < 0.5 ? -1 : 1;
+      const bend = (field.at(x * 1.3, deep * 1.3 + near) - 0.5) * (0.1 + deep * 1.2);
+      const at = x + bend;
+      const fall = (edge(at - 0.012 * side) - edge(at + 0.012 * side)) * rise * 22;
+      const rough = field.at(x * 4.1 + bend, deep * 4.1) - field.at(x * 4.1 + bend + 0.012 * side, deep * 4.1 - 0.006);
+      const sun = smoothstep(-0.75, 1.1, fall + rough * 9) ** 1.2;
+      const high = top(x) - deep;
+      const cover = smoothstep(
+        -0.025,
+        0.03,
+        high - (base + rise * (0.75 - snow)) + (field.at(x * 3, deep * 5) - 0.5) * 0.16 + rough * 0.7,
+      );
+      lit(out, mood, sun, stone, white, cover);
+    },
   };
 }
 
-export function paintRange(
-  canvas: Canvas,
-  range: Range,
-  mood: Mood,
-  field: Field,
-  horizon: number,
-  shift: number,
-  sunX: number,
-): void {
-  const { width, height, unit } = canvas;
-  const tops = new Float32Array(width + 1);
-  for (let x = 0; x <= width; x++) tops[x] = horizon - range.height((x - width / 2) / unit + shift) * unit;
-  const { colour, haze, near } = range;
-  const [dark, bright] = [mix(times(colour, 0.4), mood.shade, 0.12), mix(colour, times(mood.light, 0.9), 0.18)];
-  const fog = (1 - near) * 0.8;
-  for (let x = 0; x < width; x++) {
-    const top = tops[x] as number;
-    const u = (x - width / 2) / unit + shift;
-    const side = x / width < sunX ? 1 : -1;
-    for (let y = Math.max(0, Math.floor(top)); y < height; y++) {
-      const part = Math.min(y + 1 - top, 1);
-      const deep = (y - top) / unit;
-      const rough = field.at(u * 2.3, (y / unit) * 2.3 - deep);
-      const slope =
-        (field.at(u * 1.7 + 0.01 * side + deep * 0.4, deep * 0.9) - field.at(u * 1.7 + deep * 0.4, deep * 0.9)) * 9;
-      const lit = smoothstep(-0.35, 0.5, slope + (rough - 0.5) * 0.7);
-      const low = fog + (1 - fog) * smoothstep(0, 0.5, deep) * (1 - near) * 0.6;
-      canvas.cover(
-        (y * width + x) * 3,
-        (dark[0] + (bright[0] - dark[0]) * lit) * (1 - low) + haze[0] * low,
-        (dark[1] + (bright[1] - dark[1]) * lit) * (1 - low) + haze[1] * low,
-        (dark[2] + (bright[2] - dark[2]) * lit) * (1 - low) + haze[2] * low,
-        part,
-      );
+/** Rolling land: bright where it meets the light, with meadows of several greens; trees stand on it where `trees` says how densely. */
+export function hills(random: Chance, place: Place, trees: number, snow: boolean): Layer {
+  const { near, haze, base, rise, colour } = place;
+  const edge = line(random, between(random, 0.8, 1.3), 0.05);
+  const wood = grove(random, 0.012 + 0.022 * near, 0.02 + 0.05 * near, trees, false);
+  const [ground, other] = snow
+    ? [white, mix(white, [0.6, 0.7, 0.85], 0.4)]
+    : [colour, mix(colour, [0.5, 0.42, 0.12], 0.45)];
+  const leaf = mix(mix(colour, [0.02, 0.07, 0.03], 0.65), white, snow ? 0.3 : 0);
+  return {
+    near,
+    haze,
+    top: (x) => base + rise * edge(x) + wood(x),
+    shade(out, x, deep, { mood, field, sunX }) {
+      const tree = wood(x);
+      if (deep < tree) {
+        const inner = field.at(x * 9, deep * 9) - field.at(x * 9 + 0.02, deep * 9 - 0.03);
+        return lit(out, mood, smoothstep(-0.3, 0.5, inner * 5 + 0.25 - (deep / tree) * 0.4), leaf);
+      }
+      const below = deep - tree;
+      const patch = field.at(x * 0.9 + near, below * 3.2);
+      const grass = field.at(x * 7, below * 22) - 0.5;
+      const side = sunX < 0.5 ? -1 : 1;
+      const fall = (edge(x - 0.03 * side + below * 0.4) - edge(x + 0.03 * side + below * 0.4)) * rise * 9;
+      const sun = 0.36 + 0.34 * Math.exp(-below * 9) + fall + (patch - 0.5) * 0.4 + grass * 0.34;
+      lit(out, mood, Math.max(0.05, sun), ground, other, smoothstep(0.42, 0.62, patch));
+    },
+  };
+}
+
+/** A wood of firs, or of other trees, dark below and lit at its tips. */
+export function forest(random: Chance, { near, haze, base, rise, colour }: Place, snow: boolean, fir = true): Layer {
+  const edge = line(random, between(random, 0.7, 1.2), 0.2);
+  const wide = 0.012 + 0.05 * near ** 1.5;
+  const wood = fir ? grove(random, wide * 0.62, wide * 2.6, 1, true) : grove(random, wide, wide * 1.5, 2, false);
+  const needle = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
+  return {
+    near,
+    haze,
+    top: (x) => base + rise * edge(x) + wood(x),
+    shade(out, x, deep, { mood, field }) {
+      const branch = field.at(x * 11, deep * 5 - x * 2) - field.at(x * 11 + 0.02, deep * 5 - x * 2 - 0.02);
+      const cover = snow ? smoothstep(0.02, 0.08, branch + 0.05 - deep * 0.1) * 0.8 : 0;
+      lit(out, mood, smoothstep(-0.2, 0.5, branch * 4 + 0.22 - deep * 1.6), needle, white, cover);
+    },
+  };
+}
+
+/** How high the trees stand at a place: one a cell, as far as `density` allows. */
+function grove(random: Chance, wide: number, high: number, density: number, fir: boolean): (x: number) => number {
+  const seed = Math.floor(random() * 2 ** 31);
+  const clumps = line(random, 2.5, 0.3);
+  return (x) => {
+    const cell = Math.floor(x / wide);
+    let top = 0;
+    for (let i = cell - 2; i <= cell + 2; i++) {
+      if (!fir && clumps(i * wide) > density * 0.9) continue;
+      const size = 0.45 + 0.55 * scatter(seed, i);
+      const away =
+        Math.abs(x - (i + 0.5 + (scatter(seed, i, 1) - 0.5) * 0.9) * wide) /
+        (wide * (fir ? 0.42 : 0.55) * (0.6 + size));
+      if (away >= 1) continue;
+      // Firs are pointed and have steps of branches, other trees are round.
+      const shape = fir ? (1 - away) * (0.86 + 0.28 * ((away * 5) % 1)) : Math.sqrt(1 - away * away);
+      top = Math.max(top, high * size * shape);
     }
-  }
+    return top;
+  };
+}
+
+/** Dunes: a lit flank and one in the shade, parted by a crest that winds down, and ripples of wind. */
+export function dunes(random: Chance, { near, haze, base, rise, colour }: Place): Layer {
+  const edge = line(random, between(random, 0.9, 1.4), 0.02);
+  const wind = between(random, 0.7, 1.5) * (random() < 0.5 ? -1 : 1);
+  return {
+    near,
+    haze,
+    top: (x) => base + rise * edge(x),
+    shade(out, x, deep, { mood, field, sunX }) {
+      const side = sunX < 0.5 ? -1 : 1;
+      const bend = (field.at(x * 0.5, deep * 0.7) - 0.5) * 0.5;
+      const at = x + (deep * wind + bend) * 0.8;
+      const fall = (edge(at - 0.01 * side) - edge(at + 0.01 * side)) * 18;
+      const ripple = Math.sin((deep * 3.4 + bend * 1.6 + x * 0.35) * 130) * 0.05 * near;
+      const grain = (field.at(x * 17, deep * 17) - 0.5) * 0.1;
+      lit(out, mood, Math.max(0.03, smoothstep(-0.28, 0.4, fall) * 0.95 + ripple + grain), colour);
+    },
+  };
 }

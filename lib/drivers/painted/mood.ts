@@ -17,6 +17,10 @@ export interface Mood {
   readonly elevation: number;
   /** How bright its disc and glow are. */
   readonly glow: number;
+  /** How much of the light reaches the land: 1 at noon. */
+  readonly reach: number;
+  /** What distance turns everything into. */
+  readonly haze: Colour;
   readonly isNight: boolean;
 }
 
@@ -86,10 +90,10 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
       ["#03101c", "#083044", "#1c5a6c", "#c8ecf4", "#0a2234", "#2c5a6c", "#081c2a"],
     ],
     elevation: [0.55, 0.85],
-    glow: 0.5,
+    glow: 0.22,
   },
 };
-const storm: Row = ["#26303c", "#5a6874", "#b8bcb4", "#e8e4d0", "#4a5664", "#c4c8c8", "#39424e"];
+const storm: Row = ["#1a2430", "#425264", "#8e9ca4", "#dce4e4", "#46566a", "#98a6b0", "#222c38"];
 
 const pick = <T>(list: readonly T[], random: Chance): T => list[Math.floor(random() * list.length)] as T;
 
@@ -110,14 +114,14 @@ export function moodOf(wishes: Wishes, random: Chance): Mood {
   ];
   const [elevation, shift] = [between(random, ...kind.elevation), between(random, 0.9, 1.1)];
   const dull = storm.map(hex);
-  const dark = { dawn: 0.75, day: 1, golden: 0.85, sunset: 0.5, dusk: 0.3, night: 0.06 }[time];
+  const dark = { dawn: 0.75, day: 1, golden: 0.85, sunset: 0.5, dusk: 0.3, night: 0.13 }[time];
   const [zenith, middle, horizon, light, shade, cloudLit, cloudShade] = row.map((colour, at) => {
-    const stormy = wishes.storm ? mix(colour, times(dull[at] as Colour, dark), 0.72) : colour;
+    const stormy = wishes.storm ? mix(colour, times(dull[at] as Colour, dark), 0.8) : colour;
     if (!wishes.tint) return stormy;
     const brightness = (0.3 * stormy[0] + 0.55 * stormy[1] + 0.15 * stormy[2]) * 1.1;
     const tint = hex(wishes.tint);
     const own = 0.3 * tint[0] + 0.55 * tint[1] + 0.15 * tint[2];
-    return mix(stormy, times(tint, brightness / Math.max(own, 0.05)), at === 3 ? 0.25 : 0.4);
+    return mix(stormy, times(tint, brightness / Math.max(own, 0.05)), at === 3 ? 0.15 : 0.3);
   }) as unknown as [Colour, Colour, Colour, Colour, Colour, Colour, Colour];
   return {
     zenith: times(zenith, shift),
@@ -129,6 +133,8 @@ export function moodOf(wishes: Wishes, random: Chance): Mood {
     cloudShade,
     elevation,
     glow: kind.glow * (wishes.storm ? 0.25 : 1),
+    reach: dark * (wishes.storm ? 0.6 : 1),
+    haze: mix(times(mix(horizon, middle, 0.5), time === "day" ? 0.95 : 0.72), shade, 0.25),
     isNight: time === "night",
   };
 }

@@ -14,6 +14,13 @@ export function chance(seed: number): Chance {
 
 export const between = (random: Chance, low: number, high: number) => low + (high - low) * random();
 export const clamp = (value: number, low: number, high: number) => (value < low ? low : Math.min(value, high));
+/** A number from 0 up to 1 that belongs to a place of a grid: windows, trees and flakes are scattered by it. */
+export function scatter(seed: number, x: number, y = 0): number {
+  let mixed = Math.imul(x + 1, 0x9e3779b1) ^ Math.imul(y + 1, 0x85ebca6b) ^ seed;
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
+  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39);
+  return ((mixed ^ (mixed >>> 15)) >>> 0) / 4_294_967_296;
+}
 /** 0 below `from`, 1 above `to`, and a smooth way between them. */
 export function smoothstep(from: number, to: number, value: number): number {
   const part = clamp((value - from) / (to - from), 0, 1);
@@ -39,32 +46,31 @@ export class Field {
     }
   }
 
-  /** Adds one octave of gradient noise. */
+  /** Adds one octave of gradient noise. Its loops are written out, since a picture waits for them. */
   #add(random: Chance, cells: number, strength: number): void {
     const size = this.#size;
-    const gradients = new Float32Array(cells * cells * 2);
-    for (let i = 0; i < gradients.length; i += 2) {
-      const angle = random() * Math.PI * 2;
-      gradients[i] = Math.cos(angle);
-      gradients[i + 1] = Math.sin(angle);
-    }
-    const slope = (column: number, row: number, x: number, y: number) => {
-      const at = ((row % cells) * cells + (column % cells)) * 2;
-      return (gradients[at] ?? 0) * x + (gradients[at + 1] ?? 0) * y;
-    };
-    for (let y = 0; y < size; y++) {
+    const data = this.#data;
+    const angles = Float32Array.from({ length: cells * cells }, () => random() * Math.PI * 2);
+    const [gx, gy] = [angles.map(Math.cos), angles.map(Math.sin)];
+    const fade = (part: number) => part * part * part * (part * (part * 6 - 15) + 10);
+    for (let y = 0, to = 0; y < size; y++) {
       const down = (y / size) * cells;
       const row = Math.floor(down);
       const fy = down - row;
-      const wy = fy * fy * fy * (fy * (fy * 6 - 15) + 10);
-      for (let x = 0; x < size; x++) {
+      const wy = fade(fy);
+      const [upper, lower] = [row * cells, ((row + 1) % cells) * cells];
+      for (let x = 0; x < size; x++, to++) {
         const across = (x / size) * cells;
-        const column = Math.floor(across);
-        const fx = across - column;
-        const wx = fx * fx * fx * (fx * (fx * 6 - 15) + 10);
-        const upper = slope(column, row, fx, fy) * (1 - wx) + slope(column + 1, row, fx - 1, fy) * wx;
-        const lower = slope(column, row + 1, fx, fy - 1) * (1 - wx) + slope(column + 1, row + 1, fx - 1, fy - 1) * wx;
-        this.#data[y * size + x] = (this.#data[y * size + x] ?? 0) + (upper * (1 - wy) + lower * wy) * strength;
+        const left = Math.floor(across);
+        const right = left + 1 === cells ? 0 : left + 1;
+        const fx = across - left;
+        const a = (gx[upper + left] as number) * fx + (gy[upper + left] as number) * fy;
+        const b = (gx[upper + right] as number) * (fx - 1) + (gy[upper + right] as number) * fy;
+        const c = (gx[lower + left] as number) * fx + (gy[lower + left] as number) * (fy - 1);
+        const d = (gx[lower + right] as number) * (fx - 1) + (gy[lower + right] as number) * (fy - 1);
+        const wx = fade(fx);
+        const above = a + (b - a) * wx;
+        data[to] = (data[to] as number) + (above + (c + (d - c) * wx - above) * wy) * strength;
       }
     }
   }

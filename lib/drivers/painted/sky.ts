@@ -1,6 +1,8 @@
-import { type Canvas, type Colour, mix } from "./canvas.ts";
+import { type Canvas, hex, mix } from "./canvas.ts";
+import { paintAurora, paintMilkyWay, paintStars, type Star, starsOf } from "./lights.ts";
 import type { Mood } from "./mood.ts";
-import { between, type Chance, Field, smoothstep } from "./noise.ts";
+import { between, type Chance, type Field, smoothstep } from "./noise.ts";
+import type { Wishes } from "./words.ts";
 
 export interface Sky {
   readonly mood: Mood;
@@ -11,51 +13,46 @@ export interface Sky {
   readonly field: Field;
   readonly wind: number;
   readonly stars: readonly Star[];
+  readonly milkyWay: boolean;
+  readonly aurora: boolean;
+  readonly disc: boolean;
 }
 
-interface Star {
-  readonly x: number;
-  readonly y: number;
-  readonly size: number;
-  readonly strength: number;
-  readonly colour: Colour;
-  readonly phase: number;
-}
-
-const starsOf = (random: Chance, count: number): Star[] =>
-  Array.from({ length: count }, () => ({
-    x: random(),
-    y: random(),
-    size: 0.5 + 1.3 * random() ** 6,
-    strength: 0.15 + 1.6 * random() ** 4,
-    colour: mix([0.7, 0.8, 1], [1, 0.85, 0.65], random()),
-    phase: between(random, 0, 6.28),
-  }));
-
-export function skyOf(mood: Mood, random: Chance, clouds: number, starCount: number): Sky {
+/** A sky that a prompt wishes for. */
+export function skyOf(mood: Mood, random: Chance, field: Field, wishes: Wishes): Sky {
   const sunX = between(random, 0.18, 0.82);
   return {
     mood,
     sunX,
     sunY: 1 - mood.elevation,
-    clouds,
-    field: new Field(random, 512, 4, 6),
+    clouds: wishes.clouds ?? between(random, 0.1, 0.6),
+    field,
     wind: between(random, 0.008, 0.014) * (random() < 0.5 ? -1 : 1),
-    stars: starsOf(random, starCount),
+    stars: starsOf(random, wishes.stars ? 1600 : 700),
+    milkyWay: wishes.stars ?? false,
+    aurora: wishes.aurora ?? false,
+    disc: !wishes.storm && (!mood.isNight || wishes.moon === true || !(wishes.stars || wishes.aurora)),
   };
 }
 
 /** Fills everything above the horizon (a row of pixels). */
 export function paintSky(canvas: Canvas, sky: Sky, horizon: number, time: number): void {
   paintAir(canvas, sky, horizon);
-  if (sky.mood.isNight) paintStars(canvas, sky, horizon, time);
-  paintDisc(canvas, sky, horizon);
+  const { mood, field, stars } = sky;
+  if (mood.isNight) {
+    if (sky.milkyWay) paintMilkyWay(canvas, field, horizon);
+    paintStars(canvas, stars, horizon, time);
+    if (sky.aurora) paintAurora(canvas, field, horizon, time, hex("#28c8f0"));
+  }
+  if (sky.disc) paintDisc(canvas, sky, horizon);
   if (sky.clouds > 0) paintClouds(canvas, sky, horizon, time);
 }
 
-function paintAir(canvas: Canvas, { mood, sunX, sunY }: Sky, horizon: number): void {
+function paintAir(canvas: Canvas, { mood, sunX, sunY, disc }: Sky, horizon: number): void {
   const { width, unit } = canvas;
-  const { zenith, middle, horizon: low, light, glow } = mood;
+  const { zenith, middle, horizon: low, light } = mood;
+  const glow = disc ? mood.glow : 0;
+  const wide = mood.isNight ? 0.16 : 0.5;
   const [x0, y0] = [sunX * width, sunY * horizon];
   let at = 0;
   for (let y = 0; y < horizon; y++) {
@@ -65,20 +62,10 @@ function paintAir(canvas: Canvas, { mood, sunX, sunY }: Sky, horizon: number): v
     const dy = ((y - y0) / unit) ** 2;
     for (let x = 0; x < width; x++, at += 3) {
       const distance = ((x - x0) / unit) ** 2 + dy;
-      const warm = glow * (0.5 / (1 + distance * 14) + 0.45 / (1 + distance * 160));
+      const warm = glow * (wide / (1 + distance * 14) + 0.45 / (1 + distance * 160));
       const air = 1 - warm * 0.35;
       canvas.set(at, red * air + light[0] * warm, green * air + light[1] * warm, blue * air + light[2] * warm);
     }
-  }
-}
-
-function paintStars(canvas: Canvas, { stars }: Sky, horizon: number, time: number): void {
-  const { width, unit } = canvas;
-  const scale = Math.max(0.7, unit / 1100);
-  for (const { x, y, size, strength, colour, phase } of stars) {
-    const twinkle = 0.8 + 0.2 * Math.sin(phase + time * (2 + phase));
-    const low = 1 - smoothstep(0.75, 1, y);
-    canvas.spot(x * width, y * horizon, size * scale, colour, strength * twinkle * low, horizon);
   }
 }
 
@@ -86,7 +73,7 @@ function paintDisc(canvas: Canvas, { mood, sunX, sunY }: Sky, horizon: number): 
   const { width, unit } = canvas;
   const radius = unit * (mood.isNight ? 0.035 : 0.042);
   const [x0, y0] = [sunX * width, sunY * horizon];
-  const bright = mood.isNight ? 1.1 : 1.6 * Math.min(1, mood.glow + 0.1);
+  const bright = mood.isNight ? 1.5 : 2.2 * Math.min(1, mood.glow + 0.1);
   for (let y = Math.max(0, Math.floor(y0 - radius - 1)); y < Math.min(horizon, y0 + radius + 2); y++) {
     for (let x = Math.max(0, Math.floor(x0 - radius - 1)); x < Math.min(width, x0 + radius + 2); x++) {
       const part = smoothstep(radius + 0.8, radius - 0.8, Math.hypot(x - x0, y - y0));

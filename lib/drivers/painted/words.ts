@@ -11,6 +11,9 @@ export interface Wishes {
   readonly stars?: boolean;
   readonly moon?: boolean;
   readonly storm?: boolean;
+  readonly neon?: boolean;
+  /** The colour of leaves. */
+  readonly leaves?: string;
   /** A colour that everything leans to. */
   readonly tint?: string;
 }
@@ -25,13 +28,13 @@ const said: readonly (readonly [words: string, wishes: Wishes])[] = [
     { land: "hills" },
   ],
   ["forest forests tree trees wood woods woodland pine pines jungle taiga fir firs", { land: "forest" }],
-  ["autumn fall", { land: "forest", tint: "#c8641e" }],
+  ["autumn autumnal", { land: "forest", time: "golden", leaves: "#e08428" }],
   ["desert dune dunes sahara sand sandy mars martian oasis", { land: "desert" }],
   [
     "city cities town street streets skyline downtown metropolis urban building buildings tokyo york london paris berlin shanghai skyscraper skyscrapers tower towers",
     { land: "city" },
   ],
-  ["cyberpunk neon", { land: "city", time: "night", tint: "#c822b4" }],
+  ["cyberpunk neon", { land: "city", time: "night", neon: true, tint: "#c822b4" }],
   ["sea ocean seascape coast island islands horizon sailing boat ship", { land: "sea", water: true }],
   ["beach tropical lagoon", { land: "sea", water: true, tint: "#1ec8c8" }],
   ["lake lakes river fjord pond water reflection reflections harbour harbor bay waterfront", { water: true }],
@@ -49,9 +52,9 @@ const said: readonly (readonly [words: string, wishes: Wishes])[] = [
   ["sunset sundown evening", { time: "sunset" }],
   ["dusk twilight", { time: "dusk" }],
   ["night midnight nocturnal dark", { time: "night" }],
-  ["star stars starry milky constellation", { time: "night", stars: true, clouds: 0.1 }],
+  ["star stars starry milky constellation", { time: "night", stars: true, clouds: 0 }],
   ["moon moonlight moonlit moonrise", { time: "night", moon: true }],
-  ["aurora borealis northern polar arctic", { time: "night", aurora: true, clouds: 0.1 }],
+  ["aurora borealis northern polar arctic", { time: "night", aurora: true, clouds: 0 }],
   ["cloud clouds cloudy", { clouds: 0.62 }],
   ["overcast grey gray", { clouds: 0.85, storm: true }],
   ["clear cloudless", { clouds: 0 }],

@@ -1,0 +1,93 @@
+import { createRequire } from "node:module";
+import { Canvas } from "./canvas.ts";
+import { develop } from "./develop.ts";
+import { indexFirst } from "./mp4.ts";
+import type { PaintOrder } from "./painter.ts";
+import { sceneOf } from "./scene.ts";
+
+const framesPerSecond = 24;
+/** Frames are painted eight times a second, and those between are blended: what moves here moves slowly. */
+const blended = 3;
+/** As many pixels are painted at most; larger films are scaled up, since clouds and water are soft anyway. */
+const painted = 420_000;
+
+/** Paints and encodes a film, a frame at a time. */
+export async function film({ prompt, seed, width, height, duration_ms }: PaintOrder): Promise<Uint8Array> {
+  const scene = sceneOf(prompt, seed);
+  const scale = Math.min(1, Math.sqrt(painted / (width * height)));
+  const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
+  const canvas = new Canvas(across, down);
+  const paint = (frame: number) => {
+    scene.paint(canvas, frame / framesPerSecond);
+    return develop(canvas);
+  };
+  const show = enlarger(across, down, width, height);
+  const encoder = await encoderOf(width, height);
+  try {
+    let [before, after] = [paint(0), paint(blended)];
+    for (let frame = 0; frame < Math.round((duration_ms * framesPerSecond) / 1000); frame++) {
+      if (frame > 0 && frame % blended === 0) [before, after] = [after, paint(frame + blended)];
+      const shown = show(before, after, (frame % blended) / blended);
+      scene.fall(shown, width, height, frame / framesPerSecond);
+      encoder.addFrameRgba(shown);
+    }
+    encoder.finalize();
+    return indexFirst(Buffer.from(encoder.FS.readFile(encoder.outputFilename)));
+  } finally {
+    encoder.FS.unlink(encoder.outputFilename);
+    encoder.delete();
+  }
+}
+
+async function encoderOf(width: number, height: number) {
+  // It is CommonJS, whose names an import would have to guess; and it is large, so films alone load it.
+  const h264: typeof import("h264-mp4-encoder") = createRequire(import.meta.url)("h264-mp4-encoder");
+  const encoder = await h264.createH264MP4Encoder();
+  Object.assign(encoder, {
+    width,
+    height,
+    frameRate: framesPerSecond,
+    groupOfPictures: framesPerSecond,
+    quantizationParameter: 24,
+    speed: 10,
+  });
+  encoder.initialize();
+  return encoder;
+}
+
+/** Mixes two pictures and scales them up; it always answers the same buffer. */
+function enlarger(across: number, down: number, width: number, height: number) {
+  const shown = new Uint8Array(width * height * 4);
+  const at = (to: number, small: number, large: number) =>
+    Math.min(small - 1, Math.max(0, ((to + 0.5) * small) / large - 0.5));
+  const columns = Float32Array.from({ length: width }, (_, x) => at(x, across, width));
+  return (one: Uint8ClampedArray, other: Uint8ClampedArray, part: number): Uint8Array => {
+    for (let y = 0, to = 0; y < height; y++) {
+      const row = at(y, down, height);
+      const upper = Math.floor(row);
+      const fy = row - upper;
+      const below = upper + 1 < down ? across * 4 : 0;
+      for (let x = 0; x < width; x++, to += 4) {
+        const column = columns[x] as number;
+        const left = Math.floor(column);
+        const fx = column - left;
+        const right = left + 1 < across ? 4 : 0;
+        const [a, b, c, d] = [(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy];
+        for (let channel = 0, from = (upper * across + left) * 4; channel < 3; channel++, from++) {
+          const first =
+            (one[from] as number) * a +
+            (one[from + right] as number) * b +
+            (one[from + below] as number) * c +
+            (one[from + below + right] as number) * d;
+          const second =
+            (other[from] as number) * a +
+            (other[from + right] as number) * b +
+            (other[from + below] as number) * c +
+            (other[from + below + right] as number) * d;
+          shown[to + channel] = first + (second - first) * part + 0.5;
+        }
+      }
+    }
+    return shown;
+  };
+}

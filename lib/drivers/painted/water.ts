@@ -1,0 +1,45 @@
+import type { Canvas, Colour } from "./canvas.ts";
+import type { Light } from "./layer.ts";
+import { smoothstep } from "./noise.ts";
+
+/** Water from the row `shore` down: it mirrors what is painted above, broken by waves that grow towards the eye. */
+export function paintWater(
+  canvas: Canvas,
+  shore: number,
+  { mood, field, sunX, sparkles }: Light,
+  own: Colour,
+  calm: number,
+  time: number,
+): void {
+  const { width, height, unit, light } = canvas;
+  const glitter = sparkles ? (mood.isNight ? 0.3 : mood.glow * 0.9) : 0;
+  for (let y = shore; y < height; y++) {
+    const below = (y - shore + 0.5) / unit;
+    const far = 1 / (below + 0.045);
+    const v = far * 0.24;
+    const sway = (0.004 + below * 0.16) * (1.3 - calm);
+    const deep = smoothstep(0, 0.55, below);
+    for (let x = 0; x < width; x++) {
+      const across = (x - width / 2) / unit;
+      const u = across * far * 0.1;
+      const swell = field.at(u + time * 0.011, v * 1.9 - time * 0.02) - 0.5;
+      const wave = field.at(u * 2.7 - time * 0.021, v * 5.3 + swell * 0.2 + time * 0.03) - 0.5;
+      const ripple = field.at(u * 6.1 + time * 0.03, v * 12.1 + time * 0.05) - 0.5;
+      const tilt = swell + wave * 0.9 + ripple * 0.5;
+      const up = y - shore + (tilt * sway * 1.6 + 0.002) * unit;
+      const row = shore - 1 - Math.floor(Math.min(shore - 1, Math.max(0, up)));
+      const column = Math.floor(Math.min(width - 1, Math.max(0, x + wave * sway * 0.5 * unit)));
+      const from = (row * width + column) * 3;
+      const mirror = 0.86 - deep * 0.42 - tilt * 0.5 * (1 - calm * 0.5);
+      const away = (across - (sunX - 0.5) * (width / unit)) / (0.035 + below * 0.32);
+      const spark = glitter * Math.exp(-away * away * 1.6) * smoothstep(0.04, 0.24, tilt + 0.06 - deep * 0.08);
+      const at = (y * width + x) * 3;
+      canvas.set(
+        at,
+        (light[from] as number) * mirror + own[0] * (1 - mirror) + mood.light[0] * spark,
+        (light[from + 1] as number) * mirror + own[1] * (1 - mirror) + mood.light[1] * spark,
+        (light[from + 2] as number) * mirror + own[2] * (1 - mirror) + mood.light[2] * spark,
+      );
+    }
+  }
+}
