@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
-import { inflateSync } from "node:zlib";
-import { createPainter, type PaintOrder } from "../lib/drivers/painted/painter.ts";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { createPainter, type PaintOrder, startWorker } from "../lib/drivers/painted/painter.ts";
+import { bundle } from "./bundle.ts";
 
 const order: PaintOrder = {
   kind: "image",
@@ -19,16 +22,6 @@ function painter(t: TestContext, threads = 1) {
   t.after(made.close);
   return made;
 }
-
-test("paints a PNG of the size that was asked for", async (t) => {
-  const { bytes, content_type } = await painter(t).paint(order);
-  const file = Buffer.from(bytes);
-  assert.equal(content_type, "image/png");
-  assert.equal(file.subarray(1, 4).toString(), "PNG");
-  assert.deepEqual([file.readUInt32BE(16), file.readUInt32BE(20)], [48, 32]);
-  const data = file.subarray(file.indexOf("IDAT") + 4, file.indexOf("IEND") - 8);
-  assert.equal(inflateSync(data).length, 32 * (48 * 3 + 1));
-});
 
 test("the same order gives the same bytes; another prompt or seed gives others", async (t) => {
   const [one, other] = [painter(t), painter(t, 2)];
@@ -75,7 +68,9 @@ test("an aborted order is rejected with the signal's reason, and the others go o
   assert.equal((await last).content_type, "image/png");
 });
 
-test("closing rejects what is not finished, and refuses what comes later", async () => {
+test("closing rejects what is not finished, leaves nothing open, and refuses what comes later", async () => {
+  const open = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort/.test(name)).length;
+  const before = open();
   const { paint, close } = createPainter({ threads: 1 });
   const running = paint({ ...order, width: 2048, height: 2048 });
   const queued = paint(order);
@@ -83,8 +78,35 @@ test("closing rejects what is not finished, and refuses what comes later", async
     assert.rejects(running, /closed before the picture was finished/),
     assert.rejects(queued, /closed before the picture was finished/),
   ]);
+  assert.ok(open() > before);
   await close();
   await ends;
+  assert.equal(open(), before);
   await assert.rejects(paint(order), /the painter is closed/);
   await close();
+});
+
+test("a worker that dies fails its order alone, and is replaced", async (t) => {
+  const starts = [
+    () => new Worker("process.exit(3)", { eval: true }),
+    () => new Worker("throw new Error('no room')", { eval: true }),
+  ];
+  const { paint, close } = createPainter({ threads: 1, start: () => (starts.shift() ?? startWorker)() });
+  t.after(close);
+  const [one, other, last] = [paint(order), paint(order), paint(order)];
+  await assert.rejects(one, /the picture could not be painted: its worker ended with 3/);
+  await assert.rejects(other, /the picture could not be painted: no room/);
+  assert.equal((await last).content_type, "image/png");
+});
+
+test("the bundle paints the same bytes, and a process that closes nothing ends by itself", async (t) => {
+  const from = pathToFileURL(await bundle("lib/drivers/painted/painter.ts")).href;
+  const program = `
+    const { createPainter } = await import(${JSON.stringify(from)});
+    const { bytes } = await createPainter().paint(${JSON.stringify(order)});
+    process.stdout.write(Buffer.from(bytes).toString("base64"));`;
+  const words = ["--input-type=module", "--eval", program];
+  const { stdout, stderr, status } = spawnSync(process.execPath, words, { encoding: "utf8", timeout: 60_000 });
+  assert.deepEqual([status, stderr], [0, ""]);
+  assert.deepEqual(Buffer.from(stdout, "base64"), Buffer.from((await painter(t).paint(order)).bytes));
 });

@@ -33,6 +33,13 @@ export interface Painter {
   close(): Promise<void>;
 }
 
+export interface PainterOptions {
+  /** How many orders are painted at once; by default a core less than there are, from one to four. */
+  readonly threads?: number;
+  /** Starts a thread; a test hands in one that dies. */
+  readonly start?: () => Worker;
+}
+
 interface Task {
   readonly order: PaintOrder;
   readonly done: (painted: Painted) => void;
@@ -47,9 +54,10 @@ interface Hand {
 }
 
 const idle = "10s";
+const fewer = Math.min(4, Math.max(1, availableParallelism() - 1));
 
 /** A worker from the bundle, where it is an entry of its own, or from the sources, which tsx must translate in each thread anew. */
-function startWorker(): Worker {
+export function startWorker(): Worker {
   if (!import.meta.url.endsWith(".ts"))
     return new Worker(new URL("../lib/painting.js", import.meta.url), { execArgv: [] });
   const [tsx, file] = [import.meta.resolve("tsx/esm/api"), new URL("./worker.ts", import.meta.url).href];
@@ -73,11 +81,10 @@ function judge({ kind, format, width, height, seed, duration_ms }: PaintOrder): 
 }
 
 /**
- * Paints in worker threads, so the event loop never stalls; orders beyond `threads` (by default a core less than there
- * are, and at most four) wait in a queue that never refuses. Workers start at the first order and stop when idle, and
- * an idle one keeps no process alive.
+ * Paints in worker threads, so the event loop never stalls; orders beyond `threads` wait in a queue that never
+ * refuses. Workers start at the first order and stop when idle, and an idle one keeps no process alive.
  */
-export function createPainter({ threads = Math.min(4, Math.max(1, availableParallelism() - 1)) } = {}): Painter {
+export function createPainter({ threads = fewer, start = startWorker }: PainterOptions = {}): Painter {
   const waiting: Task[] = [];
   const hands = new Set<Hand>();
   let closed = false;
@@ -91,7 +98,7 @@ export function createPainter({ threads = Math.min(4, Math.max(1, availableParal
   };
 
   const hire = (): Hand => {
-    const hand: Hand = { worker: startWorker(), task: undefined, stay: () => {} };
+    const hand: Hand = { worker: start(), task: undefined, stay: () => {} };
     const gone = (reason: string) => {
       void dismiss(hand, new Error(`the picture could not be painted: ${reason}`));
       next();
