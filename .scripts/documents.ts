@@ -4,6 +4,8 @@ import * as v from "valibot";
 import { operations } from "../lib/compose.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
+import { type Model, models } from "../lib/generations/models.ts";
+import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
 import { type Need, roles, rolesFor } from "../lib/kernel/roles.ts";
@@ -68,6 +70,27 @@ function moves(machine: Machine<string, string>): string {
 
 const whoMay = (needs: string) => (needs === "nothing" || needs === "key" ? roles : rolesFor(needs as Need)).join(", ");
 
+/** `resolution`: 512, 1K, 2K */
+function inputsOf({ input }: Model): string {
+  const { properties, required } = jsonSchema(input) as {
+    properties: Record<string, { enum?: string[]; minimum?: number; maximum?: number; maxLength?: number }>;
+    required: string[];
+  };
+  return Object.entries(properties)
+    .filter(([name]) => name !== "model")
+    .map(([name, { enum: words, minimum, maximum, maxLength }]) => {
+      const rule =
+        words?.join(" ") ?? (maximum === undefined ? `up to ${maxLength} characters` : `${minimum}–${maximum}`);
+      return `\`${name}\`: ${rule}${required.includes(name) ? " (required)" : ""}`;
+    })
+    .join("; ");
+}
+
+function priceOf({ price: { per, usd } }: Model): string {
+  const prices = Object.entries(usd).map(([name, dollars]) => `$${dollars} (${name})`);
+  return `${prices.join(", ")} ${per === "image" ? "an image" : "a second"}`;
+}
+
 const parts: Record<string, () => string> = {
   options: () => table(["option", "flag", "default", "meaning"], optionRows(optionsSchema)),
   problems: () =>
@@ -87,6 +110,12 @@ const parts: Record<string, () => string> = {
       ]),
     ),
   moves: () => moves(deployment),
+  generationMoves: () => moves(generation),
+  models: () =>
+    table(
+      ["model", "what it makes", "price", "inputs"],
+      models.map((model) => [`\`${model.id}\``, model.summary, priceOf(model), inputsOf(model)]),
+    ),
   events: () =>
     table(
       ["event", "data"],

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { createAssets } from "./assets/assets.ts";
 import type { Life } from "./closing.ts";
 import { compose, jobs, operations } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
@@ -27,7 +28,7 @@ export type Parts = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
 export function assemble(foundation: Foundation, settings: Settings) {
-  const { store, clock, log, ids, random, kept } = foundation;
+  const { store, clock, log, ids, random, kept, assets } = foundation;
   const life: Life = { closing: new AbortController(), listening: [] };
   // Everything that waits listens to it, and Node would take the eleventh for a leak.
   setMaxListeners(0, life.closing.signal);
@@ -41,8 +42,8 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const idempotency = createIdempotency({ store, clock });
 
   const prune = async () => {
-    const { mails, invitations, pushes, outbox } = features;
-    for (const one of [idempotency, windows, mails, invitations, pushes, outbox]) await one.prune();
+    const { mails, invitations, pushes, outbox, generations } = features;
+    for (const one of [idempotency, windows, mails, invitations, pushes, outbox, generations]) await one.prune();
   };
   const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
   const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
@@ -65,13 +66,15 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
   const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
+  const links = createAssets(features);
   const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
   const { watchKey, keys } = features;
   const gate = createGate({ identify: keys.identify, watchKey, windows, rateLimit, addressRateLimit });
   const app = createApp({
     ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
     checkHost: known.check,
-    beside: async (exchange) => (settings.mode === "dev" ? await control(exchange) : undefined) ?? hooks(exchange),
+    beside: async (exchange) =>
+      (settings.mode === "dev" ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
     closing: life.closing.signal,
   });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
@@ -81,8 +84,8 @@ export function assemble(foundation: Foundation, settings: Settings) {
     random,
     windows,
     keys: features.keys,
-
     inbox,
+    assets: assets.part,
   };
   return {
     state,

@@ -14,6 +14,10 @@ export interface Life {
 }
 
 interface Running {
+  readonly features: {
+    readonly runners: { close(): Promise<void> };
+    readonly generationsProgress: { stop(): void };
+  };
   readonly life: Life;
   readonly loop: Loop;
   readonly outbox: { stop(): void };
@@ -34,10 +38,13 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
 
 /** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
 export async function end({ store, clock, log, release }: Foundation, running: Running): Promise<void> {
-  const { life, loop, outbox, outbound, late, keepClock } = running;
+  const { life, loop, outbox, outbound, late, keepClock, features } = running;
   life.closing.abort();
   outbox.stop();
+  features.generationsProgress.stop();
   try {
+    // Painting is cut off at once: it costs nothing to begin anew.
+    await features.runners.close();
     await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));
     life.listening = [];
     await outbound.close();

@@ -10,19 +10,26 @@ import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
 import type { Outbound } from "./drivers/outbound.ts";
 import { simulatedDeployments } from "./drivers/simulated.ts";
+import { simulatedGenerations } from "./drivers/simulated-generations.ts";
 import { environmentsService } from "./environments/service.ts";
 import { createBus } from "./events/bus.ts";
 import { createFeed } from "./events/feed.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
 import { createWaiting } from "./events/waiting.ts";
+import { createLinks } from "./generations/assets.ts";
+import { generationsJobs } from "./generations/jobs.ts";
+import { generationsOperations } from "./generations/operations.ts";
+import { createProgress } from "./generations/progress.ts";
+import { createRunners } from "./generations/runners.ts";
+import { generationsService } from "./generations/service.ts";
 import { integrationTypes } from "./integrations/catalog.ts";
 import { integrationsOperations } from "./integrations/operations.ts";
 import { pushesService } from "./integrations/pushes.ts";
 import { integrationsService } from "./integrations/service.ts";
 import { invitationsOperations } from "./invitations/operations.ts";
 import { invitationsService } from "./invitations/service.ts";
-import { createQueue } from "./jobs/queue.ts";
+import { createQueue, type Queue } from "./jobs/queue.ts";
 import type { Operation } from "./kernel/operation.ts";
 import type { Tx } from "./kernel/unit.ts";
 import { keysService } from "./keys/service.ts";
@@ -47,11 +54,12 @@ export const operations: readonly Operation[] = [
   ...invitationsOperations,
   ...integrationsOperations,
   ...webhooksOperations,
+  ...generationsOperations,
   ...eventsOperations,
   ...organizationsOperations,
 ];
 
-export const jobs = [...deploymentsJobs, ...deliveriesJobs];
+export const jobs = [...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
 
 export type Features = ReturnType<typeof compose>;
 
@@ -99,6 +107,7 @@ export function compose(
   });
   const deployments = deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout });
   return {
+    ...composeGenerations({ ...ports, queue, origin }, settings.generations),
     bus,
     feed,
     keys,
@@ -124,4 +133,22 @@ export function compose(
     pushes: pushesService({ ...ports, endpoints, deployments }),
     events: eventsService(ports),
   };
+}
+
+function composeGenerations(
+  ports: Foundation & { queue: Queue; origin: () => string },
+  { driver = simulatedGenerations(), models, concurrency, finishedStatus, retention }: Settings["generations"],
+) {
+  const links = createLinks(ports);
+  const runners = createRunners({ driver, world: models });
+  const progress = createProgress({ ...ports, runs: runners.of, concurrency });
+  const generations = generationsService({
+    ...ports,
+    links,
+    runners,
+    progress,
+    finishedStatus,
+    retention_ms: retention,
+  });
+  return { links, runners, generations, generationsProgress: progress };
 }

@@ -6,12 +6,14 @@ export type {
   LogLine,
   Progress,
 } from "./drivers/deployment.ts";
+export type { GenerationDriver, GenerationWork, Progress as GenerationProgress } from "./drivers/generation.ts";
 export type { Caught, Sink } from "./drivers/inbox.ts";
 export type { InboxAnswer } from "./drivers/scripted.ts";
 export {
   type SimulatedOutcome,
   simulatedDeployments,
 } from "./drivers/simulated.ts";
+export { type SimulatedGeneration, simulatedGenerations } from "./drivers/simulated-generations.ts";
 export type { Advanced, Service } from "./facade.ts";
 export type { Listening } from "./http/server.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";

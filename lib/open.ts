@@ -4,6 +4,7 @@ import { createIds } from "./kernel/ids.ts";
 import { createLog, type Log } from "./kernel/log.ts";
 import { createRandom } from "./kernel/random.ts";
 import type { Settings } from "./options.ts";
+import { assetsInFolder, assetsInMemory } from "./store/assets.ts";
 import { openFile, openMemory } from "./store/files.ts";
 import { settingsRepository } from "./store/repository.ts";
 import { createStore } from "./store/store.ts";
@@ -48,7 +49,8 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
-    return { store, clock, ids, random, log, vault, kept, release: opened.release };
+    const assets = inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
+    return { store, clock, ids, random, log, vault, kept, assets, release: opened.release };
   } catch (error) {
     await opened.engine.close();
     opened.release();

@@ -21,6 +21,8 @@ export async function createService(options: Options = {}): Promise<Service> {
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
     await parts.loop.start();
     await parts.features.rollout.resume();
+    await parts.features.generations.sweep();
+    await parts.features.generationsProgress.resume();
     const { allow } = settings.outbound;
     if (allow.length > 0) foundation.log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
     return facade(foundation, parts, apiKey);

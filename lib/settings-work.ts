@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import type { DeploymentDriver } from "./drivers/deployment.ts";
+import type { GenerationDriver } from "./drivers/generation.ts";
 import { parseAllow } from "./drivers/outbound.ts";
-import { textOf } from "./kernel/api.ts";
+import { finished } from "./generations/schema.ts";
+import { oneOf, textOf } from "./kernel/api.ts";
 import { duration, positive, told } from "./settings-words.ts";
 
 const allowed = v.pipe(
@@ -36,6 +38,34 @@ export const deployments = v.optional(
       true,
     ),
     driver: v.optional(told(driver, "What builds and rolls out; simulated, where it is not set.")),
+  }),
+  {},
+);
+
+const generationDriver = v.custom<GenerationDriver>(
+  (value) =>
+    ["delay", "submit", "poll", "cancel"].every(
+      (name) => typeof (value as Record<string, unknown> | null)?.[name] === "function",
+    ),
+  "must have the functions delay, submit, poll and cancel",
+);
+
+export const generations = v.optional(
+  v.strictObject({
+    concurrency: v.optional(told(positive(10_000), "How many generations are in progress at a time, over all."), 16),
+    finishedStatus: v.optional(
+      told(oneOf(finished), "How the interface calls a finished generation: `completed` or `succeeded`."),
+      "completed",
+    ),
+    models: v.optional(
+      told(oneOf(["open", "strict"]), "`open` runs any model; `strict` refuses those that are not known."),
+      "open",
+    ),
+    retention: v.optional(
+      told(duration, "How long files are kept after a generation has finished, such as `30d`."),
+      "30d",
+    ),
+    driver: v.optional(told(generationDriver, "What runs the models; they are painted offline, where it is not set.")),
   }),
   {},
 );

@@ -7,7 +7,7 @@ import { fixedKey } from "./keys/schema.ts";
 import { region } from "./projects/schema.ts";
 import type { Seed } from "./seed.ts";
 import { positive, told } from "./settings-words.ts";
-import { codeHost, deliveries, deployments, outbound } from "./settings-work.ts";
+import { codeHost, deliveries, deployments, generations, outbound } from "./settings-work.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -116,6 +116,7 @@ export const optionsSchema = v.strictObject({
     told(v.array(region, "must be a list"), "The valid regions of projects; any, where it is not set."),
   ),
   deployments,
+  generations,
   outbound,
   deliveries,
   codeHost,

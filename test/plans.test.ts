@@ -21,6 +21,11 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     "only what is queued is in this index, and it is asked only where the limit over all was reached",
   ],
   [
+    /^SCAN generations USING (COVERING )?INDEX generations_running$/,
+    /status = 'in_progress'/,
+    "what runs is bounded by the option generations.concurrency",
+  ],
+  [
     /^SCAN organizations USING COVERING INDEX/,
     /order by "id" limit/,
     "whether there is one at all: stops at the first",

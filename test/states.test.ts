@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { deploymentsRepository } from "../lib/deployments/repository.ts";
 import { lifecycle, type MoveName } from "../lib/deployments/states.ts";
+import { lifecycle as generationStates } from "../lib/generations/states.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
 import { organizationsRepository } from "../lib/organizations/repository.ts";
 import { projectsRepository } from "../lib/projects/repository.ts";
@@ -157,6 +158,7 @@ test("the tables of states are whole", async (t) => {
     deployment: lifecycle,
     project: projectStates,
     user: userStates,
+    generation: generationStates,
   };
   for (const [name, { states, initial, terminal, moves }] of Object.entries(machines)) {
     await t.test(`of a ${name}`, () => {

@@ -9,7 +9,7 @@ export type Envelope = "flat" | "full";
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | ReadableStream<Uint8Array> | null;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   /** Equal to `meta.request_id` in the body. */
   readonly request_id: string;
 }

@@ -157,6 +157,6 @@ function send({ status, headers, body, request_id }: Answer, { method, window }:
   if (method !== "HEAD" || body === null)
     return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
   if (typeof body === "string") all["content-length"] = String(Buffer.byteLength(body));
-  else void body.cancel();
+  else if (body instanceof ReadableStream) void body.cancel();
   return new FastResponse(null, { status, statusText: phraseOf(status), headers: all });
 }

@@ -10,6 +10,7 @@ const dated = [
   "invitations",
   "projects",
   "deployments",
+  "generations",
   "events",
   "mails",
   "jobs",

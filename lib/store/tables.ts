@@ -147,6 +147,32 @@ export interface Tables {
     error: string | null;
     response: string | null;
   };
+  generations: {
+    id: string;
+    organization_id: string;
+    model: string;
+    kind: "image" | "video";
+    status: "queued" | "in_progress" | "completed" | "failed";
+    input: string;
+    ready_at: string;
+    step_at: string;
+    created_at: string;
+    completed_at: string | null;
+    handle: string | null;
+    cost_micros: number;
+    content_type: string | null;
+    bytes: number | null;
+    etag: string | null;
+    error_code: string | null;
+    error_message: string | null;
+  };
+  generation_usage: {
+    organization_id: string;
+    date: string;
+    model: string;
+    generations: number;
+    cost_micros: number;
+  };
   rate_windows: { bucket: string; started_at: number; requests: number };
   idempotency_keys: {
     api_key_id: string;

@@ -1,16 +1,19 @@
-import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 
 /** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
 export interface Vault {
   seal(place: string, plain: string): string;
   open(place: string, sealed: string): string;
+  /** A signature that only this key can make, of a text for one purpose. */
+  sign(purpose: string, text: string): string;
   /** Tells one key from another without revealing it. */
   readonly fingerprint: string;
 }
 
 export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
   return {
+    sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
     fingerprint: createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16),
     seal(place, plain) {
       const nonce = bytes(12);

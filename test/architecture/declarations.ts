@@ -49,7 +49,7 @@ export const declarationRules: readonly Rule[] = [
   },
 ];
 
-/** What every operation may answer with, and what only http itself answers with. */
+/** What every operation may answer with, and what only http itself and the links to files answer with. */
 const general = new Set([
   ...[
     "unauthorized",
@@ -68,6 +68,7 @@ const general = new Set([
     "idempotency_mismatch",
   ],
   ...["not_found", "method_not_allowed"],
+  ...["link_expired", "range_not_satisfiable"],
 ]);
 
 /** The codes of `new Problem("…")` under lib, each with where it is thrown first. */

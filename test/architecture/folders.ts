@@ -11,7 +11,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
-export const besides = ["control", "hooks", "live", "dashboard"] as const;
+export const besides = ["assets", "control", "hooks", "live", "dashboard"] as const;
 
 /** Files at the top of lib, which only compose: the one place that may know every feature. */
 export const root = [
@@ -48,6 +48,11 @@ export const splits: Readonly<Record<string, string>> = {
   "deliveries/tries": "one try of a delivery: counted, sent, settled",
   "deliveries/ladder": "how long to wait between tries",
   "deliveries/desk": "what callers see and do of deliveries",
+  "generations/assets": "the files: their types, and links to them",
+  "generations/inputs": "what is meant by the inputs",
+  "generations/models": "every model, its inputs and its price",
+  "generations/progress": "how generations advance",
+  "generations/runners": "which driver runs which model",
   "integrations/catalog": "every type of integration",
   "integrations/pushes": "what code hosts post",
   "integrations/kinds/type": "what a type of integration is",

@@ -22,7 +22,9 @@ async function records(here: World): Promise<Record<string, string>> {
   const webhooks = expect(await call("owner", "POST", "/v1/webhooks", hook), 201).id;
   const custom = { type: "custom", config: { url: hook.url } };
   const integrations = expect(await call("owner", "POST", "/v1/integrations", custom), 201).id;
-  return { projects, deployments, invitations, users, webhooks, integrations };
+  const order = { model: "image-draft", prompt: "a hill", resolution: "512" };
+  const generations = expect(await call("owner", "POST", "/v1/generations", order), 201).id;
+  return { projects, deployments, invitations, users, webhooks, integrations, generations };
 }
 
 /** Good for every operation that takes one: unknown fields are ignored. */

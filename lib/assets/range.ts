@@ -1,0 +1,21 @@
+/** What a `Range` header asks of a file: a part of it, the whole, or something that lies beyond its end. RFC 9110. */
+export type Asked = { readonly start: number; readonly end: number } | "whole" | "beyond";
+
+/** One range or a suffix. A header that is malformed or names several ranges is passed over: the whole file is right then. */
+export function rangeOf(header: string | undefined, size: number): Asked {
+  const [, from, to] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "") ?? [];
+  if (!from && !to) return "whole";
+  if (from && to && Number(to) < Number(from)) return "whole";
+  const start = from ? Number(from) : Math.max(0, size - Number(to));
+  const end = from && to ? Math.min(Number(to), size - 1) : size - 1;
+  return start > end ? "beyond" : { start, end };
+}
+
+/** Whether `If-None-Match` names this file: a list of tags, weak ones too, or any. */
+export const matches = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header.trim() === "*" ||
+    header
+      .split(",")
+      .map((tag) => tag.trim().replace(/^W\//, ""))
+      .includes(etag));

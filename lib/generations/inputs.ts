@@ -1,0 +1,69 @@
+import type { GenerationWork } from "../drivers/generation.ts";
+
+/** What is meant by the inputs of a generation. What is not understood falls back to the default of its kind. */
+export type Order = Pick<GenerationWork, "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms">;
+export type Kind = Order["kind"];
+
+export const defaults = {
+  image: { aspect_ratio: "1:1", resolution: "1K", output_format: "png", seed: 0 },
+  video: { aspect_ratio: "16:9", resolution: "480p", output_format: "mp4", seed: 0, duration: 2 },
+} as const;
+
+/** A named resolution in pixels: the long side of images, the short side of films. */
+export const resolutions = { "512": 512, "1K": 1024, "2K": 2048, "480p": 480, "720p": 720, "1080p": 1080 } as const;
+const formats = {
+  image: { png: "png", jpeg: "jpeg", jpg: "jpeg", webp: "webp" },
+  video: { mp4: "mp4" },
+} as const;
+export const greatestSeed = 4_294_967_295;
+/** A film's length in seconds. */
+export const seconds = { least: 1, most: 8 } as const;
+const least = 16;
+const most = 2048;
+
+const even = (pixels: number) => 2 * Math.round(pixels / 2);
+const within = (pixels: number) => Math.min(most, Math.max(least, pixels));
+const whole = (value: unknown, from: number, to: number): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
+const find = <T>(table: Readonly<Record<string, T>>, value: unknown): T | undefined =>
+  typeof value === "string"
+    ? Object.entries(table).find(([name]) => name.toLowerCase() === value.toLowerCase())?.[1]
+    : undefined;
+
+type Asked = Readonly<Record<string, unknown>>;
+
+export function understood(kind: Kind, asked: Asked): Order {
+  const { prompt, output_format, seed, duration } = asked;
+  const usual = defaults[kind];
+  return {
+    kind,
+    prompt: typeof prompt === "string" ? prompt : "",
+    ...sizeOf(kind, asked),
+    format: find<Order["format"]>(formats[kind], output_format) ?? usual.output_format,
+    seed: whole(seed, 0, greatestSeed) ? seed : 0,
+    duration_ms:
+      kind === "image" ? 0 : 1000 * (whole(duration, seconds.least, seconds.most) ? duration : defaults.video.duration),
+  };
+}
+
+/** CONTRACT section 5: images by their long side, films by their short one; the other follows the ratio, as an even number. */
+function sizeOf(kind: Kind, { aspect_ratio, resolution }: Asked): { width: number; height: number } {
+  const exact = pairOf(resolution, /^(\d{2,4})x(\d{2,4})$/);
+  if (exact?.every((side) => side >= least && side <= most)) {
+    const [width, height] = kind === "video" ? exact.map(even) : exact;
+    return { width: width ?? least, height: height ?? least };
+  }
+  const named = find(resolutions, resolution) ?? resolutions[defaults[kind].resolution];
+  const [across, down] = pairOf(aspect_ratio, /^(\d{1,4}):(\d{1,4})$/) ?? (kind === "image" ? [1, 1] : [16, 9]);
+  const ratio = Math.max(across, down) / Math.min(across, down);
+  const wanted = kind === "image" ? named : named * ratio;
+  const long = within(even(wanted));
+  const short = within(even(kind === "image" || wanted > most ? long / ratio : named));
+  return across >= down ? { width: long, height: short } : { width: short, height: long };
+}
+
+function pairOf(value: unknown, pattern: RegExp): [number, number] | undefined {
+  const found = typeof value === "string" ? pattern.exec(value) : undefined;
+  const [a, b] = [Number(found?.[1]), Number(found?.[2])];
+  return a > 0 && b > 0 ? [a, b] : undefined;
+}

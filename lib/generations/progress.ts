@@ -1,0 +1,163 @@
+import * as v from "valibot";
+import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Assets } from "../store/assets.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { etagOf, sniff } from "./assets.ts";
+import { understood } from "./inputs.ts";
+import { costOf, type Model, micros } from "./models.ts";
+import { generationsRepository } from "./repository.ts";
+
+type Generation = Row<"generations">;
+type Judged = v.InferOutput<typeof progress>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly queue: Queue;
+  readonly assets: Assets;
+  /** What runs a model, and what the model is. */
+  readonly runs: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
+  /** Option `generations.concurrency`: how many are in progress at a time, over all. */
+  readonly concurrency: number;
+}
+
+/** The row as a driver sees it. */
+export function workOf(row: Generation, now: number): GenerationWork {
+  const input: Record<string, unknown> = JSON.parse(row.input);
+  return {
+    ...understood(row.kind, input),
+    generation_id: row.id,
+    model: row.model,
+    elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
+  };
+}
+
+const longestMessage = 1000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const control = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** A driver's words, without what must not reach a terminal. */
+const cleaned = (text: string) => text.replace(control, " ").slice(0, longestMessage).toWellFormed();
+
+export type GenerationsProgress = ReturnType<typeof createProgress>;
+
+/** How generations advance: by what is stored, so that a crash resumes where it was. Who loses a race changes nothing. */
+export function createProgress({ store, clock, log, queue, assets, runs, concurrency }: Ports) {
+  const generations = store.using(generationsRepository);
+  let stopping = false;
+
+  /** Oldest first, as long as the limit over all leaves room. */
+  const takeTurns = async (tx: Tx) => {
+    for (;;) {
+      const free = concurrency - (await generations(tx).running({})).length;
+      const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
+      if (ready.length === 0) return;
+      for (const waiting of ready.slice(0, free)) {
+        const row = await generations(tx).moves.begin({ ...waiting, at: clock.iso() });
+        if (row) await queue.add(tx, "generations.advance", { generation_id: row.id });
+      }
+    }
+  };
+
+  const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
+    const reason = { error_code, error_message: cleaned(message) };
+    if (await generations(tx).moves.fail({ ...row, ...reason, at: clock.iso() })) await takeTurns(tx);
+  };
+
+  const removeLater = (tx: Tx, id: string) =>
+    tx.afterCommit(() => {
+      assets
+        .remove(id)
+        .catch((error) => log.warn("a file could not be removed", { generation: id, reason: reasonOf(error) }));
+    });
+
+  const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
+    const at = clock.iso();
+    const file = { content_type: sniff(bytes), bytes: bytes.length, etag: etagOf(bytes) };
+    const row = await generations(tx).moves.complete({ ...before, ...file, cost_micros, at });
+    // It was cancelled meanwhile, and nobody will ask for what was made.
+    if (!row) return removeLater(tx, before.id);
+    const { organization_id, model } = row;
+    await generations(tx).count({ organization_id, model, date: at.slice(0, 10), generations: 1, cost_micros });
+    await takeTurns(tx);
+  };
+
+  /** A driver is somebody else's code: what it answers is judged before it is believed. */
+  const told = (answer: Progress): Judged => {
+    const { success, output, issues } = v.safeParse(progress, answer);
+    if (success) return output;
+    return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
+  };
+
+  /** The file that an earlier process got and could not record any more is taken as it is, and not paid for again. */
+  const ask = async (row: Generation, driver: GenerationDriver): Promise<Judged> => {
+    const work = workOf(row, clock.now());
+    if (row.handle !== null) return told(await driver.poll(work, row.handle));
+    const bytes = await assets.find(row.id);
+    return bytes ? { state: "done", bytes, cost_usd: null } : told(await driver.submit(work));
+  };
+
+  return {
+    takeTurns,
+    removeLater,
+
+    /** The job `generations.turn`: something has been queued long enough. */
+    turn: async (): Promise<Outcome> => done(takeTurns),
+
+    /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
+    resume: () =>
+      store.transaction(async (tx) => {
+        if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
+      }),
+
+    /** The job `generations.advance`: asks the driver how far it is, and acts on it. */
+    async advance(generation_id: string): Promise<Outcome> {
+      const row = await generations().byId({ id: generation_id });
+      if (row?.status !== "in_progress") return discard("the generation is not in progress");
+      const { model, driver } = runs(row.model);
+      const answer = await ask(row, driver).catch((error) => {
+        // What the end of the process cut off has not failed: it goes on after the next start.
+        if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
+        throw error;
+      });
+      if (answer.state === "failed") return done((tx) => fail(tx, row, answer.code, answer.message));
+      if (answer.state === "running") {
+        const { again_ms, handle } = answer;
+        return snooze(again_ms, async (tx) => {
+          if ((await generations(tx).hold({ ...row, handle })) > 0) return;
+          await queue.add(tx, "generations.cancel", { generation_id, handle });
+        });
+      }
+      await assets.store(row.id, answer.bytes);
+      const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : micros(answer.cost_usd);
+      return done((tx) => complete(tx, row, answer.bytes, cost));
+    },
+
+    /** The job was given up: the generation must not stay where it is for ever. */
+    async giveUp(tx: Tx, generation_id: string, reason: string) {
+      const row = await generations(tx).byId({ id: generation_id });
+      if (row) await fail(tx, row, "generation_failed", reason);
+    },
+
+    /** A turn was given up: others are taken a minute later. */
+    turnLater: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
+
+    /** The job `generations.cancel`: tells the driver that nobody waits any more. */
+    async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
+      const row = await generations().byId({ id: generation_id });
+      if (row) await runs(row.model).driver.cancel(workOf(row, clock.now()), handle);
+      return done();
+    },
+
+    /** From here on, what is cut off is not a failure. */
+    stop() {
+      stopping = true;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
+import { lifecycle, type MoveName } from "./states.ts";
+
+type Key = { organization_id: string; id: string };
+type Moved = Key & { at: string } & Pick<
+    Row<"generations">,
+    "cost_micros" | "content_type" | "bytes" | "etag" | "error_code" | "error_message"
+  >;
+
+type Counted = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
+  organization_id: string;
+};
+
+/** Partial indexes are used only where their condition stands in the text, word for word. */
+const waiting = sql<boolean>`status = 'queued'`;
+const running = sql<boolean>`status = 'in_progress'`;
+const withFile = sql<boolean>`content_type is not null`;
+const noFile = { content_type: null, bytes: null, etag: null } as const;
+
+export function generationsRepository(query: Queries) {
+  /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
+  const move = (name: MoveName) =>
+    query.first((db, p: Moved) => {
+      const { from, to } = lifecycle.moves[name];
+      return db
+        .updateTable("generations")
+        .set({
+          status: to,
+          step_at: p.at,
+          ...(to === "completed" || to === "failed" ? { completed_at: p.at } : {}),
+          ...(to === "completed"
+            ? { cost_micros: p.cost_micros, content_type: p.content_type, bytes: p.bytes, etag: p.etag }
+            : {}),
+          ...(to === "failed" ? { error_code: p.error_code, error_message: p.error_message } : {}),
+        })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where("status", "in", from)
+        .returningAll();
+    });
+
+  return {
+    insert: query.insert("generations"),
+    list: query.pages({ table: "generations", within: ["organization_id"] }),
+    find: query.first((db, p: Key) =>
+      db.selectFrom("generations").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
+      MoveName,
+      ReturnType<typeof move>
+    >,
+    /** What a driver wants to be asked with; only as long as the generation is in progress. */
+    hold: query.change((db, p: Key & { handle: string | null }) =>
+      db
+        .updateTable("generations")
+        .set({ handle: p.handle })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where("status", "=", "in_progress"),
+    ),
+
+    count: query.change((db, p: Counted) =>
+      db
+        .insertInto("generation_usage")
+        .values({
+          organization_id: p.organization_id,
+          date: p.date,
+          model: p.model,
+          generations: p.generations,
+          cost_micros: p.cost_micros,
+        })
+        .onConflict((conflict) =>
+          conflict.columns(["organization_id", "date", "model"]).doUpdateSet((eb) => ({
+            generations: eb("generation_usage.generations", "+", eb.ref("excluded.generations")),
+            cost_micros: eb("generation_usage.cost_micros", "+", eb.ref("excluded.cost_micros")),
+          })),
+        ),
+    ),
+    usage: query.all((db, p: { organization_id: string; from: string; to: string }) =>
+      db
+        .selectFrom("generation_usage")
+        .selectAll()
+        .where("organization_id", "=", p.organization_id)
+        .where("date", ">=", p.from)
+        .where("date", "<=", p.to)
+        .orderBy("date")
+        .orderBy("model"),
+    ),
+
+    /** The job loop's, and of who holds a signed link: they name a generation of any organization. */
+    byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
+    /** In the order of the partial index, or the planner would read the whole table. */
+    running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
+    ready: query.all((db, p: { now: string }) =>
+      db
+        .selectFrom("generations")
+        .selectAll()
+        .where(waiting)
+        .where("ready_at", "<=", p.now)
+        .orderBy("ready_at")
+        .orderBy("id")
+        .limit(sql.lit(64)),
+    ),
+    /** Files whose retention time is over. */
+    outlived: query.all((db, p: { before: string }) =>
+      db
+        .selectFrom("generations")
+        .select("id")
+        .where(withFile)
+        .where("completed_at", "<", p.before)
+        .orderBy("completed_at")
+        .limit(sql.lit(256)),
+    ),
+    forget: query.change((db, p: { id: string }) => db.updateTable("generations").set(noFile).where("id", "=", p.id)),
+  };
+}

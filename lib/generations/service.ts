@@ -1,0 +1,167 @@
+import type * as v from "valibot";
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import type { Tx } from "../kernel/unit.ts";
+import type { Assets } from "../store/assets.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { Links } from "./assets.ts";
+import { defaults } from "./inputs.ts";
+import { usdOf } from "./models.ts";
+import { type GenerationsProgress, workOf } from "./progress.ts";
+import { generationsRepository } from "./repository.ts";
+import type { Runners } from "./runners.ts";
+import type { finished, newGeneration, usageQuery } from "./schema.ts";
+import { lifecycle } from "./states.ts";
+
+type Generation = Row<"generations">;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly assets: Assets;
+  readonly links: Links;
+  readonly runners: Runners;
+  readonly progress: GenerationsProgress;
+  /** Option `generations.finishedStatus`. */
+  readonly finishedStatus: (typeof finished)[number];
+  /** Option `generations.retention`: how long a file is kept. */
+  readonly retention_ms: number;
+}
+
+/** A file as it is handed out. */
+export interface Asset {
+  readonly type: string;
+  readonly size: number;
+  readonly etag: string;
+  /** The bytes from `start` to `end`, both included: as a stream where they are many. */
+  read(start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
+}
+
+const firstDay = "0000-01-01";
+const lastDay = "9999-12-31";
+
+export type GenerationsService = ReturnType<typeof generationsService>;
+
+/** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
+export function generationsService(ports: Ports) {
+  const { store, clock, ids, queue, assets, links, runners, progress, finishedStatus, retention_ms } = ports;
+  const generations = store.using(generationsRepository);
+
+  const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
+    const found = await generations(tx).find({ organization_id, id });
+    if (!found) throw notFound("generation");
+    return found;
+  };
+
+  const view = (row: Generation) => ({
+    id: row.id,
+    object: "generation" as const,
+    status: row.status === "completed" ? finishedStatus : row.status,
+    model: row.model,
+    created_at: Math.floor(Date.parse(row.created_at) / 1000),
+    input: JSON.parse(row.input) as Record<string, unknown>,
+    output: row.content_type === null ? undefined : outputOf(row, row.content_type),
+    usage: { cost_usd: usdOf(row.cost_micros) },
+    error:
+      row.error_code === null ? undefined : { code: row.error_code, message: row.error_message ?? "it has failed" },
+  });
+  const outputOf = ({ id, kind }: Generation, type: string) => ({
+    type: type.startsWith("video/") ? ("video" as const) : type.startsWith("image/") ? ("image" as const) : kind,
+    url: links.make(id, type),
+  });
+
+  return {
+    get: async (caller: Caller, id: string) => view(await get(caller, id)),
+
+    list: async ({ organization_id }: Caller, query: PageQuery) =>
+      mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
+
+    async create({ organization_id, ...by }: Caller, { model, ...asked }: v.InferOutput<typeof newGeneration>) {
+      const { kind } = runners.judge(model, asked);
+      const created_at = clock.iso();
+      const row: Generation = {
+        ...{ id: ids.next("gen"), organization_id, model, kind, status: lifecycle.initial },
+        input: JSON.stringify({ ...asked, ...defaults[kind], ...asked }),
+        ...{ ready_at: created_at, step_at: created_at, created_at, completed_at: null, handle: null },
+        ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
+      };
+      const delay_ms = runners.of(model).driver.delay(workOf(row, clock.now()));
+      const waiting = { ...row, ready_at: isoOf(clock.now() + delay_ms) };
+      return store.transaction(async (tx) => {
+        await generations(tx).insert(waiting);
+        await queue.add(tx, "generations.turn", {}, delay_ms);
+        return view(waiting);
+      }, by);
+    },
+
+    cancel: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const before = await get(caller, id, tx);
+        const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
+        const after = await generations(tx).moves.cancel({ ...before, ...reason, at: clock.iso() });
+        if (!after) {
+          const ended = before.status === "completed" ? finishedStatus : before.status;
+          throw new Problem(
+            "not_cancellable",
+            `only a queued or running generation can be cancelled; this one is ${ended}`,
+          );
+        }
+        if (before.status === "in_progress")
+          await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
+        await progress.takeTurns(tx);
+        return view(after);
+      }, caller),
+
+    async usage({ organization_id }: Caller, { from = firstDay, to = lastDay }: v.InferOutput<typeof usageQuery>) {
+      const rows = await generations().usage({ organization_id, from, to });
+      const total = rows.reduce(
+        (sum, row) => ({ generations: sum.generations + row.generations, micros: sum.micros + row.cost_micros }),
+        { generations: 0, micros: 0 },
+      );
+      return {
+        data: rows.map(({ date, model, generations, cost_micros }) => ({
+          ...{ date, model, generations, cost_usd: usdOf(cost_micros) },
+        })),
+        total: { generations: total.generations, cost_usd: usdOf(total.micros) },
+      };
+    },
+
+    /** The file of a signed link; undefined where it is not kept any more. */
+    async asset(id: string): Promise<Asset | undefined> {
+      const row = await generations().byId({ id });
+      if (!row?.content_type || row.bytes === null || row.etag === null) return undefined;
+      const { content_type: type, bytes: size, etag } = row;
+      return { type, size, etag, read: (start, end) => assets.read(id, start, end) };
+    },
+
+    /** Periodic: removes the files whose retention time is over. */
+    async prune() {
+      const before = isoOf(Math.max(0, clock.now() - retention_ms));
+      for (;;) {
+        const rows = await generations().outlived({ before });
+        if (rows.length === 0) return;
+        await store.transaction(async (tx) => {
+          for (const { id } of rows) {
+            await generations(tx).forget({ id });
+            progress.removeLater(tx, id);
+          }
+        });
+      }
+    },
+
+    /** At a start: what a crash left behind, which no record leads to. */
+    async sweep() {
+      for (const name of await assets.names()) {
+        const row = await generations().byId({ id: name });
+        if (row?.status !== "in_progress" && !row?.content_type) await assets.remove(name);
+      }
+    },
+  };
+}

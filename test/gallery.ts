@@ -1,0 +1,26 @@
+import { after } from "node:test";
+import { createPainter } from "../lib/drivers/painted/painter.ts";
+import { simulatedGenerations } from "../lib/index.ts";
+import { expect, type Who, type World } from "./world.ts";
+
+/** One painter for the services of a test file: a thread takes longer to start than a small picture to paint. */
+export function gallery() {
+  const painter = createPainter({ threads: 1 });
+  after(() => painter.close());
+  const shared = { ...painter, close: async () => {} };
+  return (script?: Parameters<typeof simulatedGenerations>[0]) => simulatedGenerations(script, shared);
+}
+
+/** A picture that is painted in a moment. */
+export const small = { model: "any-image", prompt: "a hill", resolution: "32x32" } as const;
+
+/** Makes a generation and answers it. */
+export const order = async (here: World, body: object = small, who: Who = "developer") =>
+  expect(await here.call(who, "POST", "/v1/generations", body), 201);
+
+/** A generation that is finished. */
+export async function finished(here: World, body?: object) {
+  const { id } = await order(here, body);
+  await here.service.clock.advance("3s");
+  return expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200);
+}

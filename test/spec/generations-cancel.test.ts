@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { finished, gallery, order, small } from "../gallery.ts";
+import { expect, world } from "../world.ts";
+
+const driver = gallery();
+const options = { generations: { driver: driver() } };
+
+for (const [state, by] of [
+  ["queued", "0s"],
+  ["in_progress", "2s"],
+] as const) {
+  test(`A ${state} generation is cancelled: failed with the code cancelled, for good`, async (t) => {
+    const here = await world(t, options);
+    const { id } = await order(here);
+    await here.service.clock.advance(by);
+    assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).status, state);
+    const cancelled = expect(await here.call("developer", "POST", `/v1/generations/${id}/cancel`), 200);
+    assert.equal(cancelled.status, "failed");
+    assert.equal(cancelled.error.code, "cancelled");
+    assert.deepEqual([cancelled.output, cancelled.usage], [undefined, { cost_usd: 0 }]);
+    await here.service.clock.advance("1h");
+    const { meta, ...after } = expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);
+    assert.deepEqual({ ...after, meta: cancelled.meta }, cancelled);
+    const again = await here.call("developer", "POST", `/v1/generations/${id}/cancel`);
+    assert.equal(expect(again, 409).error.code, "not_cancellable");
+    assert.deepEqual(expect(await here.call("owner", "GET", "/v1/usage"), 200).data, []);
+  });
+}
+
+test("A completed generation cannot be cancelled, and keeps its output", async (t) => {
+  const here = await world(t, options);
+  const { id } = await finished(here);
+  const refused = await here.call("owner", "POST", `/v1/generations/${id}/cancel`);
+  assert.equal(expect(refused, 409).error.code, "not_cancellable");
+  assert.ok(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).output);
+});
+
+test("Viewers cancel nothing, and others' generations are unknown", async (t) => {
+  const here = await world(t, options);
+  const { id } = await order(here);
+  expect(await here.call("viewer", "POST", `/v1/generations/${id}/cancel`), 403);
+  expect(await here.call("stranger", "POST", `/v1/generations/${id}/cancel`), 404);
+  expect(await here.call("stranger", "GET", `/v1/generations/${id}`), 404);
+});
+
+test("A cancel makes room for the next in the queue", async (t) => {
+  const here = await world(t, { generations: { ...options.generations, concurrency: 1 } });
+  const first = await order(here);
+  const second = await order(here, { ...small, seed: 2 });
+  await here.service.clock.advance("1s");
+  expect(await here.call("owner", "POST", `/v1/generations/${first.id}/cancel`), 200);
+  assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${second.id}`), 200).status, "in_progress");
+});
+
+test("What a driver brings after the cancel is thrown away, and the driver is told", async (t) => {
+  const told: (string | null)[] = [];
+  const calls: (() => Promise<unknown>)[] = [];
+  const slow = {
+    delay: () => 0,
+    submit: async () => {
+      for (const call of calls) await call();
+      return { state: "done" as const, bytes: Uint8Array.from([1, 2, 3]), cost_usd: 5 };
+    },
+    poll: async () => ({ state: "failed" as const, message: "is never asked" }),
+    cancel: async (_: unknown, handle: string | null) => void told.push(handle),
+  };
+  const here = await world(t, { generations: { driver: slow } });
+  const { id } = await order(here);
+  // The cancel arrives while the driver is at work.
+  calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
+  await here.service.settle();
+  const { status, error, output } = expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);
+  assert.deepEqual([status, error.code, output], ["failed", "cancelled", undefined]);
+  assert.deepEqual(expect(await here.call("owner", "GET", "/v1/usage"), 200).total, { generations: 0, cost_usd: 0 });
+  assert.deepEqual(told, [null]);
+});
+
+test("A handle that comes after the cancel is cancelled too", async (t) => {
+  const told: (string | null)[] = [];
+  const calls: (() => Promise<unknown>)[] = [];
+  const slow = {
+    delay: () => 0,
+    submit: async () => {
+      for (const call of calls) await call();
+      return { state: "running" as const, again_ms: 1000, handle: "job 7" };
+    },
+    poll: async () => ({ state: "failed" as const, message: "is never asked" }),
+    cancel: async (_: unknown, handle: string | null) => void told.push(handle),
+  };
+  const here = await world(t, { generations: { driver: slow } });
+  const { id } = await order(here);
+  calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
+  await here.service.clock.advance("1m");
+  assert.deepEqual(told.sort(), ["job 7", null].sort());
+});
