@@ -7,9 +7,10 @@
  * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
  * - `announce URL`: makes projects as fast as it can, with webhooks at that address: one that is answered, one that is not.
  * - `climb`: moves a standing clock on in small steps.
+ * - `paint`: makes pictures, and says what it asked the driver for.
  * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
  */
-import { createService, type Service, simulatedDeployments } from "../lib/index.ts";
+import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../lib/index.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { keyFile } from "../lib/store/vault.ts";
 import { git, keyOf, seed } from "./world.ts";
@@ -30,6 +31,15 @@ const steps = {
   step(work: Parameters<typeof driver.step>[0]) {
     if (work.environment === "deadly") process.kill(process.pid, "SIGKILL");
     return driver.step(work);
+  },
+};
+
+const painting = simulatedGenerations(() => ({ durations: { queued: "1ms", in_progress: "2ms" } }));
+const paid: typeof painting = {
+  ...painting,
+  submit(work) {
+    say("submitted", work.generation_id);
+    return painting.submit(work);
   },
 };
 
@@ -85,6 +95,16 @@ async function announce(service: Service, url: string): Promise<void> {
   }
 }
 
+/** Pictures, one after the other. */
+async function paint(service: Service, painter: number): Promise<void> {
+  for (let seed = 0; ; seed++) {
+    const order = { model: "any", prompt: `${painter}`, resolution: "64x64", seed };
+    const { body } = await call(service, "POST", "/generations", order);
+    say("generation", body.id);
+    await service.settle();
+  }
+}
+
 /** Whatever is to be retried falls due on the way. */
 async function climb(service: Service): Promise<void> {
   for (;;) say("ran", (await service.clock.advance("15s")).ran);
@@ -103,12 +123,14 @@ try {
     clock: command === "climb" ? "manual" : "real",
     logLevel: "silent",
     deployments: { driver: steps, concurrency: 32 },
+    generations: { driver: paid },
   });
   process.stdin.on("end", () => void service.close());
   process.stdin.resume();
   say("ready", process.pid);
   if (command === "announce") await announce(service, receiver);
   if (command === "climb") await climb(service);
+  if (command === "paint") await Promise.all([0, 1, 2].map((painter) => paint(service, painter)));
   if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
   if (command === "deadly") {
     const made = await call(service, "POST", "/projects", { name: "web", region: "eu" });
