@@ -13,10 +13,10 @@ import { simulatedDeployments } from "./drivers/simulated.ts";
 import { simulatedGenerations } from "./drivers/simulated-generations.ts";
 import { environmentsService } from "./environments/service.ts";
 import { createBus } from "./events/bus.ts";
-import { createFeed } from "./events/feed.ts";
+import { createFeed, type Feed } from "./events/feed.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
-import { createWaiting } from "./events/waiting.ts";
+import { createWaiting, type Waiting } from "./events/waiting.ts";
 import { createLinks } from "./generations/assets.ts";
 import { generationsJobs } from "./generations/jobs.ts";
 import { generationsOperations } from "./generations/operations.ts";
@@ -136,19 +136,13 @@ export function compose(
 }
 
 function composeGenerations(
-  ports: Foundation & { queue: Queue; origin: () => string },
-  { driver = simulatedGenerations(), models, concurrency, finishedStatus, retention }: Settings["generations"],
+  ports: Foundation & { feed: Feed; waiting: Waiting; queue: Queue; origin: () => string },
+  settings: Settings["generations"],
 ) {
+  const { driver = simulatedGenerations(), models, retention } = settings;
   const links = createLinks(ports);
   const runners = createRunners({ driver, world: models });
-  const progress = createProgress({ ...ports, runs: runners.of, concurrency });
-  const generations = generationsService({
-    ...ports,
-    links,
-    runners,
-    progress,
-    finishedStatus,
-    retention_ms: retention,
-  });
+  const progress = createProgress({ ...ports, ...settings, runs: runners.of });
+  const generations = generationsService({ ...ports, links, runners, progress, retention_ms: retention });
   return { links, runners, generations, generationsProgress: progress };
 }

@@ -1,4 +1,4 @@
-import { byId } from "../kernel/api.ts";
+import { awaitable, byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
 import { generation, generationsQuery, newGeneration, usage, usageQuery } from "./schema.ts";
 import type { GenerationsService } from "./service.ts";
@@ -40,9 +40,11 @@ export const generationsOperations = [
     needs: "generations:read",
     answers: "object",
     params: byId,
+    query: awaitable,
     result: generation,
     problems: ["not_found"],
-    run: ({ params }, { generations }, caller) => generations.get(caller, params.id),
+    run: ({ params, query, signal }, { generations }, caller) =>
+      generations.get(caller, params.id, { seconds: query.wait, signal }),
   }),
   operation({
     id: "generations.cancel",

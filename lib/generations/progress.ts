@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation.ts";
+import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
@@ -12,6 +13,8 @@ import { etagOf, sniff } from "./assets.ts";
 import { understood } from "./inputs.ts";
 import { costOf, type Model, micros } from "./models.ts";
 import { generationsRepository } from "./repository.ts";
+import type { finished } from "./schema.ts";
+import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
 type Judged = v.InferOutput<typeof progress>;
@@ -20,12 +23,15 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly feed: Feed;
   readonly queue: Queue;
   readonly assets: Assets;
   /** What runs a model, and what the model is. */
   readonly runs: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
   /** Option `generations.concurrency`: how many are in progress at a time, over all. */
   readonly concurrency: number;
+  /** Option `generations.finishedStatus`. */
+  readonly finishedStatus: (typeof finished)[number];
 }
 
 /** The row as a driver sees it. */
@@ -48,9 +54,26 @@ const cleaned = (text: string) => text.replace(control, " ").slice(0, longestMes
 export type GenerationsProgress = ReturnType<typeof createProgress>;
 
 /** How generations advance: by what is stored, so that a crash resumes where it was. Who loses a race changes nothing. */
-export function createProgress({ store, clock, log, queue, assets, runs, concurrency }: Ports) {
+export function createProgress(ports: Ports) {
+  const { store, clock, log, feed, queue, assets, runs, concurrency, finishedStatus } = ports;
   const generations = store.using(generationsRepository);
   let stopping = false;
+
+  /** In the words of the interface. */
+  const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
+
+  /** A generation entered this state. */
+  const tell = (tx: Tx, row: Generation) => {
+    const { organization_id, id, step_at: at } = row;
+    feed.tell(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
+  };
+
+  /** Every move of the table of states; undefined where the record is in no state that it leads from. */
+  const move = async (tx: Tx, name: MoveName, before: Generation) => {
+    const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
+    if (row) tell(tx, row);
+    return row;
+  };
 
   /** Oldest first, as long as the limit over all leaves room. */
   const takeTurns = async (tx: Tx) => {
@@ -59,7 +82,7 @@ export function createProgress({ store, clock, log, queue, assets, runs, concurr
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        const row = await generations(tx).moves.begin({ ...waiting, at: clock.iso() });
+        const row = await move(tx, "begin", waiting);
         if (row) await queue.add(tx, "generations.advance", { generation_id: row.id });
       }
     }
@@ -67,7 +90,7 @@ export function createProgress({ store, clock, log, queue, assets, runs, concurr
 
   const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
     const reason = { error_code, error_message: cleaned(message) };
-    if (await generations(tx).moves.fail({ ...row, ...reason, at: clock.iso() })) await takeTurns(tx);
+    if (await move(tx, "fail", { ...row, ...reason })) await takeTurns(tx);
   };
 
   const removeLater = (tx: Tx, id: string) =>
@@ -78,13 +101,12 @@ export function createProgress({ store, clock, log, queue, assets, runs, concurr
     });
 
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
-    const at = clock.iso();
     const file = { content_type: sniff(bytes), bytes: bytes.length, etag: etagOf(bytes) };
-    const row = await generations(tx).moves.complete({ ...before, ...file, cost_micros, at });
+    const row = await move(tx, "complete", { ...before, ...file, cost_micros });
     // It was cancelled meanwhile, and nobody will ask for what was made.
     if (!row) return removeLater(tx, before.id);
-    const { organization_id, model } = row;
-    await generations(tx).count({ organization_id, model, date: at.slice(0, 10), generations: 1, cost_micros });
+    const { organization_id, model, step_at } = row;
+    await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
     await takeTurns(tx);
   };
 
@@ -104,6 +126,9 @@ export function createProgress({ store, clock, log, queue, assets, runs, concurr
   };
 
   return {
+    statusOf,
+    tell,
+    move,
     takeTurns,
     removeLater,
 

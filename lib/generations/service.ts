@@ -1,8 +1,10 @@
 import type * as v from "valibot";
+import type { Patience, Waiting } from "../events/waiting.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
@@ -15,7 +17,7 @@ import { usdOf } from "./models.ts";
 import { type GenerationsProgress, workOf } from "./progress.ts";
 import { generationsRepository } from "./repository.ts";
 import type { Runners } from "./runners.ts";
-import type { finished, newGeneration, usageQuery } from "./schema.ts";
+import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";
 
 type Generation = Row<"generations">;
@@ -29,8 +31,7 @@ interface Ports {
   readonly links: Links;
   readonly runners: Runners;
   readonly progress: GenerationsProgress;
-  /** Option `generations.finishedStatus`. */
-  readonly finishedStatus: (typeof finished)[number];
+  readonly waiting: Waiting;
   /** Option `generations.retention`: how long a file is kept. */
   readonly retention_ms: number;
 }
@@ -51,7 +52,7 @@ export type GenerationsService = ReturnType<typeof generationsService>;
 
 /** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, finishedStatus, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, runners, progress, waiting, retention_ms } = ports;
   const generations = store.using(generationsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
@@ -63,7 +64,7 @@ export function generationsService(ports: Ports) {
   const view = (row: Generation) => ({
     id: row.id,
     object: "generation" as const,
-    status: row.status === "completed" ? finishedStatus : row.status,
+    status: progress.statusOf(row),
     model: row.model,
     created_at: Math.floor(Date.parse(row.created_at) / 1000),
     input: JSON.parse(row.input) as Record<string, unknown>,
@@ -78,7 +79,12 @@ export function generationsService(ports: Ports) {
   });
 
   return {
-    get: async (caller: Caller, id: string) => view(await get(caller, id)),
+    /** With patience: once the generation has ended, or as it is when the patience is over. */
+    async get(caller: Caller, id: string, patience: Patience) {
+      const work = { organization_id: caller.organization_id, id };
+      const read = () => get(caller, id);
+      return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));
+    },
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
@@ -93,11 +99,12 @@ export function generationsService(ports: Ports) {
         ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
       };
       const delay_ms = runners.of(model).driver.delay(workOf(row, clock.now()));
-      const waiting = { ...row, ready_at: isoOf(clock.now() + delay_ms) };
+      const made = { ...row, ready_at: isoOf(clock.now() + delay_ms) };
       return store.transaction(async (tx) => {
-        await generations(tx).insert(waiting);
+        await generations(tx).insert(made);
+        progress.tell(tx, made);
         await queue.add(tx, "generations.turn", {}, delay_ms);
-        return view(waiting);
+        return view(made);
       }, by);
     },
 
@@ -105,12 +112,11 @@ export function generationsService(ports: Ports) {
       store.transaction(async (tx) => {
         const before = await get(caller, id, tx);
         const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
-        const after = await generations(tx).moves.cancel({ ...before, ...reason, at: clock.iso() });
+        const after = await progress.move(tx, "cancel", { ...before, ...reason });
         if (!after) {
-          const ended = before.status === "completed" ? finishedStatus : before.status;
           throw new Problem(
             "not_cancellable",
-            `only a queued or running generation can be cancelled; this one is ${ended}`,
+            `only a queued or running generation can be cancelled; this one is ${progress.statusOf(before)}`,
           );
         }
         if (before.status === "in_progress")

@@ -159,3 +159,17 @@ test("No more are in progress than the option concurrency allows, and none is re
   assert.equal(await counts("2s"), "in_progress completed completed completed completed");
   assert.equal(await counts("2s"), "completed completed completed completed completed");
 });
+
+test("GET ?wait answers when the generation has ended, or as it is when the time is over", async (t) => {
+  const here = await world(t, options);
+  const { id } = await order(here);
+  const wait = (seconds: number | string) => here.call("viewer", "GET", `/v1/generations/${id}?wait=${seconds}`);
+  const answer = wait(2);
+  await here.service.clock.advance("2s");
+  assert.equal(expect(await answer, 200).status, "in_progress");
+  const ended = wait(30);
+  await here.service.clock.advance("1s");
+  assert.equal(expect(await ended, 200).status, "completed");
+  assert.equal(expect(await wait(60), 200).status, "completed");
+  for (const seconds of [61, -1, "soon"]) expect(await wait(seconds), 422);
+});
