@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
-import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import { operations } from "../lib/compose.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
@@ -9,9 +7,12 @@ import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
 import { type Need, roles, rolesFor } from "../lib/kernel/roles.ts";
+import { operations } from "../lib/operations.ts";
 import { seed } from "../lib/seed.ts";
 import { optionsSchema } from "../lib/settings.ts";
 import type { Told } from "../lib/settings-words.ts";
+import { jsonSchema } from "./json-schema.ts";
+import { openapi } from "./openapi.ts";
 
 /** Everything that can rot is made from the code: the files under schema/, and the marked parts of the README. */
 export interface Document {
@@ -20,21 +21,6 @@ export interface Document {
 }
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
-
-/** Rules that JSON Schema cannot say are left out; what it can say, code points included, is kept. */
-function jsonSchema(schema: v.GenericSchema): object {
-  return toJsonSchema(schema, {
-    target: "draft-2020-12",
-    typeMode: "input",
-    errorMode: "ignore",
-    overrideAction: ({ valibotAction: action, jsonSchema }) => {
-      const { requirement } = action as { requirement?: number };
-      if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
-      if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
-      return undefined;
-    },
-  });
-}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -136,7 +122,7 @@ function readme(text: string): string {
   });
 }
 
-export function documents(): Document[] {
+export async function documents(): Promise<Document[]> {
   return [
     { path: "schema/seed.schema.json", text: json({ title: "A seed of svc-server", ...jsonSchema(seed) }) },
     {
@@ -146,6 +132,8 @@ export function documents(): Document[] {
         events: Object.fromEntries(Object.entries(catalog).map(([name, data]) => [name, jsonSchema(data)])),
       }),
     },
+    { path: "schema/openapi.json", text: json(await openapi("flat")) },
+    { path: "schema/openapi-full.json", text: json(await openapi("full")) },
     { path: "README.md", text: readme(readFileSync("README.md", "utf8")) },
   ];
 }

@@ -2,4 +2,4 @@
 import { writeFileSync } from "node:fs";
 import { documents } from "./documents.ts";
 
-for (const { path, text } of documents()) writeFileSync(path, text);
+for (const { path, text } of await documents()) writeFileSync(path, text);

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { createAssets } from "./assets/assets.ts";
 import type { Life } from "./closing.ts";
-import { compose, jobs, operations } from "./compose.ts";
+import { compose, jobs } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
 import { createInbox } from "./drivers/inbox.ts";
@@ -21,6 +21,7 @@ import { isoOf, latest } from "./kernel/clock.ts";
 import { invalid } from "./kernel/errors.ts";
 import type { Part } from "./kernel/part.ts";
 import type { Foundation } from "./open.ts";
+import { operations } from "./operations.ts";
 import type { Settings } from "./options.ts";
 import { createLateWrites } from "./store/late.ts";
 

@@ -5,7 +5,6 @@ import { createOutbox } from "./deliveries/service.ts";
 import { signed } from "./deliveries/signed.ts";
 import { createTries } from "./deliveries/tries.ts";
 import { deploymentsJobs } from "./deployments/jobs.ts";
-import { deploymentsOperations } from "./deployments/operations.ts";
 import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
 import type { Outbound } from "./drivers/outbound.ts";
@@ -14,50 +13,29 @@ import { simulatedGenerations } from "./drivers/simulated-generations.ts";
 import { environmentsService } from "./environments/service.ts";
 import { createBus } from "./events/bus.ts";
 import { createFeed, type Feed } from "./events/feed.ts";
-import { eventsOperations } from "./events/operations.ts";
 import { eventsService } from "./events/service.ts";
 import { createWaiting, type Waiting } from "./events/waiting.ts";
 import { createLinks } from "./generations/assets.ts";
 import { generationsJobs } from "./generations/jobs.ts";
-import { generationsOperations } from "./generations/operations.ts";
 import { createProgress } from "./generations/progress.ts";
 import { createRunners } from "./generations/runners.ts";
 import { generationsService } from "./generations/service.ts";
 import { integrationTypes } from "./integrations/catalog.ts";
-import { integrationsOperations } from "./integrations/operations.ts";
 import { pushesService } from "./integrations/pushes.ts";
 import { integrationsService } from "./integrations/service.ts";
-import { invitationsOperations } from "./invitations/operations.ts";
 import { invitationsService } from "./invitations/service.ts";
 import { createQueue, type Queue } from "./jobs/queue.ts";
-import type { Operation } from "./kernel/operation.ts";
 import type { Tx } from "./kernel/unit.ts";
 import { keysService } from "./keys/service.ts";
 import { createKeyWatch } from "./keys/watch.ts";
 import { mailsService } from "./mails/service.ts";
 import type { Foundation } from "./open.ts";
+import { openapiService } from "./openapi/service.ts";
 import type { Settings } from "./options.ts";
-import { organizationsOperations } from "./organizations/operations.ts";
 import { organizationsService } from "./organizations/service.ts";
-import { projectsOperations } from "./projects/operations.ts";
 import { projectsService } from "./projects/service.ts";
-import { usersOperations } from "./users/operations.ts";
 import { usersService } from "./users/service.ts";
-import { webhooksOperations } from "./webhooks/operations.ts";
 import { webhooksService } from "./webhooks/service.ts";
-
-/** Every operation of the interface, in the order of the specification. */
-export const operations: readonly Operation[] = [
-  ...projectsOperations,
-  ...deploymentsOperations,
-  ...usersOperations,
-  ...invitationsOperations,
-  ...integrationsOperations,
-  ...webhooksOperations,
-  ...generationsOperations,
-  ...eventsOperations,
-  ...organizationsOperations,
-];
 
 export const jobs = [...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
 
@@ -132,6 +110,7 @@ export function compose(
     deployments,
     pushes: pushesService({ ...ports, endpoints, deployments }),
     events: eventsService(ports),
+    openapi: openapiService(settings),
   };
 }
 

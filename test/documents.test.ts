@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { documents } from "../.scripts/documents.ts";
 import { parseSeed } from "../lib/seed.ts";
 
-for (const { path, text } of documents()) {
+for (const { path, text } of await documents()) {
   test(`${path} is what the code says`, () => {
     assert.equal(readFileSync(path, "utf8"), text, `run "npm run generate" and commit ${path}`);
   });

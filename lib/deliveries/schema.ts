@@ -1,21 +1,15 @@
 import * as v from "valibot";
 import { checkUrl } from "../drivers/outbound.ts";
-import { catalog } from "../events/catalog.ts";
-import { datetime, id, paging, textOf } from "../kernel/api.ts";
+import { catalog, type EventName } from "../events/catalog.ts";
+import { datetime, id, paging, textOf, written } from "../kernel/api.ts";
 import { instant } from "../kernel/clock.ts";
 import { lifecycle } from "./states.ts";
 
-const names = ["*", ...Object.keys(catalog)];
+const names = ["*", ...(Object.keys(catalog) as EventName[])] as const;
 
 /** "At least one known name or `*`; duplicates fold." */
 export const eventsRule = v.pipe(
-  v.array(
-    v.pipe(
-      v.string("must be a string"),
-      v.check((name) => names.includes(name), `must be one of ${names.join(", ")}`),
-    ),
-    "must be a list of event names",
-  ),
+  v.array(v.picklist(names, `must be one of ${names.join(", ")}`), "must be a list of event names"),
   v.minLength(1, "must have at least one event name, or *"),
   v.transform((given) => [...new Set(given)]),
 );
@@ -23,6 +17,7 @@ export const eventsRule = v.pipe(
 /** An address that requests may be sent to, as it is written down: `href`, never the raw text. */
 export const urlRule = v.pipe(
   textOf(1, 2048),
+  written({ format: "uri", pattern: "^https://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const found = checkUrl(dataset.value);
     if ("href" in found) return found.href;
@@ -59,6 +54,7 @@ export const recovery = v.object({
   since: v.pipe(
     v.string("must be a string"),
     v.check((text) => instant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+    written({ format: "date-time" }),
   ),
 });
 export const recovered = v.object({ queued: v.number() });

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { text } from "../kernel/api.ts";
+import { text, written } from "../kernel/api.ts";
 
 /** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
 export interface Source {
@@ -51,6 +51,15 @@ export function imageRule(url: string): string | undefined {
 
 const optional = v.optional(v.nullable(text()));
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** What applies to a type, as callers write it. */
+export type NewSource =
+  | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
+  | { readonly type: "image"; readonly image_url: string };
+const inWords = v.variant("type", [
+  v.object({ type: v.literal("git"), repo: v.string(), branch: optional, tag: optional }),
+  v.object({ type: v.literal("image"), image_url: v.string() }),
+]);
+
 const fields = v.object({
   type: v.picklist(["git", "image"], "must be git or image"),
   repo: v.optional(v.nullable(v.unknown())),
@@ -59,9 +68,9 @@ const fields = v.object({
   image_url: v.optional(v.nullable(v.unknown())),
 });
 
-/** Which fields apply depends on the type; what does not apply is ignored, whatever it holds, and comes back null. */
-export const newSource = v.pipe(
+const rules = v.pipe(
   v.custom<object>(isRecord, "must be an object"),
+  written(inWords),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
     const given = dataset.value;
@@ -109,3 +118,6 @@ export const newSource = v.pipe(
     return broken ? NEVER : source;
   }),
 );
+/** Which fields apply depends on the type; what does not apply is ignored, whatever it holds, and comes back null. */
+// The rules take any object, to judge it field by field; what passes them is a NewSource.
+export const newSource = rules as v.GenericSchema<NewSource, Source>;

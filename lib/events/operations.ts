@@ -1,16 +1,8 @@
-import * as v from "valibot";
-import { datetime, id, paging } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { event, eventsQuery } from "./schema.ts";
 import type { EventsService } from "./service.ts";
 
 const operation = operationsOf<{ events: EventsService }>();
-
-const event = v.object({
-  id: id("evt"),
-  event: v.string(),
-  timestamp: datetime(),
-  data: v.record(v.string(), v.unknown()),
-});
 
 export const eventsOperations = [
   operation({
@@ -21,7 +13,7 @@ export const eventsOperations = [
     needs: "webhooks:read",
     answers: "list",
     addition: true,
-    query: v.object(paging()),
+    query: eventsQuery,
     result: event,
     problems: [],
     run: ({ query }, { events }, caller) => events.list(caller, query),

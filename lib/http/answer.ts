@@ -78,6 +78,8 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
       switch (operation.answers) {
         case "empty":
           return { status: 204, headers: {}, body: null, request_id };
+        case "document":
+          return { status: 200, headers: json, body: JSON.stringify(result), request_id };
         case "list":
         case "stream":
           return page(result as Page<unknown>, operation.shape, request_id);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { endpointLifecycle } from "../deliveries/states.ts";
-import { datetime, id, oneOf, paging } from "../kernel/api.ts";
+import { datetime, id, oneOf, paging, written } from "../kernel/api.ts";
+import { integrationTypes } from "./catalog.ts";
 
 export const types = ["code_host", "chat", "monitoring", "custom"] as const;
 
@@ -16,11 +17,14 @@ export const integration = v.object({ ...item, config: v.record(v.string(), v.un
 /** "Absent from list items." */
 export const integrationItem = v.object({ ...item, created_at: datetime() });
 
-/** `config` is judged by the rules of its type, once the plan is known to include it. */
-export const newIntegration = v.object({ type: oneOf(types), config: v.optional(v.unknown()) });
+/** Judged by the rules of its type, once the plan is known to include it. */
+const config = v.optional(
+  v.pipe(v.unknown(), written(v.union(Object.values(integrationTypes).map(({ schema }) => schema)))),
+);
+export const newIntegration = v.object({ type: oneOf(types), config });
 /** The configuration as a whole, where it is given. */
 export const integrationChanges = v.object({
-  config: v.optional(v.unknown()),
+  config,
   status: v.optional(oneOf(endpointLifecycle.states)),
 });
 export const integrationsQuery = v.object(paging());

@@ -3,6 +3,12 @@ import { type Detail, Problem } from "./errors.ts";
 
 /** The schemas and rules that every feature's wire form is made of. */
 
+/**
+ * What a rule that is code means, for the documents that are made from the schemas: keywords of JSON Schema, or a schema
+ * that says the same. It changes nothing of what is accepted.
+ */
+export const written = <T>(as: object) => v.metadata<T, { readonly written: object }>({ written: as });
+
 // PostgreSQL refuses U+0000 and both stores would change lone surrogates: neither gets in.
 const clean = (text: string) => text.isWellFormed() && !text.includes("\u0000");
 const dirty = "must not contain U+0000 or lone surrogates";
@@ -22,6 +28,7 @@ export const textLike = (most: number, pattern: RegExp, message: string) =>
   v.pipe(
     v.string("must be a string"),
     v.check((value) => value.length <= most && pattern.test(value), message),
+    written({ maxLength: most, pattern: pattern.source }),
   );
 
 /** One of a closed list of words. */
@@ -34,6 +41,7 @@ export function count(least: number, most: number) {
   return v.pipe(
     v.string(message),
     v.check((value) => /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most, message),
+    written({ type: "integer", minimum: least, maximum: most }),
     v.transform(Number),
   );
 }
@@ -56,8 +64,8 @@ const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that 
 
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
 export const paging = (most = 100) => ({
-  per_page: v.optional(count(1, most)),
-  cursor: v.optional(cursor),
+  per_page: v.optional(v.pipe(count(1, most), v.description("How many items a page holds."))),
+  cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the page before."))),
 });
 
 /** An object without unknown fields: a misspelt one is refused with the names that are known. */

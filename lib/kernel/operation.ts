@@ -48,23 +48,25 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
     : Kind extends "empty"
       ? // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of what a function returns
         void
+      : Kind extends "document"
+        ? object
       : S extends Schema
         ? v.InferInput<S>
         : never;
 
 /**
  * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
- * goes on as Server-Sent Events where it is followed.
+ * goes on as Server-Sent Events where it is followed. `document` answers 200 with JSON of a form of its own.
  */
-export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "empty";
+export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "empty" | "document";
 
-interface Declaration<Services, Kind extends Answers, P, Q, B, R> {
+interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R> {
   /** `feature.verb`, as `svc-server call` and the typed client name it. */
-  readonly id: string;
+  readonly id: Id;
   readonly summary: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the version prefix: `/projects/{id}`. */
-  readonly path: string;
+  readonly path: Path;
   /** The capability of the role and the scope of the key; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
   readonly answers: Kind;
@@ -109,24 +111,36 @@ export interface Operation {
   run(input: unknown, services: unknown, caller: Caller): Promise<unknown>;
 }
 
+/** An operation with the types of its declaration, so that the typed client is inferred from the list of them. */
+export interface Declared<Id extends string, Path extends string, Kind extends Answers, Q, B, R> extends Operation {
+  readonly id: Id;
+  readonly path: Path;
+  readonly answers: Kind;
+  readonly query: Q & (Schema | undefined);
+  readonly body: B & (Schema | undefined);
+  readonly result: R & (Schema | undefined);
+}
+
 /** `const operation = operationsOf<{ projects: ProjectsService }>()`: a builder that knows the services it may use. */
 export function operationsOf<Services>() {
   return <
+    const Id extends string,
+    const Path extends string,
     const Kind extends Answers,
     P extends Schema | undefined = undefined,
     Q extends Schema | undefined = undefined,
     B extends Schema | undefined = undefined,
     R extends Schema | undefined = undefined,
   >(
-    declared: Declaration<Services, Kind, P, Q, B, R>,
-  ): Operation => ({
+    declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
+  ): Declared<Id, Path, Kind, Q, B, R> => ({
     ...declared,
     location: declared.location,
     addition: declared.addition ?? false,
     params: declared.params,
-    query: declared.query,
-    body: declared.body,
-    result: declared.result,
+    query: declared.query as Q & (Schema | undefined),
+    body: declared.body as B & (Schema | undefined),
+    result: declared.result as R & (Schema | undefined),
     shape: declared.result ? shaper(declared.result) : () => undefined,
     // The three inputs were parsed by these very schemas in execute(), which alone calls run().
     run: declared.run as Operation["run"],

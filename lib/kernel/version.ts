@@ -2,13 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The version of the package that this file belongs to. */
-export function version(): string {
+/** The text of a file of the package that this one belongs to, from the sources as well as from the bundle. */
+export function packageFile(path: string): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
-  return (
-    JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-      version: string;
-    }
-  ).version;
+  return readFileSync(join(folder, path), "utf8");
 }
+
+/** The version of the package that this file belongs to. */
+export const version = (): string => (JSON.parse(packageFile("package.json")) as { version: string }).version;

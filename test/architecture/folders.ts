@@ -19,6 +19,7 @@ export const root = [
   "assemble", // features, job loop and interface, wired together
   "facade", // what users hold
   "instruments", // what testers hold of the mode dev
+  "operations", // every operation, in one list
   "compose", // makes every feature and hands it its ports
   "open", // store, clock, ids, chance, log
   "closing", // how a service ends

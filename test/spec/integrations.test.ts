@@ -125,7 +125,7 @@ test("monitoring gets events, the metrics of a deployment that ended, and its re
 test("a seed sets up webhooks and integrations", async (t) => {
   const [acme, globex] = seed.organizations as [(typeof seed.organizations)[0], (typeof seed.organizations)[1]];
   const integrations = [{ type: "custom" as const, config: configs.custom, status: "inactive" as const }];
-  const webhooks = [{ url: "https://hook.inbox.test/", events: ["*"], secret: "whsec_demo" }];
+  const webhooks = [{ url: "https://hook.inbox.test/", events: ["*" as const], secret: "whsec_demo" }];
   const here = await world(t, { seed: { organizations: [{ ...acme, integrations, webhooks }, globex] } });
   assert.equal(expect(await here.call("owner", "GET", "/v1/webhooks"), 200).data.length, 1);
   assert.equal(expect(await here.call("owner", "GET", "/v1/integrations"), 200).data[0].status, "inactive");

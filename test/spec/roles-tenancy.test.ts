@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operations } from "../../lib/compose.ts";
 import type { Operation } from "../../lib/kernel/operation.ts";
+import { operations } from "../../lib/operations.ts";
 import { expect, git, type Reply, type Who, type World, world } from "../world.ts";
 
 const many = { rateLimit: 1_000_000 };

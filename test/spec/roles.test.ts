@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operations } from "../../lib/compose.ts";
+import { operations } from "../../lib/operations.ts";
 import { callAs, member, withMembers } from "../callers.ts";
 import { expect, world } from "../world.ts";
 

@@ -1,0 +1,94 @@
+import type { Json } from "./json-schema.ts";
+
+/** What stands in examples for a field of a name, where its schema does not fix it. */
+const words: Json = {
+  name: "web",
+  region: "eu-west-1",
+  description: "The public site",
+  environment: "production",
+  version: "v1.4.2",
+  repo: "acme/web",
+  branch: "main",
+  tag: "v1.4.2",
+  image_url: null,
+  message: "The build is done",
+  email: "ada@acme.example",
+  token: "tok_demo",
+  api_key: "sk_live_demo_ada",
+  key: "sk_live_demo_ada",
+  url: "https://hooks.acme.example/in",
+  webhook_url: "https://chat.example.com/in/42",
+  secret: "whsec_demo",
+  event: "deployment.succeeded",
+  data: { project_id: idOf("proj") },
+  config: { repo: "acme/web", branch: "main", environment: "production" },
+  scopes: ["*"],
+  error: "answered 500",
+  response: "Internal Server Error",
+  model: "image-standard",
+  prompt: "a lighthouse at dusk",
+  reason: "npm ERR! missing script: build",
+  next_cursor: null,
+  duration_ms: 42,
+  status: "active",
+  joined_at: "2026-11-21T09:00:00.000Z",
+  expires_at: "2026-11-28T09:00:00.000Z",
+  date: "2026-11-21",
+};
+
+function idOf(prefix: string): string {
+  return `${prefix}_01KAJK2M00${prefix
+    .toUpperCase()
+    .replaceAll(/[^0-9A-HJKMNP-TV-Z]/g, "X")
+    .padEnd(16, "0")}`;
+}
+
+const owners: Readonly<Record<string, string>> = {
+  project_id: "proj",
+  deployment_id: "dep",
+  new_deployment_id: "dep",
+  user_id: "usr",
+  invitation_id: "inv",
+};
+
+const fits = (value: unknown, type: string | undefined) =>
+  type === undefined || type === (Array.isArray(value) ? "array" : typeof value);
+
+/** An example of what a schema lets through, the same at every call. `schemas` are those that it may refer to. */
+export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>, name = ""): unknown {
+  const of = (one: unknown, as = name) => exampleOf(one as Json, schemas, as);
+  const {
+    $ref,
+    allOf,
+    anyOf,
+    oneOf,
+    enum: choices,
+    items,
+    properties,
+    type,
+  } = schema as {
+    $ref?: string;
+    allOf?: Json[];
+    anyOf?: Json[];
+    oneOf?: Json[];
+    enum?: unknown[];
+    items?: Json;
+    properties?: Record<string, Json>;
+    type?: string;
+  };
+  if ("const" in schema) return schema["const"];
+  if ($ref) return of(schemas[$ref.split("/").at(-1) ?? ""]);
+  if (allOf) return Object.assign({}, ...allOf.map((one) => of(one)));
+  if (choices) return name in words && choices.includes(words[name]) ? words[name] : choices[0];
+  const either = anyOf ?? oneOf;
+  if (either) return words[name] === null ? null : of(either[0]);
+  if (properties) return Object.fromEntries(Object.entries(properties).map(([key, one]) => [key, of(one, key)]));
+  const [, prefix] = /^\^([a-z]+)_\[/.exec(String(schema["pattern"] ?? "")) ?? [];
+  if (prefix ?? owners[name]) return idOf(prefix ?? owners[name] ?? "");
+  if (schema["format"] === "date-time") return words[name] ?? "2026-11-21T09:00:00.000Z";
+  if (name in words && fits(words[name], type)) return words[name];
+  if (type === "array") return [of(items ?? {})];
+  if (type === "object") return {};
+  if (type === "integer" || type === "number") return schema["minimum"] ?? 1;
+  return type === "boolean" ? true : "text";
+}

@@ -1,0 +1,37 @@
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
+import type * as v from "valibot";
+
+export type Json = Readonly<Record<string, unknown>>;
+type Schema = v.GenericSchema;
+
+/** Rules that JSON Schema cannot say are left out, unless they are `written`; what it can say, code points included, is kept. */
+const settings: ConversionConfig = {
+  target: "draft-2020-12",
+  typeMode: "input",
+  errorMode: "ignore",
+  overrideAction: ({ valibotAction: action, jsonSchema }) => {
+    const { requirement, metadata } = action as { requirement?: number; metadata?: { written?: object } };
+    if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
+    if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
+    if (metadata?.written) {
+      const { written: _, ...rest } = jsonSchema as Json;
+      return { ...rest, ...meaning(metadata.written) };
+    }
+    return undefined;
+  },
+};
+
+const meaning = (written: object): Json => ("~run" in written ? jsonSchema(written as Schema) : (written as Json));
+
+/** One schema, whole in itself. */
+export function jsonSchema(schema: Schema): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, settings);
+  return rest;
+}
+
+/** Schemas by name; where one holds another of them, it refers to it. */
+export const jsonSchemas = (named: Readonly<Record<string, Schema>>): Record<string, Json> =>
+  toJsonSchemaDefs(named, {
+    ...settings,
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  }) as Record<string, Json>;

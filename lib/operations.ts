@@ -1,0 +1,28 @@
+import { deploymentsOperations } from "./deployments/operations.ts";
+import { eventsOperations } from "./events/operations.ts";
+import { generationsOperations } from "./generations/operations.ts";
+import { integrationsOperations } from "./integrations/operations.ts";
+import { invitationsOperations } from "./invitations/operations.ts";
+import type { Operation } from "./kernel/operation.ts";
+import { openapiOperations } from "./openapi/operations.ts";
+import { organizationsOperations } from "./organizations/operations.ts";
+import { projectsOperations } from "./projects/operations.ts";
+import { usersOperations } from "./users/operations.ts";
+import { webhooksOperations } from "./webhooks/operations.ts";
+
+/** In the order of the specification. */
+const all = [
+  ...projectsOperations,
+  ...deploymentsOperations,
+  ...usersOperations,
+  ...invitationsOperations,
+  ...integrationsOperations,
+  ...webhooksOperations,
+  ...generationsOperations,
+  ...eventsOperations,
+  ...organizationsOperations,
+  ...openapiOperations,
+];
+
+/** Every operation of the interface. */
+export const operations: readonly Operation[] = all;
