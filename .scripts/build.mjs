@@ -12,6 +12,7 @@ rmSync(out, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: {
     "lib/index": "lib/index.ts",
+    "lib/client": "lib/client.ts",
     "bin/svc-server": "bin/svc-server.ts",
     "lib/painting": "lib/drivers/painted/worker.ts",
   },
@@ -29,11 +30,11 @@ const { metafile } = await build({
 chmodSync(join(out, "bin/svc-server.js"), 0o755);
 
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
-keepReachable(join(out, "lib/index.d.ts"));
+keepReachable(["lib/index.d.ts", "lib/client.d.ts"].map((entry) => join(out, entry)));
 writeFileSync(join(out, "LICENSES.txt"), licences(Object.keys(metafile.inputs)));
 
-/** Declarations that index.d.ts does not lead to are of no use to anybody. */
-function keepReachable(entry) {
+/** Declarations that no entry leads to are of no use to anybody. */
+function keepReachable(entries) {
   const reached = new Set();
   const visit = (file) => {
     if (reached.has(file)) return;
@@ -43,7 +44,7 @@ function keepReachable(entry) {
     for (const [, path] of text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)\.js"/g))
       visit(normalize(join(dirname(file), `${path}.d.ts`)));
   };
-  visit(normalize(entry));
+  for (const entry of entries) visit(normalize(entry));
   for (const name of readdirSync(out, { recursive: true })) {
     const file = normalize(join(out, String(name)));
     if (file.endsWith(".d.ts") && !reached.has(file)) rmSync(file);

@@ -122,6 +122,14 @@ function readme(text: string): string {
   });
 }
 
+/** The browser's client cannot hold the operations, whose schemas are the service's: it has their calls. */
+const clientCalls =
+  () => `/** Written by \`npm run generate\`: method and path of every operation, and \`{}\` where it takes a body. */
+export const calls = {
+${operations.map(({ id, method, path, body }) => `  "${id}": "${method} ${path}${body ? " {}" : ""}",`).join("\n")}
+} as const;
+`;
+
 export async function documents(): Promise<Document[]> {
   return [
     { path: "schema/seed.schema.json", text: json({ title: "A seed of svc-server", ...jsonSchema(seed) }) },
@@ -134,6 +142,7 @@ export async function documents(): Promise<Document[]> {
     },
     { path: "schema/openapi.json", text: json(await openapi("flat")) },
     { path: "schema/openapi-full.json", text: json(await openapi("full")) },
+    { path: "lib/client/calls.ts", text: clientCalls() },
     { path: "README.md", text: readme(readFileSync("README.md", "utf8")) },
   ];
 }

@@ -32,6 +32,9 @@ try {
     const service = await createService({ clock: "manual" });
     const answer = await service.fetch("/v1/me", { headers: { authorization: "Bearer " + service.apiKey } });
     if (answer.status !== 200) throw new Error("GET /v1/me answered " + answer.status);
+    const { createClient } = await import("svc-server/client");
+    const fetch = (url, init) => service.fetch(url, init);
+    await createClient({ baseUrl: "http://localhost/v1", apiKey: service.apiKey, fetch }).openapi.get();
     await service.close();
   `,
   );

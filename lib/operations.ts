@@ -24,5 +24,8 @@ const all = [
   ...openapiOperations,
 ];
 
+/** What the typed client is inferred from. */
+export type EveryOperation = (typeof all)[number];
+
 /** Every operation of the interface. */
 export const operations: readonly Operation[] = all;

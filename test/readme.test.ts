@@ -17,7 +17,10 @@ for (const [, name, code = ""] of examples) {
     const folder = mkdtempSync(join("test", ".readme-"));
     try {
       const file = join(folder, "example.ts");
-      writeFileSync(file, code.replaceAll('from "svc-server"', 'from "../../lib/index.ts"'));
+      writeFileSync(
+        file,
+        code.replace(/from "svc-server(?:\/(\w+))?"/g, (_, name = "index") => `from "../../lib/${name}.ts"`),
+      );
       const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", "tsx", file], { encoding: "utf8" });
       assert.equal(status, 0, stdout + stderr);
     } finally {

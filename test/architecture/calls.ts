@@ -6,6 +6,10 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
   "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout)/, because: "it is the source of time" },
   "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
   "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
+  "lib/client/send.ts": {
+    names: /^(setTimeout|crypto\.getRandomValues)$/,
+    because: "its users have no ports of ours, and may hand in their own sleep and keys",
+  },
   "lib/store/group.ts": { names: /^setImmediate$/, because: "the end of a turn is no time: it waits for nothing" },
 };
 
@@ -48,7 +52,7 @@ const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici
 /** Who may open connections, and why. */
 const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound.ts": "the one module that sends HTTP",
-  "lib/client.ts": "is handed its fetch",
+  "lib/client/send.ts": "is handed its fetch",
 };
 
 const sql =
@@ -146,7 +150,7 @@ export const callRules: readonly Rule[] = [
         'import { createServer, type Server } from "node:http";\nimport type { AddressInfo } from "node:net";',
       ],
       ["lib/service.ts", "const answer = app.fetch(request); const a = { async fetch(input) {} };"],
-      ["lib/client.ts", "const send = given ?? fetch;"],
+      ["lib/client/send.ts", "const send = given ?? fetch;"],
     ],
   },
 ];

@@ -8,6 +8,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   http: ["kernel", "store"],
   jobs: ["kernel", "store"],
   drivers: ["kernel"],
+  client: [],
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */

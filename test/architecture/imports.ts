@@ -23,7 +23,7 @@ const layer = (name: string): Rule => {
       [`lib/${name}/a.ts`, 'const { settings } = await import("../options.ts");'],
       [`lib/${name}/a.ts`, 'export type A = import("../projects/service.ts").ProjectsService;'],
     ],
-    keeps: [[`lib/${name}/a.ts`, 'import * as v from "valibot";\nimport { a } from "../kernel/b.ts";']],
+    keeps: [[`lib/${name}/a.ts`, `import * as v from "valibot";\nimport { a } from "../${may.at(-1)}/b.ts";`]],
   };
 };
 

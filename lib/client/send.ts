@@ -1,0 +1,153 @@
+import { ClientProblem, flatOf, problemOf } from "./problem.ts";
+
+export interface ClientOptions {
+  /** Where the interface is, with its version: `http://127.0.0.1:7400/v1`. */
+  readonly baseUrl: string;
+  /** `sk_live_…`; may be left out for the calls that need none. */
+  readonly apiKey?: string | undefined;
+  /** What sends; the platform's own fetch, where it is not set. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** How long one try may take, in milliseconds. Default 30,000. */
+  readonly timeout?: number | undefined;
+  /** How often a call is tried again after 429, 502, 503, 504 or a lost connection. Default 3. */
+  readonly retries?: number | undefined;
+  /** The longest wait that is accepted from `Retry-After`, in milliseconds; beyond it the call fails. Default 60,000. */
+  readonly longestWait?: number | undefined;
+  /** What waits between tries, for that many milliseconds. */
+  readonly sleep?: ((ms: number) => Promise<unknown>) | undefined;
+  /** What makes idempotency keys. */
+  readonly newKey?: (() => string) | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call, and every wait in it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Instead of one made for this call: for 24 hours the same key and body give the first answer again. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** One request, before it is sent. */
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** Beyond the usual time-out, for calls that wait in the service. */
+  readonly more_ms?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Sender {
+  /** Sends, tries again where that may help, and answers what succeeded. Throws {ClientProblem}. */
+  send(request: Request, options?: CallOptions): Promise<Response>;
+  /** The same, with the answer read: in the flat form, undefined where there is none. */
+  call(request: Request, options?: CallOptions): Promise<unknown>;
+  readonly sleep: (ms: number) => Promise<unknown>;
+}
+
+const passing = [429, 502, 503, 504];
+const aSecond = 1000;
+
+/** The client's defaults are the machine's own: programs have no ports of ours. */
+const sleepOf = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const randomKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export function createSender(options: ClientOptions): Sender {
+  const { apiKey, timeout = 30_000, retries = 3, longestWait = 60_000, sleep = sleepOf, newKey = randomKey } = options;
+  const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  const base = baseOf(options.baseUrl);
+  // A header that is refused is shown in the platform's error, and a key must not be.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey))
+    throw new TypeError("apiKey must be sk_live_…, on one line");
+
+  const once = async ({ path, method, more_ms = 0 }: Request, init: RequestInit, signal: AbortSignal | undefined) => {
+    const limit = AbortSignal.timeout(timeout + more_ms);
+    try {
+      return await fetch(base + path, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (limit.aborted) throw timedOut(`${method} ${base}${path}`, timeout + more_ms, cause);
+      throw new ClientProblem("unreachable", `${base} cannot be reached; is the server running there?`, { cause });
+    }
+  };
+
+  const send: Sender["send"] = async (request, { signal, idempotencyKey } = {}) => {
+    const { method, body } = request;
+    const init = {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        // One key over all tries: whatever was done before a connection broke is not done twice.
+        ...(method === "POST" && { "idempotency-key": idempotencyKey ?? newKey() }),
+        ...request.headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    for (let tries = 0; ; tries++) {
+      signal?.throwIfAborted();
+      const outcome = await once(request, init, signal).catch((error: unknown) => error);
+      const response = outcome instanceof Response ? outcome : undefined;
+      // What a lost try had deleted is deleted.
+      if (response?.ok || (tries > 0 && method === "DELETE" && response?.status === 404)) return response;
+      const problem = response ? await refusalOf(response) : outcome;
+      const isPassing = response ? passing.includes(response.status) : isLost(problem);
+      const after = problem instanceof ClientProblem ? problem.retryAfter : undefined;
+      const wait = after === undefined ? Math.min(250 * 2 ** tries, 8 * aSecond) : after * aSecond;
+      if (!isPassing || tries >= retries || wait > longestWait) throw problem;
+      await sleep(wait);
+    }
+  };
+
+  return {
+    send,
+    sleep,
+    async call(request, given) {
+      const response = await send(request, given);
+      if (response.status === 204 || !response.ok) return undefined;
+      return flatOf(await readJson(response));
+    },
+  };
+}
+
+const isLost = (error: unknown) => error instanceof ClientProblem && ["unreachable", "timed_out"].includes(error.code);
+
+const timedOut = (what: string, ms: number, cause: unknown) =>
+  new ClientProblem("timed_out", `${what} was not answered within ${ms} ms`, { cause });
+
+async function refusalOf(response: Response): Promise<ClientProblem> {
+  const text = await response.text().catch(() => "");
+  return problemOf(response, parsed(text));
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw problemOf(response, undefined);
+  const text = await response.text().catch((cause: unknown) => {
+    throw new ClientProblem("unreadable", "the answer broke off", { status: response.status, cause });
+  });
+  const body = parsed(text);
+  if (body === undefined)
+    throw new ClientProblem("unreadable", "the answer is not whole: its JSON breaks off", {
+      status: response.status,
+      requestId: response.headers.get("x-request-id") ?? undefined,
+    });
+  return body;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function baseOf(baseUrl: string): string {
+  const right = "baseUrl must be an http or https URL that ends in /v1, such as http://127.0.0.1:7400/v1";
+  if (!URL.canParse(baseUrl)) throw new TypeError(right);
+  const { protocol, username, password, origin, pathname } = new URL(baseUrl);
+  if (!/^https?:$/.test(protocol) || username || password) throw new TypeError(right);
+  return origin + pathname.replace(/\/+$/, "");
+}

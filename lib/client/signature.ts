@@ -1,0 +1,19 @@
+const encoder = new TextEncoder();
+
+/**
+ * For receivers without Node, such as edge functions: whether `X-Service-Signature` is the one of this body. The body
+ * must be the raw bytes, or their exact text, before any parsing. Compared in constant time by WebCrypto; a missing header
+ * or an empty secret is never right.
+ */
+export async function verifySignature(
+  secret: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  header: string | null | undefined,
+): Promise<boolean> {
+  const [, hex] = /^sha256=([0-9a-f]{64})$/.exec(header ?? "") ?? [];
+  if (hex === undefined || secret.length === 0) return false;
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["verify"]);
+  const given = Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+  return crypto.subtle.verify("HMAC", key, given, typeof body === "string" ? encoder.encode(body) : body);
+}

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { build } from "esbuild";
+import fc from "fast-check";
+import { eventsOf } from "../lib/client/sse.ts";
+import { createClient } from "../lib/client.ts";
+import { keyOf, world } from "./world.ts";
+
+/** A server that is not ours. */
+async function serverOf(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+const hasty = { retries: 0, apiKey: keyOf("owner") };
+
+test("a server that is down", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  const client = createClient({ baseUrl: `http://127.0.0.1:${port}/v1`, ...hasty });
+  await assert.rejects(client.me.get(), { code: "unreachable", status: 0, message: /cannot be reached/ });
+});
+
+test("a server that never answers", async (t) => {
+  const baseUrl = await serverOf(t, () => {});
+  const client = createClient({ baseUrl, ...hasty, timeout: 1 });
+  await assert.rejects(client.me.get(), { code: "timed_out", message: /GET .*\/me was not answered within 1 ms/ });
+  const ending = new AbortController();
+  const asked = createClient({ baseUrl, ...hasty }).me.get({}, { signal: ending.signal });
+  ending.abort(new Error("enough"));
+  await assert.rejects(asked, /enough/);
+});
+
+test("a server that answers HTML, whether it means well or not", async (t) => {
+  for (const status of [200, 404, 502]) {
+    const baseUrl = await serverOf(t, (_, response) => {
+      response.writeHead(status, { "content-type": "text/html; charset=utf-8" }).end("<h1>Welcome</h1>");
+    });
+    await assert.rejects(createClient({ baseUrl, ...hasty }).me.get(), {
+      code: "unreadable",
+      status,
+      message: new RegExp(`answered ${status} with text/html, which is not this interface's`),
+    });
+  }
+});
+
+test("an answer that breaks off, by its bytes or by its JSON", async (t) => {
+  const json = { "content-type": "application/json" };
+  const cut = await serverOf(t, (_, response) => {
+    response.writeHead(200, { ...json, "content-length": 100 }).write('{"id":');
+    setImmediate(() => response.destroy());
+  });
+  await assert.rejects(createClient({ baseUrl: cut, ...hasty }).me.get(), { code: "unreadable", message: /broke off/ });
+  const short = await serverOf(t, (_, response) => void response.writeHead(200, json).end('{"id":'));
+  await assert.rejects(createClient({ baseUrl: short, ...hasty }).me.get(), {
+    code: "unreadable",
+    message: /JSON breaks off/,
+  });
+});
+
+test("the client runs in a browser: nothing of Node is in it, and little of anything", async (t) => {
+  const { outputFiles } = await build({
+    entryPoints: ["lib/client.ts"],
+    bundle: true,
+    minify: true,
+    platform: "browser",
+    format: "esm",
+    write: false,
+  });
+  const [{ text }] = outputFiles as [(typeof outputFiles)[0]];
+  assert.ok(!/\bfrom\s*"|\brequire\(|\bprocess\b|\bBuffer\b/.test(text));
+  assert.ok(text.length < 16_384, `${text.length} bytes`);
+  const bundled = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+  const { service } = await world(t);
+  const { url } = await service.listen({ port: 0 });
+  const client = bundled.createClient({ baseUrl: `${url}/v1/`, apiKey: keyOf("viewer") });
+  assert.equal((await client.me.get()).user.role, "viewer");
+});
+
+const line = fc.string({ unit: fc.constantFrom("a", "ä", "😀", " ", ":", "{") });
+
+test("a stream is read the same in whatever pieces it arrives", async () => {
+  const sent = fc.record({
+    event: fc.constantFrom("message", "log", "end"),
+    data: fc.array(line, { minLength: 1 }),
+    id: line,
+  });
+  const all = async (chunks: Uint8Array[]) => {
+    const found = [];
+    for await (const event of eventsOf(
+      (async function* () {
+        yield* chunks;
+      })(),
+    ))
+      found.push(event);
+    return found;
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sent),
+      fc.constantFrom("\n", "\r\n", "\r"),
+      fc.integer({ min: 1, max: 9 }),
+      async (events, end, size) => {
+        const text = events
+          .map(({ event, data, id }) =>
+            [`: a comment`, `event: ${event}`, ...data.map((one) => `data: ${one}`), `id: ${id}`, "", ""].join(end),
+          )
+          .join("");
+        const bytes = new TextEncoder().encode(`${text}data: broken off`);
+        const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+          bytes.subarray(i * size, (i + 1) * size),
+        );
+        assert.deepEqual(
+          await all(pieces),
+          events.map(({ event, data, id }) => ({ event, data: data.join("\n"), id })),
+        );
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
