@@ -48,6 +48,8 @@ const streamed = {
       type: "string",
       description: "One event an item, with the item as its data; `Last-Event-ID` resumes, an `end` event ends it.",
     },
+    example:
+      'id: 1\ndata: {"timestamp":"2026-11-21T09:00:00.000Z","level":"info","message":"Cloning"}\n\nevent: end\ndata: {}\n\n',
   },
 };
 

@@ -18,7 +18,8 @@ const git = { type: "git", repo: "acme/web", tag: "v1.4.2" } as const;
 
 for (const envelope of ["flat", "full"] as const) {
   test(`calls, pages and waits with the ${envelope} envelope`, async (t) => {
-    const client = clientOf(await world(t, { envelope }));
+    const here = await world(t, { envelope });
+    const client = clientOf(here);
     const project = await client.projects.create({ name: "web", region: "eu-west-1" });
     assert.match(project.id, /^proj_/);
     assert.match(project.meta.request_id, /^req_/);
@@ -33,7 +34,9 @@ for (const envelope of ["flat", "full"] as const) {
 
     const queued = await client.deployments.create({ project_id: project.id, environment: "production", source: git });
     assert.equal(queued.status, "queued");
-    const active = await client.waitUntilDone("deployments", queued.id);
+    const waiting = client.waitUntilDone("deployments", queued.id);
+    await here.service.clock.advance("10s");
+    const active = await waiting;
     assert.deepEqual([active.status, active.version, active.source.repo], ["active", "v1.4.2", "acme/web"]);
     assert.ok((await client.deployments.logs({ id: queued.id })).data.length > 0);
     assert.equal((await client.me.get()).user.role, "owner");
@@ -41,6 +44,45 @@ for (const envelope of ["flat", "full"] as const) {
     assert.equal((await client.openapi.get())["openapi"], "3.1.1");
   });
 }
+
+test("a log is followed to its end, through connections that break", async (t) => {
+  const here = await world(t);
+  const { service } = here;
+  const { id } = await here.deploy((await here.project()).id);
+  const asked: (string | null)[] = [];
+  const client = clientOf(here, {
+    async fetch(url, init) {
+      asked.push(new Headers(init.headers).get("last-event-id"));
+      const response = await service.fetch(url, init);
+      if (asked.length > 1 || !response.ok) return response;
+      // The first connection breaks within its second entry.
+      const text = await response.text();
+      return new Response(text.slice(0, text.indexOf("\n\n", text.indexOf("data:")) + 9), response);
+    },
+  });
+  await service.clock.advance("10s");
+  const whole = (await here.call("owner", "GET", `/v1/deployments/${id}/logs`)).body.data;
+  const followed = [];
+  for await (const entry of client.followLogs(id)) followed.push(entry);
+  assert.deepEqual(followed, whole);
+  assert.equal(asked[0], null);
+  assert.ok(asked.length > 1 && asked[1] !== null, "it went on behind what it had");
+  await assert.rejects(client.followLogs("dep_unknown").next(), { code: "not_found" });
+
+  const { key } = await service.keys.create({ organization: "acme", role: "viewer" });
+  const reader = clientOf(here, { apiKey: key });
+  const running = await here.deploy((await here.project("api")).id);
+  const entries = reader.followLogs(running.id);
+  await entries.next();
+  const { id: user_id } = (await reader.me.get()).user;
+  await client.users.suspend({ id: user_id });
+  await assert.rejects(
+    (async () => {
+      for await (const _ of entries);
+    })(),
+    { code: "unauthorized" },
+  );
+});
 
 test("a refusal is a typed problem, with every broken rule and the request's id", async (t) => {
   const here = await world(t);

@@ -1,4 +1,4 @@
-import { ClientProblem } from "./problem.ts";
+import { ClientProblem, problemOf } from "./problem.ts";
 import type { CallOptions, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
@@ -19,12 +19,14 @@ export async function* follow({ send, sleep }: Sender, path: string, options: Ca
     try {
       for await (const { event, data, id } of eventsOf(chunksOf(response.body))) {
         if (event === "end") return;
+        if (event === "problem") throw problemOf(response, { error: JSON.parse(data) });
         last = id ?? last;
         lost = 0;
         yield JSON.parse(data);
       }
     } catch (error) {
       options.signal?.throwIfAborted();
+      if (error instanceof ClientProblem) throw error;
       if (error instanceof SyntaxError) throw new ClientProblem("unreadable", "an entry is not JSON", { cause: error });
     }
   }

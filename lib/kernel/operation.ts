@@ -50,9 +50,9 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
         void
       : Kind extends "document"
         ? object
-      : S extends Schema
-        ? v.InferInput<S>
-        : never;
+        : S extends Schema
+          ? v.InferInput<S>
+          : never;
 
 /**
  * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
