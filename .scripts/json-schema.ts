@@ -14,7 +14,8 @@ const settings: ConversionConfig = {
     if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
     if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
     if (metadata?.written) {
-      const { written: _, ...rest } = jsonSchema as Json;
+      // A lazy schema is a reference to what it may be; what is written stands for it.
+      const { written: _, $ref: __, ...rest } = jsonSchema as Json;
       return { ...rest, ...meaning(metadata.written) };
     }
     return undefined;
@@ -30,8 +31,8 @@ export function jsonSchema(schema: Schema): Json {
 }
 
 /** Schemas by name; where one holds another of them, it refers to it. */
-export const jsonSchemas = (named: Readonly<Record<string, Schema>>): Record<string, Json> =>
-  toJsonSchemaDefs(named, {
-    ...settings,
-    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  }) as Record<string, Json>;
+export function jsonSchemas(named: Readonly<Record<string, Schema>>): Record<string, Json> {
+  const overrideRef: ConversionConfig["overrideRef"] = ({ referenceId }) => `#/components/schemas/${referenceId}`;
+  const all = toJsonSchemaDefs(named, { ...settings, overrideRef }) as Record<string, Json>;
+  return Object.fromEntries(Object.keys(named).map((name) => [name, all[name] ?? {}]));
+}

@@ -68,21 +68,9 @@ export function compose(
   const users = usersService({ ...ports, bus, keys });
   const environments = environmentsService(ports);
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
-  const rollout = createRollout({
-    ...ports,
-    bus,
-    queue,
-    driver,
-    concurrency,
-    autoRollback,
-  });
+  const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
   const removed = (tx: Tx) => rollout.takeTurns(tx);
-  const projects = projectsService({
-    ...ports,
-    bus,
-    regions: settings.regions,
-    removed,
-  });
+  const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
   const deployments = deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout });
   return {
     ...composeGenerations({ ...ports, queue, origin }, settings.generations),
@@ -99,14 +87,7 @@ export function compose(
     rollout,
     projects,
     organizations: organizationsService({ ...ports, users, keys }),
-    invitations: invitationsService({
-      ...ports,
-      bus,
-      users,
-      keys,
-      mails,
-      origin,
-    }),
+    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
     deployments,
     pushes: pushesService({ ...ports, endpoints, deployments }),
     events: eventsService(ports),

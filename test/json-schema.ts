@@ -9,6 +9,7 @@ const annotations = ["description", "title", "example", "examples", "default", "
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   "date-time": (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text)),
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text),
   email: (text) => /^[^@\s]+@[^@\s]+$/.test(text),
   uri: (text) => URL.canParse(text),
 };

@@ -11,7 +11,15 @@ export interface Price {
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;
 }
 
-type Inputs = v.GenericSchema<unknown, { model: string } & Record<string, unknown>>;
+/** A model's id and its inputs: the named ones, and whatever else it takes. */
+export type NewGeneration = {
+  model: string;
+  prompt?: string | undefined;
+  aspect_ratio?: string | undefined;
+  resolution?: string | undefined;
+  output_format?: string | undefined;
+} & Record<string, unknown>;
+type Inputs = v.GenericSchema<NewGeneration, { model: string } & Record<string, unknown>>;
 
 /** A model. Adding one is adding an entry. */
 export interface Model {

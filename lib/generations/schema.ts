@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { id, paging, textLike } from "../kernel/api.ts";
+import { id, paging, textLike, written } from "../kernel/api.ts";
 import { instant } from "../kernel/clock.ts";
 import { modelOf } from "./models.ts";
 
@@ -26,8 +26,11 @@ export const generation = v.object({
 const idOf = (body: unknown): string =>
   typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : "";
 
-/** A model and its inputs, judged by the rules of that model. */
-export const newGeneration = v.lazy((body) => modelOf(idOf(body)).input);
+/** A model and its inputs, judged by the rules of that model; written down as what any model takes. */
+export const newGeneration = v.pipe(
+  v.lazy((body) => modelOf(idOf(body)).input),
+  written(modelOf("").input),
+);
 
 export const generationsQuery = v.object(paging());
 
