@@ -35,7 +35,7 @@ export interface KeyEntry {
 export async function openAdmin(database: string): Promise<Admin> {
   const settings = parseOptions({ mode: "start", database });
   const foundation = await openFoundation(settings, { exclusive: false });
-  const { store, release } = foundation;
+  const { store, opened } = foundation;
   const outbound = createOutbound({ mode: "start" });
   const features = compose(foundation, settings, { wake: () => {}, origin: () => "", outbound });
   const idOf = async (name: string | undefined) => {
@@ -57,7 +57,7 @@ export async function openAdmin(database: string): Promise<Admin> {
     mails: () => features.mails.all(),
     async close() {
       await store.close();
-      release();
+      opened.release();
     },
   };
 }

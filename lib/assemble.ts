@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import { createAssets } from "./assets/assets.ts";
-import type { Life } from "./closing.ts";
 import { compose, jobs } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
@@ -9,9 +8,8 @@ import { createOutbound } from "./drivers/outbound.ts";
 import type { Advanced } from "./facade.ts";
 import { createHooks } from "./hooks/hooks.ts";
 import { createWriter } from "./http/answer.ts";
-import { createApp } from "./http/app.ts";
+import { type App, createApp } from "./http/app.ts";
 import { createGate } from "./http/gate.ts";
-import { createHosts } from "./http/hosts.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { createWindows } from "./http/windows.ts";
 import { createLoop, type Loop } from "./jobs/loop.ts";
@@ -24,18 +22,20 @@ import type { Foundation } from "./open.ts";
 import { operations } from "./operations.ts";
 import type { Settings } from "./options.ts";
 import { createLateWrites } from "./store/late.ts";
+import type { House } from "./worlds.ts";
 
-export type Parts = ReturnType<typeof assemble>;
+export type Assembled = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
-export function assemble(foundation: Foundation, settings: Settings) {
+export function assemble(foundation: Foundation, settings: Settings, { listening, known, sinks, snapshots }: House) {
   const { store, clock, log, ids, random, kept, assets } = foundation;
-  const life: Life = { closing: new AbortController(), listening: [] };
+  /** Aborted first of all: nothing new is taken, and what waits is told to go. */
+  const life = { closing: new AbortController() };
   // Everything that waits listens to it, and Node would take the eleventh for a leak.
   setMaxListeners(0, life.closing.signal);
-  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? life.listening[0]?.url ?? "http://localhost";
+  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? listening[0]?.url ?? "http://localhost";
   const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
-  const inbox = createInbox(network, settings.transport, clock.iso);
+  const inbox = createInbox(network, settings.transport, clock.iso, sinks);
   const outbound = settings.mode === "dev" ? inbox : network;
   const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
   const windows = createWindows({ store, clock, dirty: () => late.soon() });
@@ -62,53 +62,45 @@ export function assemble(foundation: Foundation, settings: Settings) {
   const loop = createLoop({ clock, runner, log, keepClock });
   const time = moveTime(clock, loop);
 
-  const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, hosts, publicUrl } = settings;
-  const control = createControl({ calls: callsOf({ ...time, ...features, clock, inbox }), clock, bodyLimit });
+  const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, mode } = settings;
+  const calls = callsOf({ ...time, ...features, clock, inbox, snapshots });
+  const control = createControl({ calls, clock, bodyLimit });
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
-  const hooks = createHooks({ pushes: features.pushes, writer, secret, mode: settings.mode });
+  const hooks = createHooks({ pushes: features.pushes, writer, secret, mode });
   const links = createAssets(features);
-  const known = createHosts([...hosts, ...(publicUrl ? [new URL(publicUrl).host] : [])]);
   const { watchKey, keys } = features;
   const gate = createGate({ identify: keys.identify, watchKey, windows, rateLimit, addressRateLimit });
-  const app = createApp({
-    ...{ operations, services: features, gate, idempotency, store, clock, log, ids, envelope, bodyLimit, behindProxy },
-    checkHost: known.check,
-    beside: async (exchange) =>
-      (settings.mode === "dev" ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
-    closing: life.closing.signal,
-  });
+  const makeApp = () =>
+    createApp({
+      ...{ operations, services: features, gate, idempotency, store, clock, log, ids },
+      ...{ envelope, bodyLimit, behindProxy },
+      checkHost: known.check,
+      beside: async (exchange) =>
+        (mode === "dev" ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
+      closing: life.closing.signal,
+    });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
-  const state: Readonly<Record<string, Part>> = {
-    clock,
-    ids,
-    random,
-    windows,
-    keys: features.keys,
-    inbox,
-    assets: assets.part,
-  };
+  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys, inbox, assets: assets.part };
+  let made: App | undefined;
   return {
-    state,
-    mode: settings.mode,
-    life,
-    known,
-    outbound,
-    inbox,
-    features,
-    late,
-    periodic,
-    keepClock,
-    loop,
-    time,
-    app,
+    ...{ state, mode, life, outbound, inbox, features, late, periodic, keepClock, loop, time },
+    /** Its routes take longer than all else, so they are made for the first request: not every fork is called. */
+    get app(): App {
+      made ??= makeApp();
+      return made;
+    },
   };
 }
 
 /** Moving time, the same for the library and the control interface. Throws a 422 where that is not possible. */
 function moveTime(clock: Foundation["clock"], loop: Loop) {
+  const insist = (path: string) => {
+    if (clock.mode !== "manual")
+      throw invalid(path, "moves a manual clock only; start with the clock manual, or freeze it");
+  };
   const advance = async (path: "by" | "to", aim: (now: number) => number): Promise<Advanced> => {
-    if (clock.mode !== "manual") throw invalid(path, "moves a manual clock only; start with the clock manual");
+    insist(path);
     const ran = await loop.advance((now) => {
       const at = aim(now);
       if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
@@ -120,6 +112,14 @@ function moveTime(clock: Foundation["clock"], loop: Loop) {
   return {
     advanceBy: (ms: number) => advance("by", (now) => now + ms),
     advanceTo: (at: number) => advance("to", () => at),
+    async advanceToNext(): Promise<Advanced> {
+      insist("clock");
+      return { ran: await loop.advanceToNext(), now: clock.iso() };
+    },
+    async runUntilIdle(): Promise<Advanced> {
+      insist("clock");
+      return { ran: await loop.runUntilIdle(), now: clock.iso() };
+    },
     settle: async (): Promise<Advanced> => ({ ran: await loop.settle(), now: clock.iso() }),
   };
 }

@@ -1,30 +1,7 @@
-import type { Outbound } from "./drivers/outbound.ts";
 import type { Listening } from "./http/server.ts";
-import type { Loop } from "./jobs/loop.ts";
 import { machineTimer } from "./kernel/clock.ts";
 import { reasonOf } from "./kernel/log.ts";
-import type { Foundation } from "./open.ts";
-import type { LateWrites } from "./store/late.ts";
-
-/** What changes while a service lives. */
-export interface Life {
-  /** Aborted first of all: nothing new is taken, and what waits is told to go. */
-  readonly closing: AbortController;
-  listening: Listening[];
-}
-
-interface Running {
-  readonly features: {
-    readonly runners: { close(): Promise<void> };
-    readonly generationsProgress: { stop(): void };
-  };
-  readonly life: Life;
-  readonly loop: Loop;
-  readonly outbox: { stop(): void };
-  readonly outbound: Pick<Outbound, "close">;
-  readonly late: LateWrites;
-  readonly keepClock: (at: number) => Promise<void>;
-}
+import type { World } from "./worlds.ts";
 
 /** "Finish what is in flight (10 s at most), keep the rest for the next start." */
 async function within(wait: string, work: Promise<unknown>): Promise<void> {
@@ -37,16 +14,16 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
 }
 
 /** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
-export async function end({ store, clock, log, release }: Foundation, running: Running): Promise<void> {
-  const { life, loop, outbox, outbound, late, keepClock, features } = running;
+export async function end({ foundation, parts }: World, listening: readonly Listening[]): Promise<void> {
+  const { store, clock, log, opened } = foundation;
+  const { life, loop, features, outbound, late, keepClock } = parts;
   life.closing.abort();
-  outbox.stop();
+  features.outbox.stop();
   features.generationsProgress.stop();
   try {
     // Painting is cut off at once: it costs nothing to begin anew.
     await features.runners.close();
-    await within("10s", Promise.all([...life.listening.map((server) => server.close()), loop.stop()]));
-    life.listening = [];
+    await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     await outbound.close();
     for (const last of [loop.release, late.flush, () => keepClock(clock.now())]) {
       await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
@@ -54,6 +31,20 @@ export async function end({ store, clock, log, release }: Foundation, running: R
   } finally {
     late.stop();
     await store.close();
-    release();
+    opened.release();
   }
+}
+
+/** Ends what another state took the place of, at once: what is on its way is cut off, and nothing is written any more. */
+export async function abandon({ foundation, parts }: World, successor: World): Promise<void> {
+  const { store } = foundation;
+  const { life, loop, features, outbound, late } = parts;
+  store.retire();
+  life.closing.abort();
+  features.outbox.stop();
+  features.generationsProgress.stop();
+  late.stop();
+  await Promise.all([features.runners.close(), outbound.close(), within("10s", loop.stop())]);
+  // A database in a file has been handed on.
+  if (store.engine !== successor.foundation.store.engine) await store.close();
 }

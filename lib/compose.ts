@@ -57,8 +57,7 @@ export function compose(
     webhook: signed,
     ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
   };
-  const { standardWebhooks, retryAfter, retention: retention_ms } = settings.deliveries;
-  const jitter = foundation.clock.mode === "manual" ? 0 : settings.deliveries.jitter;
+  const { standardWebhooks, jitter, retryAfter, retention: retention_ms } = settings.deliveries;
   const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter });
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
   const desk = createDesk({ ...ports, queue, endpoints, outbox });
@@ -99,9 +98,9 @@ function composeGenerations(
   ports: Foundation & { feed: Feed; waiting: Waiting; queue: Queue; origin: () => string },
   settings: Settings["generations"],
 ) {
-  const { driver = simulatedGenerations(), models, retention } = settings;
+  const { driver, models, retention } = settings;
   const links = createLinks(ports);
-  const runners = createRunners({ driver, world: models });
+  const runners = createRunners({ driver, own: simulatedGenerations, world: models });
   const progress = createProgress({ ...ports, ...settings, runs: runners.of });
   const generations = generationsService({ ...ports, links, runners, progress, retention_ms: retention });
   return { links, runners, generations, generationsProgress: progress };

@@ -1,13 +1,11 @@
-import type { Parts } from "./assemble.ts";
 import { createKey, wantedKey } from "./begin.ts";
-import { end } from "./closing.ts";
 import { type Listening, listen } from "./http/server.ts";
 import { type Instruments, instruments } from "./instruments.ts";
 import { check } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
-import type { Foundation } from "./open.ts";
+import type { Worlds } from "./worlds.ts";
 
 /** What moving the clock did: the time it stands at, and how many jobs ran. */
 export interface Advanced {
@@ -34,9 +32,29 @@ export interface Service extends Instruments {
     advance(by: string): Promise<Advanced>;
     /** Moves a manual clock to an instant. It never goes back. */
     advanceTo(at: string | Date): Promise<Advanced>;
+    /** Moves a manual clock to the next time at which work is due, and runs it. Without such work it stays where it is. */
+    advanceToNext(): Promise<Advanced>;
+    /** Moves a manual clock on until no work is due any more but what comes back for ever, such as the daily clean-up. */
+    runUntilIdle(): Promise<Advanced>;
+    /** Lets the clock stand: from now on it is a manual one. A snapshot from before brings the running one back. */
+    freeze(): void;
   };
   /** Runs all that is due now, and resolves when nothing is. */
   settle(): Promise<Advanced>;
+  /** Keeps the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
+  snapshot(): Promise<{ id: string; now: string }>;
+  /**
+   * Brings a kept state back; this is the only way in which time goes back. What is under way when it is called changes
+   * nothing any more. Sinks and open ports stay as they are. Rejects with `not_found` for an unknown snapshot.
+   */
+  restore(id: string): Promise<{ id: string; now: string }>;
+  /** Brings back the state of just after the start: what the seed made. */
+  reset(): Promise<{ now: string }>;
+  /**
+   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
+   * functions that it was given (sinks, transport, drivers), does not listen, and is closed by itself (`dev`).
+   */
+  fork(): Promise<Service>;
   readonly keys: {
     /** Makes an API key for a user of this role; the user is made where the organization has none. */
     create(wanted: {
@@ -51,60 +69,65 @@ export interface Service extends Instruments {
 }
 
 /** What users hold. */
-export function facade(foundation: Foundation, parts: Parts, apiKey: string | null): Service {
-  const { app, life, known, time, features } = parts;
-  const { clock } = foundation;
-  let ending: Promise<void> | undefined;
+export function facade(worlds: Worlds): Service {
+  const { listening, known, snapshots } = worlds;
+  const time = () => worlds.now.parts.time;
+  const app = () => worlds.now.parts.app;
   return {
-    apiKey,
+    get apiKey() {
+      return worlds.now.apiKey;
+    },
     get url() {
-      return life.listening[0]?.url;
+      return listening[0]?.url;
     },
     async fetch(input, init) {
-      if (input instanceof Request) return app.fetch(init ? new Request(input, init) : input);
-      return app.fetch(new Request(new URL(String(input), "http://localhost"), init));
+      if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
+      return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
-      if (life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
-      const server = await listen(app.handle, { port, host });
+      if (worlds.now.parts.life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
+      const server = await listen((request, response) => app().handle(request, response), { port, host });
       known.add(host);
-      life.listening.push(server);
+      listening.push(server);
       const close: Listening["close"] = (grace) => {
-        life.listening = life.listening.filter((one) => one !== server);
+        if (listening.includes(server)) listening.splice(listening.indexOf(server), 1);
         return server.close(grace);
       };
       return { ...server, close };
     },
     clock: {
-      now: () => new Date(clock.now()),
+      now: () => new Date(worlds.now.foundation.clock.now()),
       async advance(by) {
         const ms = parseDuration(by);
         if (ms === undefined) throw new TypeError(`"${by}" is not a duration such as "30s" or "2h42m30s"`);
-        return time.advanceBy(ms);
+        return time().advanceBy(ms);
       },
       async advanceTo(at) {
         const to = at instanceof Date ? at.getTime() : instant(at);
         if (to === undefined || Number.isNaN(to) || to > latest)
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
-        return time.advanceTo(to);
+        return time().advanceTo(to);
       },
+      advanceToNext: () => time().advanceToNext(),
+      runUntilIdle: () => time().runUntilIdle(),
+      freeze: () => worlds.now.foundation.clock.freeze(),
     },
-    settle: time.settle,
+    settle: () => time().settle(),
+    ...snapshots,
+    fork: async () => facade(await worlds.fork()),
     get inbox() {
-      return instruments(parts).inbox;
+      return instruments(worlds.now.parts).inbox;
     },
     get webhooks() {
-      return instruments(parts).webhooks;
+      return instruments(worlds.now.parts).webhooks;
     },
     keys: {
       async create(wanted) {
-        const { key } = await createKey(foundation, features, check(wantedKey, wanted));
+        const { foundation, parts } = worlds.now;
+        const { key } = await createKey(foundation, parts.features, check(wantedKey, wanted));
         return { key };
       },
     },
-    close() {
-      ending ??= end(foundation, { ...parts, outbox: features.outbox });
-      return ending;
-    },
+    close: worlds.close,
   };
 }

@@ -1,4 +1,4 @@
-import type { Parts } from "./assemble.ts";
+import type { Assembled } from "./assemble.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
 
@@ -28,7 +28,7 @@ export interface Instruments {
 }
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments({ mode, inbox, features }: Parts): Instruments {
+export function instruments({ mode, inbox, features }: Assembled): Instruments {
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },

@@ -1,30 +1,32 @@
 import { existsSync, statSync } from "node:fs";
-import { createClock } from "./kernel/clock.ts";
+import { type Clock, createClock } from "./kernel/clock.ts";
 import { createIds } from "./kernel/ids.ts";
 import { createLog, type Log } from "./kernel/log.ts";
 import { createRandom } from "./kernel/random.ts";
 import type { Settings } from "./options.ts";
 import { assetsInFolder, assetsInMemory } from "./store/assets.ts";
-import { openFile, openMemory } from "./store/files.ts";
+import { type Opened, openFile, openMemory } from "./store/files.ts";
 import { settingsRepository } from "./store/repository.ts";
-import { createStore } from "./store/store.ts";
+import { createStore, type Store } from "./store/store.ts";
 import { sentence, Unusable } from "./store/unusable.ts";
 import { createVault, keyFile } from "./store/vault.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
+
+const inMemory = ":memory:";
 
 /**
  * What every feature stands on: store, clock, ids, chance, log, vault. `exclusive` holds the file for a server; without
  * it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
-  const inMemory = settings.database === ":memory:";
-  const opened = inMemory
-    ? openMemory()
-    : openFile(settings.database, {
-        exclusive,
-        mayCreate: () => refuseLost(settings, exclusive),
-      });
+  const opened =
+    settings.database === inMemory
+      ? openMemory()
+      : openFile(settings.database, {
+          exclusive,
+          mayCreate: () => refuseLost(settings, exclusive),
+        });
   try {
     const store = createStore(opened.engine);
     const kept = store.using(settingsRepository);
@@ -35,9 +37,12 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
-    const log = settings.logger ?? toStderr(settings, clock.iso);
+    const log = logOf(settings, store, clock);
     const fingerprint = (await kept().read({ name: "vault" }))?.value;
-    const vault = createVault(inMemory ? random.bytes(32) : keyOf(settings, fingerprint), random.bytes);
+    const vault = createVault(
+      settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
+      random.bytes,
+    );
     if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings);
     await store.transaction(async (tx) => {
       if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
@@ -49,13 +54,29 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
-    const assets = inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
-    return { store, clock, ids, random, log, vault, kept, assets, release: opened.release };
+    const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
+    return { opened, store, clock, ids, random, log, vault, kept, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
     throw error;
   }
+}
+
+/** The foundation of a state that was kept. Time, identifiers and chance are the snapshot's: its parts are loaded next. */
+export function copyFoundation(
+  opened: Opened,
+  settings: Settings,
+  { vault, assets }: Pick<Foundation, "vault" | "assets">,
+): Foundation {
+  const store = createStore(opened.engine);
+  const clock = createClock("real");
+  const random = createRandom();
+  return {
+    ...{ opened, store, clock, random, ids: createIds(clock, random), vault: vault.copy(random.bytes) },
+    ...{ assets: settings.database === inMemory ? assetsInMemory() : assets },
+    ...{ log: logOf(settings, store, clock), kept: store.using(settingsRepository) },
+  };
 }
 
 const wrongKey = ({ database }: Settings) =>
@@ -85,6 +106,16 @@ function refuseLost({ database, mode, create }: Settings, exclusive: boolean): v
       `its key file ${database}.key is there, but the database is ${state}; bring it back (is a volume not mounted?), or begin anew with --create`,
     );
   }
+}
+
+/** What is still under way when a state is replaced fails, and is nobody's concern any more. */
+function logOf(settings: Settings, store: Store, clock: Clock): Log {
+  const log = settings.logger ?? toStderr(settings, clock.iso);
+  const entry =
+    (level: keyof Log): Log["error"] =>
+    (message, fields) =>
+      store.retired ? undefined : log[level](message, fields);
+  return { error: entry("error"), warn: entry("warn"), info: entry("info"), debug: entry("debug") };
 }
 
 function toStderr({ logLevel }: Settings, now: () => string): Log {

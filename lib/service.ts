@@ -5,6 +5,7 @@ import { plantPeriodic } from "./jobs/periodic.ts";
 import { openFoundation } from "./open.ts";
 import { type Options, parseOptions } from "./options.ts";
 import { defaultSeed, parseSeed } from "./seed.ts";
+import { createWorlds } from "./worlds.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
@@ -16,19 +17,21 @@ export async function createService(options: Options = {}): Promise<Service> {
   const parsed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
   try {
-    const parts = assemble(foundation, settings);
+    const worlds = createWorlds(settings);
+    const parts = assemble(foundation, settings, worlds);
     const apiKey = await begin(foundation, parts.features, settings, parsed);
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
-    await parts.loop.start();
+    await parts.loop.start("after a crash");
     await parts.features.rollout.resume();
     await parts.features.generations.sweep();
     await parts.features.generationsProgress.resume();
     const { allow } = settings.outbound;
     if (allow.length > 0) foundation.log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
-    return facade(foundation, parts, apiKey);
+    await worlds.begin({ foundation, parts, apiKey });
+    return facade(worlds);
   } catch (error) {
     await foundation.store.close();
-    foundation.release();
+    foundation.opened.release();
     throw error;
   }
 }

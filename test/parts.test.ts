@@ -31,7 +31,7 @@ describe("what is kept of clock, identifiers and chance", () => {
         ids.load(keptIds);
         random.load(keptRandom);
         assert.deepEqual(made(random, ids), first);
-        const copy = createRandom(seed);
+        const copy = createRandom();
         copy.load(keptRandom);
         const copied = createIds(clock, copy);
         copied.load(keptIds);

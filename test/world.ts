@@ -71,7 +71,18 @@ export async function world(t: TestContext, options: Options = {}): Promise<Worl
     ...options,
   });
   t.after(() => service.close());
-  const full = options.envelope === "full";
+  return around(service, options.envelope === "full");
+}
+
+/** A copy of a world, which ends with the test too. */
+export async function forked(t: TestContext, { service }: World): Promise<World> {
+  const fork = await service.fork();
+  t.after(() => fork.close());
+  return around(fork);
+}
+
+/** What tests use of a service. */
+export function around(service: Service, full = false): World {
   const unwrap = (body: { data: unknown }) => (full ? body.data : body);
 
   const call: World["call"] = async (who, method, path, body, headers = {}) => {

@@ -14,6 +14,14 @@ import { type Call, call } from "./call.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 
+/** Keeps whole states and brings them back. Throws 404 for a snapshot that it does not know. */
+export interface Snapshots {
+  snapshot(): Promise<{ readonly id: string; readonly now: string }>;
+  restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
+  /** Back to just after the start. */
+  reset(): Promise<{ readonly now: string }>;
+}
+
 export interface CallsPorts {
   readonly clock: Clock;
   readonly advanceBy: (ms: number) => Advanced;
@@ -23,6 +31,7 @@ export interface CallsPorts {
   readonly invitations: InvitationsService;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  readonly snapshots: Snapshots;
 }
 
 const asMember = shaper(member);
@@ -37,7 +46,15 @@ const moment = v.pipe(
 );
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
-export const callsOf = ({ clock, mails, invitations, inbox, outbox, ...time }: CallsPorts): readonly Call[] => [
+export const callsOf = ({
+  clock,
+  mails,
+  invitations,
+  inbox,
+  outbox,
+  snapshots,
+  ...time
+}: CallsPorts): readonly Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
   call({
     method: "POST",
@@ -50,6 +67,13 @@ export const callsOf = ({ clock, mails, invitations, inbox, outbox, ...time }: C
     },
   }),
   call({ method: "POST", path: "settle", run: time.settle }),
+  call({ method: "POST", path: "snapshots", status: 201, run: snapshots.snapshot }),
+  call({
+    method: "POST",
+    path: "snapshots/{id}/restore",
+    run: ({ params: { id = "" } }) => snapshots.restore(id),
+  }),
+  call({ method: "POST", path: "reset", run: snapshots.reset }),
   call({
     method: "GET",
     path: "inbox",

@@ -81,7 +81,8 @@ export function createTries(ports: Ports) {
   /** The next try of the ladder, or none; false where the ladder has moved on meanwhile. */
   const fail = async (tx: Tx, { delivery, sent }: Made) => {
     const asked_ms = retryAfter ? sent.retry_after_ms : undefined;
-    const delay = delayAfter(delivery.rung, { late: random.fraction() * jitter, asked_ms });
+    const late = clock.mode === "manual" ? 0 : random.fraction() * jitter;
+    const delay = delayAfter(delivery.rung, { late, asked_ms });
     if (delay === undefined) return abandon(tx, delivery);
     const next_attempt_at = isoOf(clock.now() + delay);
     return (await rows(tx).fail({ ...delivery, status: "pending", next_attempt_at })) > 0;

@@ -98,10 +98,14 @@ const scripted = v.object({ name: inboxName, responses: answers });
 
 /**
  * What is sent to `https://NAME.inbox.test/…` stays in the process. Everything else goes through `transport`, where one
- * is given, or over the network.
+ * is given, or over the network. `sinks` are no state: they stay when one is brought back.
  */
-export function createInbox(network: Outbound, transport: Sink | undefined, now: () => string): Inbox {
-  const sinks = new Map<string, Sink>();
+export function createInbox(
+  network: Outbound,
+  transport: Sink | undefined,
+  now: () => string,
+  sinks: Map<string, Sink> = new Map(),
+): Inbox {
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
 

@@ -11,7 +11,17 @@ export interface Runners {
 }
 
 /** Option `generations.models`: `open` runs models that nobody has heard of, `strict` refuses them. */
-export function createRunners({ driver, world }: { driver: GenerationDriver; world: "open" | "strict" }): Runners {
+export function createRunners({
+  driver: given,
+  own,
+  world,
+}: {
+  /** The one that was given; its end is not ours. */
+  driver: GenerationDriver | undefined;
+  own: () => GenerationDriver;
+  world: "open" | "strict";
+}): Runners {
+  const driver = given ?? own();
   return {
     of: (id) => ({ model: modelOf(id), driver }),
     judge(id) {
@@ -19,6 +29,6 @@ export function createRunners({ driver, world }: { driver: GenerationDriver; wor
         throw invalid("model", `must be one of ${models.map((model) => model.id).join(", ")}`);
       return modelOf(id);
     },
-    close: async () => driver.close?.(),
+    close: async () => (given ? undefined : driver.close?.()),
   };
 }

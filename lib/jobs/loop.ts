@@ -6,6 +6,8 @@ import { isSuspect, type Runner } from "./runner.ts";
 /** How many jobs run side by side: most of them wait for a receiver that does not answer. */
 const atOnce = 2_000;
 const heartbeat_ms = milliseconds("20s");
+/** Running until idle gives up after so many due times. */
+const mostStops = 10_000;
 /** No timer is longer: setTimeout fires at once beyond 24.8 days, and a clock may have been set meanwhile. */
 const longest_ms = milliseconds("60s");
 
@@ -14,12 +16,17 @@ const longest_ms = milliseconds("60s");
  * standing clock it never runs by itself: `advanceTo` and `settle` do all the work.
  */
 export interface Loop {
-  start(): Promise<void>;
+  /** `takeUp` says what becomes of the jobs that ran when the rows were last written. */
+  start(takeUp: "after a crash" | "after a pause"): Promise<void>;
   wake(at: number): void;
   /** Runs all that is due now, and what that makes due; answers how many jobs ran. */
   settle(): Promise<number>;
   /** Moves a standing clock, stopping at every due time on the way, in order. `aim` tells where to, once it is its turn. */
   advance(aim: (now: number) => number): Promise<number>;
+  /** Moves a standing clock to the next due time of work that ends, and runs it; nowhere where none waits. */
+  advanceToNext(): Promise<number>;
+  /** Goes on like this until no work that ends waits any more. */
+  runUntilIdle(): Promise<number>;
   /** Hands back what still runs when the process goes, for the next start: an orderly end is no crash. */
   release(): Promise<void>;
   stop(): Promise<void>;
@@ -55,12 +62,32 @@ export function createLoop({
 
   const drain = async (): Promise<number> => {
     let ran = 0;
+    // What a clock that was frozen since has begun.
+    await pumping;
+    await Promise.all(running);
     for (;;) {
       const rows = stopped ? [] : await runner.claim(true);
       if (rows.length === 0) return ran;
       for (const row of rows) await runner.run(row);
       ran += rows.length;
     }
+  };
+
+  const nextWork = () => runner.next("work that ends");
+
+  const move = async (target: number): Promise<number> => {
+    if (target < clock.now()) clock.moveTo(target);
+    // Kept before anything runs: a crash on the way must not let the clock go back.
+    await keepClock(target);
+    let ran = 0;
+    for (;;) {
+      const at = await runner.next();
+      if (stopped || at === undefined || at > target) break;
+      if (at > clock.now()) clock.moveTo(at);
+      ran += await drain();
+    }
+    clock.moveTo(Math.max(target, clock.now()));
+    return ran;
   };
 
   const arm = (at: number) => {
@@ -125,8 +152,8 @@ export function createLoop({
   };
 
   return {
-    async start() {
-      await runner.reclaim();
+    async start(takeUp) {
+      await (takeUp === "after a crash" ? runner.reclaim() : runner.release());
       if (clock.mode === "manual") return;
       beat = setInterval(() => {
         if (running.size === 0) return;
@@ -159,18 +186,24 @@ export function createLoop({
       alone(async () => {
         // Throws for a clock that runs by itself, before anything is kept or run.
         clock.moveTo(clock.now());
-        const target = aim(clock.now());
-        if (target < clock.now()) clock.moveTo(target);
-        // Kept before anything runs: a crash on the way must not let the clock go back.
-        await keepClock(target);
-        let ran = 0;
-        for (;;) {
-          const at = await runner.next();
-          if (stopped || at === undefined || at > target) break;
-          if (at > clock.now()) clock.moveTo(at);
-          ran += await drain();
+        return move(aim(clock.now()));
+      }),
+    advanceToNext: () =>
+      alone(async () => {
+        const at = await nextWork();
+        return at === undefined ? 0 : move(Math.max(at, clock.now()));
+      }),
+    runUntilIdle: () =>
+      alone(async () => {
+        let ran = await drain();
+        let stops = 0;
+        for (let at = await nextWork(); at !== undefined && !stopped; at = await nextWork()) {
+          if (stops++ === mostStops)
+            throw new Error(
+              `after ${mostStops} due times, at ${clock.iso()}, work still waits: does some of it never end?`,
+            );
+          ran += await move(Math.max(at, clock.now()));
         }
-        clock.moveTo(Math.max(target, clock.now()));
         return ran;
       }),
     async stop() {

@@ -9,7 +9,8 @@ import { jobsRepository } from "./repository.ts";
 
 /** Work that comes back by the calendar. It is one row that is never removed, so a missed slot runs once at start-up. */
 export interface Periodic {
-  readonly kind: string;
+  /** Begins with `service.`, by which what comes back for ever is told from work that ends. */
+  readonly kind: `service.${string}`;
   /** Five fields, in UTC: no hour is missing or double there. */
   readonly cron: string;
   run(): Promise<void>;

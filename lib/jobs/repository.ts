@@ -81,6 +81,17 @@ export function jobsRepository(query: Queries) {
     next: query.first((db, _: object) =>
       db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),
+    /** The next that is not periodic: those never end, so waiting for the last one would take for ever. */
+    nextOnce: query.first((db, _: object) =>
+      db
+        .selectFrom("jobs")
+        .select("run_at")
+        .where(waiting)
+        .where(sql<boolean>`kind not like 'service.%'`)
+        .orderBy("run_at")
+        .orderBy("id")
+        .limit(sql.lit(1)),
+    ),
     /** Counts the attempt while claiming, so that a job that takes its process down cannot loop for ever. */
     claim: claim(batch, "<"),
     claimSuspect: claim(1, ">="),

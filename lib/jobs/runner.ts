@@ -26,8 +26,8 @@ export interface Runner {
   /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself and before all others. */
   claim(alone?: boolean): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
-  /** When the earliest waiting job is due; undefined where none waits. */
-  next(): Promise<number | undefined>;
+  /** When the earliest waiting job is due, without periodic ones where only work that ends counts; undefined where none waits. */
+  next(only?: "work that ends"): Promise<number | undefined>;
   /** Hands back what still runs, without counting a crash. */
   release(): Promise<void>;
   /** Takes back every job that an earlier process left behind. */
@@ -150,9 +150,9 @@ export function createRunner(ports: {
         running.delete(row.id);
       }
     },
-    async next() {
+    async next(only) {
       if (unstored.length > 0) return clock.now() + 1_000;
-      const row = await rows().next({});
+      const row = await (only ? rows().nextOnce({}) : rows().next({}));
       return row && Date.parse(row.run_at);
     },
     async release() {

@@ -12,7 +12,14 @@ export interface Random extends Part {
   letters(length: number): string;
 }
 
-export function createRandom(seed?: string): Random {
+interface Kept {
+  readonly seed: string | undefined;
+  readonly counter: number;
+  readonly pool: Buffer;
+}
+
+export function createRandom(by?: string): Random {
+  let seed = by;
   let pool: Buffer = Buffer.alloc(0);
   let counter = 0;
   const more = (length: number): Buffer =>
@@ -38,10 +45,10 @@ export function createRandom(seed?: string): Random {
       }
       return text;
     },
-    // The machine's own chance is never the same twice, in a copy neither.
-    save: () => (seed === undefined ? undefined : { pool, counter }),
+    // The machine's own chance is never the same twice, in a copy neither: it is drawn anew.
+    save: (): Kept => ({ seed, counter, pool: seed === undefined ? Buffer.alloc(0) : pool }),
     load(kept) {
-      if (seed !== undefined) ({ pool, counter } = kept as { pool: Buffer; counter: number });
+      ({ seed, counter, pool } = kept as Kept);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -74,10 +74,7 @@ export function assetsInFolder(folder: string): Assets {
     });
     return all.filter((name) => own.test(name));
   };
-  const namesNow = () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return readdirSync(folder).filter((name) => own.test(name));
-  };
+  const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => own.test(name)) : []);
   return {
     async store(name, bytes) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -114,6 +111,7 @@ export function assetsInFolder(folder: string): Assets {
       save: (): Files => new Map(namesNow().map((name) => [name, readFileSync(join(folder, name))])),
       load(kept) {
         const files = filesOf(kept);
+        if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
         for (const name of namesNow()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
         for (const [name, bytes] of files) writeFileSync(pathOf(name), bytes, { mode: 0o600 });
       },

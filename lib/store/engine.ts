@@ -25,6 +25,8 @@ export interface Engine {
   readonly connection: Connection;
   /** Runs `work` alone, durable when the promise resolves, undone where it throws. Only the store may be awaited in it. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs `work`, which awaits nothing, between two transactions: it sees what is committed and nothing half done. */
+  between<T>(work: () => T): Promise<T>;
   /** Whether a unique rule was broken. */
   isDuplicate(error: unknown): boolean;
   /** Every text that was prepared, for the test that looks at the query plans. */

@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Engine } from "./engine.ts";
+import { imageOf, replaceRows } from "./image.ts";
 import { applicationId, foreign, isCurrent, isNew, migrate, refuse } from "./migrate.ts";
 import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
 import { sentence, Unusable } from "./unusable.ts";
@@ -12,24 +13,35 @@ export interface Opened {
   readonly database: Database;
   /** Whether this very opening made it. */
   readonly created: boolean;
+  /** The rows as they are, as the image of a database in memory. */
+  image(): Buffer;
+  /** The rows of an image: in a file they replace those that are there, in memory they are a database of their own. */
+  withRows(image: Buffer): Opened;
   release(): void;
 }
 
-let image: Buffer | undefined;
+let empty: Buffer | undefined;
 
 /** A database in memory. The migrated image is kept, so that the next one opens in a fraction of a millisecond. */
 export function openMemory(): Opened {
-  if (!image) {
+  if (!empty) {
     const first = openDatabase(":memory:");
     migrate(first);
-    image = first.serialize();
+    empty = imageOf(first);
     first.close();
   }
+  return openImage(empty);
+}
+
+/** A database in memory with the rows of an image, which it does not change. */
+export function openImage(image: Buffer): Opened {
   const database = openDatabase(image);
   return {
     engine: createSqliteEngine(database),
     database,
     created: true,
+    image: () => imageOf(database),
+    withRows: openImage,
     release: () => {},
   };
 }
@@ -66,12 +78,27 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
         .prepare("insert into settings values ('server_pid', ?) on conflict do update set value = excluded.value")
         .run(String(process.pid));
     }
-    return { engine: createSqliteEngine(database), database, created, release };
+    return inFile(database, created, release);
   } catch (error) {
     if (database?.open) database.close();
     release();
     throw error instanceof Unusable ? error : new Unusable(path, sentence(error), error);
   }
+}
+
+function inFile(database: Database, created: boolean, release: () => void): Opened {
+  const opened: Opened = {
+    engine: createSqliteEngine(database),
+    database,
+    created,
+    image: () => imageOf(database),
+    withRows(image) {
+      replaceRows(database, image);
+      return opened;
+    },
+    release,
+  };
+  return opened;
 }
 
 /** What SQLite would answer with puzzling words, repair in silence, or change before it refuses. */

@@ -18,6 +18,8 @@ type Statements = [Statement, Statement, Statement, Statement, Statement, Statem
 
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs `work`, which awaits nothing, between two transactions. */
+  between<T>(work: () => T): Promise<T>;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 }
@@ -110,6 +112,19 @@ export function createGroup(database: Database, translate: (error: unknown) => u
           reject,
         });
         schedule();
+      }),
+    between: (work) =>
+      new Promise((resolve, reject) => {
+        const attempt = () => {
+          // A member that waits for anything else holds its transaction for one more turn.
+          if (database.inTransaction) return void setImmediate(attempt);
+          try {
+            resolve(work());
+          } catch (error) {
+            reject(error);
+          }
+        };
+        setImmediate(attempt);
       }),
     drain: () =>
       waiting.length === 0 && !scheduled

@@ -54,12 +54,23 @@ export interface Pages<T extends Text> {
   total(filters: Filters<T>): Promise<number>;
 }
 
-export function createQueries(engine: Engine, connection: Connection): Queries {
+/** What was written for a repository, in the order of its queries, which is always the same. */
+export type Written = object[];
+
+/** `written` is shared by all stores of a process, so that each text is written once and not once a service. */
+export function createQueries(engine: Engine, connection: Connection, written: Written = []): Queries {
+  let count = 0;
+  const own = <T extends object>(made: T): T => {
+    const place = count++;
+    written[place] ??= made;
+    return written[place] as T;
+  };
   const prepare = <P>(build: Build<P, unknown>) => {
-    let compiled: CompiledQuery | undefined;
+    const text: { compiled?: CompiledQuery } = own({});
     return (args: P) => {
-      compiled ??= build(engine.db, named as P).compile();
-      return [connection.statement(compiled.sql), bind(compiled.parameters, args as Values)] as const;
+      text.compiled ??= build(engine.db, named as P).compile();
+      const { sql, parameters } = text.compiled;
+      return [connection.statement(sql), bind(parameters, args as Values)] as const;
     };
   };
   const all: Queries["all"] = (build) => {
@@ -83,7 +94,7 @@ export function createQueries(engine: Engine, connection: Connection): Queries {
       };
     },
     insert(table) {
-      const texts = new Map<string, string>();
+      const texts = own(new Map<string, string>());
       return async (row) => {
         const keys = Object.keys(row);
         const shape = keys.join();
@@ -95,7 +106,7 @@ export function createQueries(engine: Engine, connection: Connection): Queries {
         await connection.statement(text).change(Object.values(row));
       };
     },
-    pages: (list) => pages(engine, connection, list),
+    pages: (list) => pages(engine, connection, list, own(new Map())),
   };
 }
 
@@ -113,11 +124,15 @@ function bind(parameters: readonly unknown[], args: Values): unknown[] {
  * One statement a combination of filters, never `? IS NULL OR …`, which no index can serve. The limit is written into
  * the text: SQLite prepares a statement with a bound LIMIT again at each execution.
  */
-function pages<T extends Text>(engine: Engine, connection: Connection, list: List<T>): Pages<T> {
+function pages<T extends Text>(
+  engine: Engine,
+  connection: Connection,
+  list: List<T>,
+  texts: Map<string, string>,
+): Pages<T> {
   const key = sql.ref(list.key ?? "id");
   const columns = list.columns ? sql.join(list.columns.map((name) => sql.ref(name))) : sql`*`;
   const descending = (list.order ?? "desc") === "desc";
-  const texts = new Map<string, string>();
   const given = (values: Values) => [
     ...list.within,
     ...(list.filters ?? []).filter((name) => values[name] !== undefined),

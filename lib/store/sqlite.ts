@@ -7,7 +7,7 @@ import { loadNative } from "./native.ts";
 import type { Tables } from "./tables.ts";
 
 /** Kysely as a writer of SQL: it compiles, and has no connection to run anything on. */
-const writer = new Kysely<Tables>({
+export const writer = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new DummyDriver(),
@@ -80,6 +80,7 @@ export function createSqliteEngine(database: Database): Engine {
     db: writer,
     connection,
     transaction: (work) => group.add(() => work(connection)),
+    between: group.between,
     isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
     texts: () => [...statements.keys()],
     async close() {

@@ -1,6 +1,7 @@
+import { Problem } from "../kernel/errors.ts";
 import type { Tx, Unit } from "../kernel/unit.ts";
 import type { Connection, Engine } from "./engine.ts";
-import { createQueries, type Queries } from "./query.ts";
+import { createQueries, type Queries, type Written } from "./query.ts";
 
 /** A repository is made once for each connection, from the queries that this connection runs. */
 export type RepositoryOf<R> = (queries: Queries) => R;
@@ -17,6 +18,9 @@ export interface Store {
    * requests share one commit. `work` awaits nothing but the store. `by` adds what the request itself stores with it.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, by?: Unit): Promise<T>;
+  /** From now on nothing is read or written through it, whoever still holds it: another store has taken its place. */
+  retire(): void;
+  readonly retired: boolean;
   readonly engine: Engine;
   close(): Promise<void>;
 }
@@ -33,27 +37,38 @@ class Transaction implements Tx {
   }
 }
 
+const replaced = () =>
+  new Problem("unavailable", "the state of the service was replaced meanwhile; send the request again", {
+    headers: { "retry-after": "1" },
+  });
+
+const texts: Record<Engine["name"], WeakMap<object, Written>> = { sqlite: new WeakMap(), postgres: new WeakMap() };
+function writtenFor({ name }: Engine, repository: RepositoryOf<object>): Written {
+  const written = texts[name].get(repository) ?? [];
+  texts[name].set(repository, written);
+  return written;
+}
+
 export function createStore(engine: Engine): Store {
-  const made = new WeakMap<Connection, { queries: Queries; repositories: Map<unknown, object> }>();
+  let retired = false;
+  const made = new WeakMap<Connection, Map<unknown, object>>();
   const of = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
     let known = made.get(connection);
     if (!known) {
-      known = {
-        queries: createQueries(engine, connection),
-        repositories: new Map(),
-      };
+      known = new Map();
       made.set(connection, known);
     }
-    let found = known.repositories.get(repository);
+    let found = known.get(repository);
     if (!found) {
-      found = repository(known.queries);
-      known.repositories.set(repository, found);
+      found = repository(createQueries(engine, connection, writtenFor(engine, repository)));
+      known.set(repository, found);
     }
     return found as R;
   };
   return {
     engine,
     using: (repository) => (tx) => {
+      if (retired) throw replaced();
       if (!tx) return of(engine.connection, repository);
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction is over");
       return of(tx.connection, repository);
@@ -61,6 +76,7 @@ export function createStore(engine: Engine): Store {
     async transaction(work, by) {
       let tx: Transaction | undefined;
       const result = await engine.transaction(async (connection) => {
+        if (retired) throw replaced();
         tx = new Transaction(connection);
         try {
           await by?.confirm?.(tx);
@@ -73,6 +89,12 @@ export function createStore(engine: Engine): Store {
       });
       for (const run of tx?.after ?? []) run();
       return result;
+    },
+    retire() {
+      retired = true;
+    },
+    get retired() {
+      return retired;
     },
     close: () => engine.close(),
   };

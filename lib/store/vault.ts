@@ -9,12 +9,15 @@ export interface Vault {
   sign(purpose: string, text: string): string;
   /** Tells one key from another without revealing it. */
   readonly fingerprint: string;
+  /** The same key, with chance from elsewhere. */
+  copy(bytes: (length: number) => Buffer): Vault;
 }
 
 export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
   return {
     sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
     fingerprint: createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16),
+    copy: (others) => createVault(key, others),
     seal(place, plain) {
       const nonce = bytes(12);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(place));

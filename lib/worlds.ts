@@ -1,0 +1,148 @@
+import { type Assembled, assemble } from "./assemble.ts";
+import { abandon, end } from "./closing.ts";
+import type { Snapshots } from "./control/calls.ts";
+import type { Sink } from "./drivers/inbox.ts";
+import { createHosts, type Hosts } from "./http/hosts.ts";
+import type { Listening } from "./http/server.ts";
+import { notFound } from "./kernel/errors.ts";
+import { copyFoundation, type Foundation } from "./open.ts";
+import type { Settings } from "./options.ts";
+import { type Opened, openImage } from "./store/files.ts";
+
+/**
+ * A state of a service, with all that runs on it. A state that is brought back gets all of this anew, and what began
+ * before is left with a store that takes nothing more: so nobody has to wait for it, and it changes nothing.
+ */
+export interface World {
+  readonly foundation: Foundation;
+  readonly parts: Assembled;
+  readonly apiKey: string | null;
+}
+
+/** A state as it was: the rows, and what lives beside them. It is never changed, so any number of worlds can begin with it. */
+interface Image {
+  readonly rows: Buffer;
+  readonly beside: Readonly<Record<string, unknown>>;
+  readonly apiKey: string | null;
+}
+
+/** What a service keeps whatever state it is in: its ports, the hosts it answers to, its sinks, its snapshots. */
+export interface House {
+  readonly listening: Listening[];
+  readonly known: Hosts;
+  readonly sinks: Map<string, Sink>;
+  readonly snapshots: Snapshots;
+}
+
+export interface Worlds extends House {
+  /** The present one. */
+  readonly now: World;
+  /** Goes on with a first world, which reset comes back to. */
+  begin(world: World): Promise<void>;
+  /** Goes on with a kept state, on rows of its own. */
+  enter(image: Image, opened: Opened, from: Foundation): Promise<void>;
+  fork(): Promise<Worlds>;
+  close(): Promise<void>;
+}
+
+/** What a fork takes along. */
+interface Inheritance {
+  readonly sinks: ReadonlyMap<string, Sink>;
+  readonly images: ReadonlyMap<string, Image>;
+  readonly first: Image | undefined;
+}
+
+const imageOf = ({ foundation, parts, apiKey }: World): Image => ({
+  rows: foundation.opened.image(),
+  beside: Object.fromEntries(Object.entries(parts.state).map(([name, part]) => [name, part.save()])),
+  apiKey,
+});
+
+/** The worlds that one service goes through, one after the other. */
+export function createWorlds(settings: Settings, inherited?: Inheritance): Worlds {
+  const images = new Map(inherited?.images);
+  const leaving = new Set<Promise<void>>();
+  let first = inherited?.first;
+  let world: World | undefined;
+  let ending: Promise<unknown> | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const now = (): World => {
+    if (!world) throw new Error("the service has not begun yet");
+    return world;
+  };
+  const open = (): World => {
+    if (settings.mode !== "dev") throw new Error("snapshots and forks are for the mode dev");
+    if (ending) throw new Error("the service is closed; make a new one");
+    return now();
+  };
+  /** The state between two transactions: nothing half done is in it, and nobody has to be waited for. */
+  const take = () => open().foundation.store.engine.between(() => imageOf(open()));
+  const enter: Worlds["enter"] = async ({ beside, apiKey }, opened, from) => {
+    const foundation = copyFoundation(opened, settings, from);
+    const parts = assemble(foundation, settings, house);
+    for (const [name, part] of Object.entries(parts.state)) part.load(beside[name]);
+    const before = world;
+    world = { foundation, parts, apiKey };
+    if (before) {
+      const left: Promise<void> = abandon(before, world).finally(() => leaving.delete(left));
+      leaving.add(left);
+    }
+    await parts.loop.start("after a pause");
+  };
+  /** One after the other, or one would start what the next has left already. */
+  const bring = (image: Image | undefined): Promise<string> => {
+    open();
+    if (!image) throw notFound("snapshot");
+    const brought = turn.then(async () => {
+      const { foundation } = open();
+      const { opened, store } = foundation;
+      await store.engine.between(() => enter(image, opened.withRows(image.rows), foundation));
+      return now().foundation.clock.iso();
+    });
+    turn = brought.catch(() => {});
+    return brought;
+  };
+
+  const house: House = {
+    listening: [],
+    known: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
+    sinks: new Map(inherited?.sinks),
+    snapshots: {
+      async snapshot() {
+        const image = await take();
+        const id = `snap_${images.size + 1}`;
+        images.set(id, image);
+        return { id, now: now().foundation.clock.iso() };
+      },
+      restore: async (id) => ({ id, now: await bring(images.get(id)) }),
+      reset: async () => ({ now: await bring(first) }),
+    },
+  };
+  return {
+    ...house,
+    get now() {
+      return now();
+    },
+    async begin(begun) {
+      world = begun;
+      if (settings.mode === "dev") first = await take();
+    },
+    enter,
+    async fork() {
+      const image = await take();
+      const fork = createWorlds({ ...settings, database: ":memory:" }, { sinks: house.sinks, images, first });
+      await fork.enter(image, openImage(image.rows), now().foundation);
+      return fork;
+    },
+    async close() {
+      // At once, although a state may still have to be brought back: what comes from now on is refused.
+      now().parts.life.closing.abort();
+      // A driver that was given is shared with forks, and ends with the service that it was given to.
+      const cut = async () => (inherited ? undefined : settings.generations.driver?.close?.());
+      ending ??= turn.then(() => Promise.all([cut(), end(now(), house.listening), ...leaving]));
+      await ending;
+      house.listening.length = 0;
+    },
+  };
+}
