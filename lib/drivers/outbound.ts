@@ -216,9 +216,10 @@ export function createOutbound(given: OutboundOptions): Outbound {
         : await timed((signal) => deliver(request, signal), request.signal).catch((error) =>
             failed(typeof error === "string" ? error : faultOf(error)),
           );
-      const { status, error, response, retry_after } = outcome;
-      const retry_after_ms = retryAfter(retry_after, clock.now());
-      return { status, error, response, retry_after_ms, duration_ms: Math.max(0, clock.now() - begun) };
+      const { status, error, response } = outcome;
+      const retry_after_ms = retryAfter(outcome.retry_after, clock.now());
+      const asked = retry_after_ms === undefined ? {} : { retry_after_ms };
+      return { status, error, response, duration_ms: Math.max(0, clock.now() - begun), ...asked };
     },
 
     async judge(text) {
