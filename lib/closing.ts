@@ -25,7 +25,11 @@ export async function end({ foundation, parts }: World, listening: readonly List
     await features.runners.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     await outbound.close();
-    for (const last of [loop.release, late.flush, () => keepClock(clock.now())]) {
+    const tellUnused = async () => {
+      for (const { match, next } of await features.scenarios.unused())
+        log.warn("a scenario was not used", { match: JSON.stringify(match), next });
+    };
+    for (const last of [loop.release, late.flush, () => keepClock(clock.now()), tellUnused]) {
       await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
     }
   } finally {

@@ -7,6 +7,7 @@ import { createTries } from "./deliveries/tries.ts";
 import { deploymentsJobs } from "./deployments/jobs.ts";
 import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
+import { createSteps } from "./deployments/steps.ts";
 import type { Outbound } from "./drivers/outbound.ts";
 import { simulatedDeployments } from "./drivers/simulated.ts";
 import { simulatedGenerations } from "./drivers/simulated-generations.ts";
@@ -34,6 +35,7 @@ import { openapiService } from "./openapi/service.ts";
 import type { Settings } from "./options.ts";
 import { organizationsService } from "./organizations/service.ts";
 import { projectsService } from "./projects/service.ts";
+import { scenariosService } from "./scenarios/service.ts";
 import { usersService } from "./users/service.ts";
 import { webhooksService } from "./webhooks/service.ts";
 
@@ -67,10 +69,15 @@ export function compose(
   const users = usersService({ ...ports, bus, keys });
   const environments = environmentsService(ports);
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
+  const scenarios = scenariosService(ports);
   const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
   const removed = (tx: Tx) => rollout.takeTurns(tx);
   const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
-  const deployments = deploymentsService({ ...ports, bus, queue, projects, environments, driver, rollout });
+  const steps = createSteps({ ...ports, rollout });
+  const deployments = deploymentsService({
+    ...{ ...ports, bus, queue, projects, environments, driver, rollout, steps },
+    scenarios: settings.mode === "dev" && driver.takesScenarios ? scenarios : undefined,
+  });
   return {
     ...composeGenerations({ ...ports, queue, origin }, settings.generations),
     bus,
@@ -84,6 +91,7 @@ export function compose(
     webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
     integrations: integrationsService({ ...ports, endpoints, desk, outbound, projects }),
     rollout,
+    scenarios,
     projects,
     organizations: organizationsService({ ...ports, users, keys }),
     invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),

@@ -118,6 +118,12 @@ export function facade(worlds: Worlds): Service {
     get inbox() {
       return instruments(worlds.now.parts).inbox;
     },
+    get scenarios() {
+      return instruments(worlds.now.parts).scenarios;
+    },
+    get deployments() {
+      return instruments(worlds.now.parts).deployments;
+    },
     get webhooks() {
       return instruments(worlds.now.parts).webhooks;
     },

@@ -8,17 +8,17 @@ export type {
 } from "./drivers/deployment.ts";
 export type { GenerationDriver, GenerationWork, Progress as GenerationProgress } from "./drivers/generation.ts";
 export type { Caught, Sink } from "./drivers/inbox.ts";
+export type { SimulatedOutcome } from "./drivers/outcome.ts";
 export type { InboxAnswer } from "./drivers/scripted.ts";
-export {
-  type SimulatedOutcome,
-  simulatedDeployments,
-} from "./drivers/simulated.ts";
+export { simulatedDeployments } from "./drivers/simulated.ts";
 export { type SimulatedGeneration, simulatedGenerations } from "./drivers/simulated-generations.ts";
 export type { Advanced, Service } from "./facade.ts";
 export type { Listening } from "./http/server.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
 export { BadOptions, type Options } from "./options.ts";
+export type { NewScenario } from "./scenarios/schema.ts";
+export type { Scenario } from "./scenarios/service.ts";
 export { BadSeed, type Seed } from "./seed.ts";
 export { createService } from "./service.ts";
 export { Unusable } from "./store/unusable.ts";

@@ -1,6 +1,9 @@
 import type { Assembled } from "./assemble.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
+import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
+import type { NewScenario } from "./scenarios/schema.ts";
+import type { Scenario } from "./scenarios/service.ts";
 
 /** What a tester holds of a service in the mode `dev`. */
 export interface Instruments {
@@ -16,6 +19,22 @@ export interface Instruments {
      */
     script(name: string, responses: readonly InboxAnswer[]): void;
   };
+  /** How simulated work turns out; the first one that fits wins (`dev`). */
+  readonly scenarios: {
+    /** `{ match: { branch: "release-*" }, outcome: { result: "fail" }, times: 2 }`; throws where it is wrong. */
+    add(scenario: NewScenario): Promise<Scenario>;
+    /** The very next deployment or generation, once, before all others: `next("deployment", { result: "fail" })`. */
+    next(kind: "deployment" | "generation", outcome: SimulatedOutcome): Promise<Scenario>;
+    /** All of them, in their order, with how often each was used. */
+    list(): Promise<Scenario[]>;
+    /** Those that nothing fitted so far; what is among them at the service's end is logged as a warning. */
+    unused(): Promise<Scenario[]>;
+    clear(): Promise<void>;
+  };
+  readonly deployments: {
+    /** Moves a deployment whose scenario has the pace `manual` or `polls` by one state; answers the state (`dev`). */
+    step(id: string): Promise<string>;
+  };
   readonly webhooks: {
     /** Answers in the process what is sent to `https://NAME.inbox.test/…`, before what is scripted (`dev`). */
     sink(name: string, answer: Sink): void;
@@ -29,13 +48,24 @@ export interface Instruments {
 
 /** Throws in the mode `start`, which has no instruments. */
 export function instruments({ mode, inbox, features }: Assembled): Instruments {
+  const { outbox, scenarios, deployments } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },
+    scenarios: {
+      add: scenarios.add,
+      next: (kind, outcome) => scenarios.add({ next: kind, outcome }),
+      list: scenarios.list,
+      unused: scenarios.unused,
+      async clear() {
+        await scenarios.clear();
+      },
+    },
+    deployments: { step: async (id) => (await deployments.step(id)).status },
     webhooks: {
       sink: inbox.sink,
       async deliver(deliveries) {
-        for (const id of deliveries) await features.outbox.deliver(id);
+        for (const id of deliveries) await outbox.deliver(id);
       },
     },
   };

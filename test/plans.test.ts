@@ -30,6 +30,7 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     /order by "id" limit/,
     "whether there is one at all: stops at the first",
   ],
+  [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],
   [
     /^SCAN mails$|^SCAN mails USING INDEX/,
     /^select \* from "mails" order by "id"$/,

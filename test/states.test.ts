@@ -57,6 +57,7 @@ async function stage(t: TestContext) {
       log_bytes: 0,
       revision: null,
       repo: null,
+      script: null,
     };
     await store.transaction((tx) => deployments(tx).insert(row));
     return row;

@@ -1,15 +1,19 @@
 import * as v from "valibot";
 import type { Outbox } from "../deliveries/service.ts";
+import { deployment } from "../deployments/schema.ts";
+import type { DeploymentsService } from "../deployments/service.ts";
 import type { Inbox } from "../drivers/inbox.ts";
 import { answers } from "../drivers/scripted.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { record, text } from "../kernel/api.ts";
+import { durationText, instantText, record, text } from "../kernel/api.ts";
 import { type Clock, instant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
 import { shaper } from "../kernel/shape.ts";
 import type { MailsService } from "../mails/service.ts";
+import { newScenario } from "../scenarios/schema.ts";
+import type { ScenariosService } from "../scenarios/service.ts";
 import { type Call, call } from "./call.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
@@ -32,18 +36,12 @@ export interface CallsPorts {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly snapshots: Snapshots;
+  readonly scenarios: ScenariosService;
+  readonly deployments: DeploymentsService;
 }
 
 const asMember = shaper(member);
-
-const duration = v.pipe(
-  v.string("must be a string"),
-  v.check((text) => parseDuration(text) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
-);
-const moment = v.pipe(
-  v.string("must be a string"),
-  v.check((text) => instant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-);
+const asDeployment = shaper(deployment);
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
 export const callsOf = ({
@@ -53,13 +51,15 @@ export const callsOf = ({
   inbox,
   outbox,
   snapshots,
+  scenarios,
+  deployments,
   ...time
 }: CallsPorts): readonly Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
   call({
     method: "POST",
     path: "clock/advance",
-    body: record({ by: v.optional(duration), to: v.optional(moment) }),
+    body: record({ by: v.optional(durationText()), to: v.optional(instantText()) }),
     run({ body: { by, to } }) {
       if ((by === undefined) === (to === undefined))
         throw invalid("by", 'must be given, or "to" instead, and not both');
@@ -107,6 +107,21 @@ export const callsOf = ({
       for (const id of deliveries) await outbox.deliver(id);
       return { deliveries };
     },
+  }),
+  call({ method: "GET", path: "scenarios", run: () => scenarios.list() }),
+  call({ method: "POST", path: "scenarios", body: newScenario, run: ({ body }) => scenarios.add(body) }),
+  call({
+    method: "DELETE",
+    path: "scenarios",
+    async run() {
+      await scenarios.clear();
+      return [];
+    },
+  }),
+  call({
+    method: "POST",
+    path: "deployments/{id}/step",
+    run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
   }),
   call({ method: "GET", path: "mail", run: () => mails.all() }),
   call({

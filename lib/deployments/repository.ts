@@ -62,6 +62,15 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
+    /** One that waits for its tester is ready now. */
+    hasten: query.change((db, p: Key & { now: string }) =>
+      db
+        .updateTable("deployments")
+        .set({ ready_at: p.now })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where(queued),
+    ),
     /** The newest deployment of a repository: its project is where a push of it goes. */
     lastOfRepo: query.first((db, p: { organization_id: string; repo: string }) =>
       db

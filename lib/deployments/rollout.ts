@@ -1,5 +1,4 @@
-import * as v from "valibot";
-import { type DeploymentDriver, type LogLine, type Progress, progress } from "../drivers/deployment.ts";
+import { type DeploymentDriver, judged, type LogLine, type Progress } from "../drivers/deployment.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
@@ -10,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { appendLogs, cleaned } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
+import { isStepped, scriptOf } from "./script.ts";
 import type { Source } from "./source.ts";
 import type { MoveName } from "./states.ts";
 
@@ -52,18 +52,15 @@ export function createRollout({ store, bus, feed, clock, queue, driver, concurre
     return row;
   };
 
-  const about = ({ id, project_id, environment, version }: Deployment) => ({
-    deployment_id: id,
-    project_id,
-    environment,
-    version,
+  const about = ({ id: deployment_id, project_id, environment, version }: Deployment) => ({
+    ...{ deployment_id, project_id, environment, version },
   });
   const origin = ({ organization_id, project_id, environment }: Deployment) => ({
-    organization_id,
-    project_id,
-    environment,
+    ...{ organization_id, project_id, environment },
   });
-  const advanceSoon = (tx: Tx, row: Deployment) => queue.add(tx, "deployments.advance", { deployment_id: row.id });
+  const advanceSoon = async (tx: Tx, row: Deployment) => {
+    if (!isStepped(row)) await queue.add(tx, "deployments.advance", { deployment_id: row.id });
+  };
 
   const begin = async (tx: Tx, waiting: Deployment) => {
     const row = await move(tx, "build", waiting);
@@ -163,23 +160,18 @@ export function createRollout({ store, bus, feed, clock, queue, driver, concurre
     }
   };
 
-  /** A driver is somebody else's code: what it answers is judged before it is believed. */
-  const told = ({ status, version }: Deployment, answer: unknown): Progress => {
-    const { success, output, issues } = v.safeParse(progress, answer);
-    const nameless = success && output.state === "done" && status === "building" && !(output.version ?? version);
-    if (success && !nameless) return output;
-    const message = nameless ? "the driver named no version" : `the driver's answer is wrong: ${issues?.[0].message}`;
-    return { state: "failed", message, logs: [{ level: "error", message }] };
+  /** Asks the driver how far the present step is. */
+  const ask = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
+    const isBuild = row.status === "building";
+    const { revision } = row;
+    const known = { ...about(row), source: JSON.parse(row.source) as Source, revision, outcome: scriptOf(row) };
+    const answer = await driver.step({ ...known, step: isBuild ? "build" : "rollout", elapsed_ms, handle });
+    return outcomeOf(row, judged(answer, { needsVersion: isBuild && row.version === null }));
   };
 
   return {
-    log,
-    tell,
-    move,
-    about,
-    origin,
-    takeTurns,
-    passOn,
+    ...{ log, tell, move, about, origin },
+    ...{ takeTurn, takeTurns, passOn, ask },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
@@ -202,18 +194,7 @@ export function createRollout({ store, bus, feed, clock, queue, driver, concurre
       const row = await deployments().forJob({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      const answer = await driver.step({
-        deployment_id: row.id,
-        project_id: row.project_id,
-        environment: row.environment,
-        source: JSON.parse(row.source) as Source,
-        version: row.version,
-        revision: row.revision,
-        step: row.status === "building" ? "build" : "rollout",
-        elapsed_ms: clock.now() - Date.parse(row.step_at),
-        handle,
-      });
-      return outcomeOf(row, told(row, answer));
+      return ask(row, clock.now() - Date.parse(row.step_at), handle);
     },
 
     /** A turn was given up: others are taken a minute later. */

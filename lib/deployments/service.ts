@@ -4,7 +4,7 @@ import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Patience, Waiting } from "../events/waiting.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { type Clock, isoOf } from "../kernel/clock.ts";
+import { type Clock, isoOf, latest } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -14,14 +14,17 @@ import { mapPage, paginate } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { ProjectsService } from "../projects/service.ts";
+import type { ScenariosService } from "../scenarios/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { followLogs, lastEntry } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
+import { isStepped, scriptOf } from "./script.ts";
 import type { Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
+import type { Steps } from "./steps.ts";
 
 type Deployment = Row<"deployments">;
 
@@ -49,14 +52,17 @@ export interface Ports {
   readonly environments: EnvironmentsService;
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
+  readonly steps: Steps;
   readonly waiting: Waiting;
+  /** How simulated work turns out; undefined where a tester has no say in it. */
+  readonly scenarios: Pick<ScenariosService, "take"> | undefined;
 }
 
 export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
 /** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
 export function deploymentsService(ports: Ports) {
-  const { store, bus, clock, ids, queue, projects, environments, driver, rollout, waiting } = ports;
+  const { store, bus, clock, ids, queue, projects, environments, driver, rollout, steps, waiting, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
@@ -72,7 +78,10 @@ export function deploymentsService(ports: Ports) {
   ) => {
     const now = clock.iso();
     const source = JSON.parse(of.source) as Source;
-    const delay_ms = driver.delay({ source, environment: of.environment });
+    const { environment } = of;
+    const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
+    const stepped = isStepped({ script });
+    const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: scriptOf({ script }) });
     const row: Deployment = {
       id: ids.next("dep"),
       version: null,
@@ -81,7 +90,8 @@ export function deploymentsService(ports: Ports) {
       repo: source.repo && folded(source.repo),
       ...of,
       status: lifecycle.initial,
-      ready_at: isoOf(clock.now() + delay_ms),
+      script,
+      ready_at: isoOf(stepped ? latest : clock.now() + delay_ms),
       created_at: now,
       updated_at: now,
       step_at: now,
@@ -99,7 +109,7 @@ export function deploymentsService(ports: Ports) {
     };
     await rollout.log(tx, row, [said]);
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
-    await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
+    if (!stepped) await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
     return row;
   };
 
@@ -111,11 +121,14 @@ export function deploymentsService(ports: Ports) {
         await waiting.until(
           work,
           patience,
-          () => get(caller, id),
+          async () => steps.polled(await get(caller, id)),
           ({ status }) => isTerminal(lifecycle, status),
         ),
       );
     },
+
+    /** Moves a deployment by one state, for a tester. */
+    step: async (id: string) => view(await steps.step(id)),
 
     async list(
       { organization_id }: Caller,

@@ -1,22 +1,7 @@
 import { createHash } from "node:crypto";
 import { milliseconds } from "../kernel/duration.ts";
 import type { DeploymentDriver, DeploymentWork, LogLine, Progress } from "./deployment.ts";
-
-/** What happens to one simulated deployment, where it is not a success in the usual time. */
-export interface SimulatedOutcome {
-  readonly result?: "succeed" | "fail" | "rolled_back" | undefined;
-  /** Where it fails: by a fatal error. `rolled_back` is a failed health check, which is always in `deploying`. */
-  readonly at?: "building" | "deploying" | undefined;
-  readonly message?: string | undefined;
-  readonly durations?:
-    | {
-        readonly queued?: string | undefined;
-        readonly building?: string | undefined;
-        readonly deploying?: string | undefined;
-      }
-    | undefined;
-  readonly logs?: readonly LogLine[] | undefined;
-}
+import type { SimulatedOutcome } from "./outcome.ts";
 
 /** CONTRACT section 8: "Simulated work takes by default 1 s queued, 3 s building, 2 s deploying". */
 const usual = { queued: "1s", building: "3s", deploying: "2s" } as const;
@@ -24,17 +9,25 @@ const usual = { queued: "1s", building: "3s", deploying: "2s" } as const;
 const info = (message: string): LogLine => ({ level: "info", message });
 
 type About = Pick<DeploymentWork, "source" | "environment">;
+type Begun = About & Pick<DeploymentWork, "outcome">;
 
-/** Deployments that take time, write readable logs and touch nothing. `script` decides how one turns out. */
+/**
+ * Deployments that take time, write readable logs and touch nothing. How one turns out is decided by the scenario that it
+ * took, or else by `script`.
+ */
 export function simulatedDeployments(
   script: (work: About) => SimulatedOutcome | undefined = () => undefined,
 ): DeploymentDriver {
-  const lasts = (work: About, phase: keyof typeof usual) =>
-    milliseconds(script(work)?.durations?.[phase] ?? usual[phase]);
+  const outcomeOf = (work: Begun): SimulatedOutcome => work.outcome ?? script(work) ?? {};
+  const lasts = (work: Begun, phase: keyof typeof usual) => {
+    const { pace, durations } = outcomeOf(work);
+    return pace === "instant" ? 0 : milliseconds(durations?.[phase] ?? usual[phase]);
+  };
   return {
+    takesScenarios: true,
     delay: (work) => lasts(work, "queued"),
     async step(work) {
-      const outcome = script(work) ?? {};
+      const outcome = outcomeOf(work);
       const phase = work.step === "build" ? "building" : "deploying";
       const left = lasts(work, phase) - work.elapsed_ms;
       const [opening, closing] = work.step === "build" ? buildLines(work) : rolloutLines(work);

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import { instant } from "./clock.ts";
+import { parseDuration } from "./duration.ts";
 import { type Detail, Problem } from "./errors.ts";
 
 /** The schemas and rules that every feature's wire form is made of. */
@@ -56,6 +58,18 @@ export const email = () =>
 /** Answers: an instant in ISO 8601, UTC, with milliseconds. */
 export const datetime = () => v.pipe(v.string(), v.isoTimestamp());
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`)));
+
+/** Text that parses as a duration of the program's own form. */
+export const durationText = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => parseDuration(value) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
+  );
+export const instantText = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => instant(value) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+  );
 
 /** The parameters of a path that names one record. */
 export const byId = v.object({ id: v.string() });

@@ -17,7 +17,8 @@ export type Prefix =
   | "evt"
   | "dlv"
   | "job"
-  | "mail";
+  | "mail"
+  | "scn";
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 

@@ -14,6 +14,7 @@ const dated = [
   "events",
   "mails",
   "jobs",
+  "scenarios",
 ] as const;
 
 /** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */

@@ -73,6 +73,15 @@ export interface Tables {
     log_bytes: number;
     revision: string | null;
     repo: string | null;
+    script: string | null;
+  };
+  scenarios: {
+    id: string;
+    match: string;
+    next: "deployment" | "generation" | null;
+    outcome: string;
+    times: number | null;
+    used: number;
   };
   pushes: { id: string; received_at: string };
   deployment_logs: {

@@ -42,6 +42,8 @@ export const closed = ["states", "schema", "repository", "service", "operations"
 export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
+  "deployments/steps": "how they move whose scenario lets no time move them",
+  "deployments/script": "what a scenario told of a deployment",
   "deployments/logs": "how a log grows",
   "deliveries/endpoints": "where events go: webhooks and integrations alike",
   "deliveries/kind": "how a type of endpoint is spoken to",

@@ -17,6 +17,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "mails/prune": "periodic work, for every organization",
   "environments/insert": "scoped by the project, which its service found in the organization",
   "environments/ensure": "scoped by the project, which its service found in the organization",
+  "scenarios/*": "the tester's, of the mode dev: what every organization's simulated work does",
   "deliveries/ofType": "pushes of the connected app reach every organization's integrations",
   "deliveries/forJob": "the job loop works for every organization",
   "deliveries/countOutside": "the job loop works for every organization",

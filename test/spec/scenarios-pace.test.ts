@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pathsOf, seen, states } from "../stories.ts";
+import { expect, start, world } from "../world.ts";
+
+test("instant: no time passes, and only what is due has to run", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.add({ outcome: { pace: "instant" } });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  await here.service.settle();
+  const { status, completed_at } = await seen(here, deployment.id);
+  assert.deepEqual([status, completed_at], ["active", start]);
+});
+
+test("polls: each GET moves a deployment by one state, and time moves it nowhere", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.add({ outcome: { pace: "polls" } });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  await here.service.clock.advance("1h");
+  const polled = [deployment.status];
+  for (let i = 0; i < 4; i++) polled.push((await seen(here, deployment.id)).status);
+  assert.deepEqual(polled, ["queued", "building", "deploying", "active", "active"]);
+  assert.deepEqual(await here.events(), [
+    "project.created",
+    "deployment.queued",
+    "deployment.started",
+    "deployment.succeeded",
+  ]);
+});
+
+test("polls at the same time move it no further than their number", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.add({ outcome: { pace: "polls" } });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  const polled = await states(here, deployment, deployment);
+  assert.ok(polled.every((state) => ["building", "deploying"].includes(state)));
+});
+
+test("manual: a deployment moves by a tester's step alone", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.add({ outcome: { pace: "manual", result: "fail", at: "deploying", message: "no" } });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  await here.service.clock.advance("365d");
+  assert.equal((await seen(here, deployment.id)).status, "queued");
+  assert.equal(await here.service.deployments.step(deployment.id), "building");
+  await here.service.clock.advance("1h");
+  assert.equal((await seen(here, deployment.id)).status, "building");
+  const path = `/_svc/deployments/${deployment.id}/step`;
+  const { meta: _, ...told } = expect(await here.call("nobody", "POST", path), 200);
+  assert.deepEqual(told, await seen(here, deployment.id));
+  assert.equal(told.status, "deploying");
+  assert.equal(await here.service.deployments.step(deployment.id), "failed");
+  assert.equal(await here.service.deployments.step(deployment.id), "failed");
+});
+
+test("in the queue it keeps its turn: others wait behind it, and it waits for those before it", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const before = await here.deploy(id);
+  await here.service.scenarios.next("deployment", { pace: "manual" });
+  const stepped = await here.deploy(id);
+  const behind = await here.deploy(id);
+  assert.equal(await here.service.deployments.step(stepped.id), "queued");
+  await here.service.clock.advance("6s");
+  assert.deepEqual(await states(here, before, stepped, behind), ["active", "building", "queued"]);
+  await here.service.clock.advance("1m");
+  assert.deepEqual(await states(here, before, stepped, behind), ["active", "building", "queued"]);
+  await here.service.deployments.step(stepped.id);
+  await here.service.deployments.step(stepped.id);
+  await here.service.clock.advance("1m");
+  assert.deepEqual(await states(here, before, stepped, behind), ["active", "active", "active"]);
+});
+
+test("what cannot be stepped", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const timed = await here.deploy(id);
+  const step = (id: string) => here.call("nobody", "POST", `/_svc/deployments/${id}/step`);
+  assert.deepEqual(pathsOf(expect(await step(timed.id), 422)), ["id"]);
+  expect(await step("dep_none"), 404);
+  await assert.rejects(here.service.deployments.step("dep_none"), { code: "not_found" });
+  assert.equal((await seen(here, timed.id)).status, "queued");
+});
+
+test("one that is stepped can be cancelled like any other", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.next("deployment", { pace: "manual" });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  await here.service.deployments.step(deployment.id);
+  expect(await here.call("owner", "POST", `/v1/deployments/${deployment.id}/cancel`), 200);
+  assert.equal(await here.service.deployments.step(deployment.id), "cancelled");
+});

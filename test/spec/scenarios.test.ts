@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createService, type Log, type NewScenario, simulatedDeployments } from "../../lib/index.ts";
+import { folderOf } from "../room.ts";
+import { logOf, pathsOf, release, seen, source, states } from "../stories.ts";
+import { expect, keyOf, seed, start, type World, world } from "../world.ts";
+
+const scenarios = "/_svc/scenarios";
+const post = (here: World, body: unknown) => here.call("nobody", "POST", scenarios, body);
+const fails = { result: "fail" } as const;
+
+test("a scenario decides how the deployments turn out that fit", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const given = {
+    match: { repo: "acme/*", branch: "broken" },
+    outcome: {
+      ...{ result: "fail", at: "building", message: "npm ERR! 404", durations: { queued: "0s", building: "30s" } },
+      logs: [{ level: "warn", message: "3 vulnerabilities" }],
+    },
+  };
+  const { meta: _, ...kept } = expect(await post(here, given), 200);
+  assert.match(kept.id, /^scn_/);
+  assert.deepEqual(kept, { id: kept.id, ...given, next: null, times: null, used: 0 });
+  const broken = await here.deploy(id, source("broken"));
+  await here.service.clock.advance("29s");
+  assert.equal((await seen(here, broken.id)).status, "building");
+  await here.service.clock.advance("1s");
+  assert.equal((await seen(here, broken.id)).status, "failed");
+  const log = await logOf(here, broken.id);
+  const has = (level: string, message: string) => log.some((line) => line.level === level && line.message === message);
+  assert.ok(has("warn", "3 vulnerabilities") && has("error", "npm ERR! 404"));
+  assert.equal((await release(here, id)).status, "active");
+  assert.equal(expect(await here.call("nobody", "GET", scenarios), 200).data[0].used, 1);
+});
+
+test("each field is matched by its glob, and one that the deployment lacks matches nothing", async (t) => {
+  const image = { source: { type: "image", image_url: "ghcr.io/acme/web:1.2" } };
+  const tagged = { source: { type: "git", repo: "acme/web", tag: "v1.2.0" } };
+  const cases: [match: NewScenario["match"], more: object, fits: boolean][] = [
+    [{}, {}, true],
+    [{ repo: "acme/w?b" }, {}, true],
+    [{ repo: "other/*" }, {}, false],
+    [{ branch: "ma*" }, {}, true],
+    [{ branch: "*" }, tagged, false],
+    [{ tag: "v1.*" }, tagged, true],
+    [{ tag: "*" }, {}, false],
+    [{ image_url: "ghcr.io/*" }, image, true],
+    [{ image_url: "*" }, {}, false],
+    [{ environment: "prod*" }, {}, true],
+    [{ environment: "staging" }, {}, false],
+    [{ repo: "acme/*", branch: "other" }, {}, false],
+    [{ model: "*" }, {}, false],
+    [{ prompt: "*" }, {}, false],
+  ];
+  for (const [match, more, fits] of cases) {
+    await t.test(`${JSON.stringify(match)} and ${JSON.stringify(more)}`, async (t) => {
+      const here = await world(t);
+      await here.service.scenarios.add({ match, outcome: fails });
+      const { id } = await here.project();
+      assert.equal((await release(here, id, more)).status, fits ? "failed" : "active");
+      assert.equal((await here.service.scenarios.unused()).length, fits ? 0 : 1);
+    });
+  }
+});
+
+test("the first that fits wins, as often as it says", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  await here.service.scenarios.add({ match: { branch: "main" }, outcome: fails, times: 2 });
+  await here.service.scenarios.add({ outcome: { result: "succeed", durations: { building: "1m" } } });
+  const all = [];
+  for (let i = 0; i < 3; i++) all.push(await here.deploy(id, { environment: `e${i}` }));
+  await here.service.clock.advance("50s");
+  assert.deepEqual(await states(here, ...all), ["failed", "failed", "building"]);
+  assert.deepEqual(
+    (await here.service.scenarios.list()).map(({ used }) => used),
+    [2, 1],
+  );
+});
+
+test("next decides about the very next deployment, once, before all others", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  await here.service.scenarios.add({ outcome: { result: "fail", at: "deploying" } });
+  const { scenarios } = here.service;
+  // Not awaited, as in the contract's example: what is asked for later comes later.
+  const added = [
+    scenarios.next("generation", fails),
+    scenarios.next("deployment", { message: "first", ...fails }),
+    scenarios.next("deployment", { result: "succeed" }),
+  ];
+  const reasons = [];
+  for (let i = 0; i < 3; i++) reasons.push((await release(here, id, { environment: `e${i}` })).status);
+  assert.deepEqual(reasons, ["failed", "active", "failed"]);
+  await Promise.all(added);
+  assert.deepEqual(
+    (await scenarios.list()).map(({ next, times, used }) => [next, times, used]),
+    [
+      [null, null, 1],
+      ["generation", 1, 0],
+      ["deployment", 1, 1],
+      ["deployment", 1, 1],
+    ],
+  );
+  assert.equal((await scenarios.unused()).length, 1);
+});
+
+test("rolled_back is a failed health check: failed where there is no previous release", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  expect(await post(here, { match: { branch: "sick" }, outcome: { result: "rolled_back" } }), 200);
+  assert.equal((await release(here, id, source("sick"))).status, "failed");
+  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await release(here, id, source("sick"))).status, "rolled_back");
+});
+
+test("a deployment keeps what it took, whatever becomes of the scenario", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  await here.service.scenarios.add({ outcome: fails });
+  const deployment = await here.deploy(id);
+  assert.deepEqual(expect(await here.call("nobody", "DELETE", scenarios), 200).data, []);
+  await here.service.clock.advance("1m");
+  assert.equal((await seen(here, deployment.id)).status, "failed");
+  assert.equal((await release(here, id)).status, "active");
+});
+
+test("what was not stored used nothing", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.next("deployment", fails);
+  const body = { project_id: "proj_none", environment: "production", source: source("main").source };
+  expect(await here.call("owner", "POST", "/v1/deployments", body), 404);
+  assert.equal((await here.service.scenarios.list())[0]?.used, 0);
+});
+
+test("scenarios and what took them are there after a restart, and unused ones are told at the close", async (t) => {
+  const database = `${folderOf(t)}/data`;
+  const warned: string[] = [];
+  const quiet = () => {};
+  const logger: Log = {
+    error: quiet,
+    info: quiet,
+    debug: quiet,
+    warn: (text, { match } = {}) => void warned.push(`${text}: ${match}`),
+  };
+  const open = () => createService({ database, clock: `manual@${start}`, seed, logger });
+  const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
+  const first = await open();
+  const send = async (path: string, body: object) => {
+    const response = await first.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as { id: string };
+  };
+  const project = await send("/v1/projects", { name: "web", region: "eu" });
+  await first.scenarios.add({ match: { branch: "main" }, outcome: fails });
+  await first.scenarios.add({ match: { branch: "none" }, outcome: fails });
+  const body = { project_id: project.id, environment: "production", source: source("main").source };
+  const { id } = await send("/v1/deployments", body);
+  await first.close();
+  assert.deepEqual(
+    warned.filter((text) => /scenario/.test(text)),
+    ['a scenario was not used: {"branch":"none"}'],
+  );
+  const second = await open();
+  t.after(() => second.close());
+  await second.clock.advance("1m");
+  const deployment = await second.fetch(`/v1/deployments/${id}`, { headers });
+  assert.match(await deployment.text(), /"status":"failed"/);
+  assert.deepEqual(
+    (await second.scenarios.list()).map(({ used }) => used),
+    [1, 0],
+  );
+});
+
+test("a driver that knows nothing of scenarios uses none of them", async (t) => {
+  const { takesScenarios: _, ...driver } = simulatedDeployments();
+  const here = await world(t, { deployments: { driver } });
+  const { id } = await here.project();
+  await here.service.scenarios.next("deployment", fails);
+  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await here.service.scenarios.unused()).length, 1);
+});
+
+test("a wrong scenario is 422 with its place, and nothing is kept", async (t) => {
+  const here = await world(t);
+  const outcome = {};
+  const refused: [string, unknown, string][] = [
+    ["no outcome", {}, "outcome"],
+    ["an unknown field", { outcome, time: 1 }, "time"],
+    ["an unknown field to match", { match: { repository: "acme/web" }, outcome }, "match.repository"],
+    ["a pattern that is no text", { match: { repo: 1 }, outcome }, "match.repo"],
+    ["an empty pattern", { match: { repo: "" }, outcome }, "match.repo"],
+    ["a deployment's and a generation's fields", { match: { repo: "a", model: "b" }, outcome }, "match"],
+    ["an unknown result", { outcome: { result: "failed" } }, "outcome.result"],
+    ["an unknown step", { outcome: { result: "fail", at: "queued" } }, "outcome.at"],
+    ["a step of what succeeds", { outcome: { at: "building" } }, "outcome.at"],
+    ["an empty message", { outcome: { message: "" } }, "outcome.message"],
+    ["a duration without a unit", { outcome: { durations: { building: "3" } } }, "outcome.durations.building"],
+    ["a duration of more than ten years", { outcome: { durations: { queued: "3651d" } } }, "outcome.durations.queued"],
+    ["an unknown phase", { outcome: { durations: { active: "3s" } } }, "outcome.durations.active"],
+    ["logs that are no list", { outcome: { logs: "x" } }, "outcome.logs"],
+    ["an unknown level", { outcome: { logs: [{ level: "debug", message: "x" }] } }, "outcome.logs.0.level"],
+    ["a negative cost", { outcome: { cost_usd: -1 } }, "outcome.cost_usd"],
+    ["an unknown pace", { outcome: { pace: "fast" } }, "outcome.pace"],
+    ["no times", { outcome, times: 0 }, "times"],
+    ["half a time", { outcome, times: 1.5 }, "times"],
+    ["next of something else", { next: "project", outcome }, "next"],
+    ["next and match", { next: "deployment", match: { repo: "a" }, outcome }, "next"],
+    ["next and times", { next: "deployment", times: 2, outcome }, "times"],
+  ];
+  for (const [what, body, path] of refused) {
+    await t.test(what, async () => {
+      assert.deepEqual(pathsOf(expect(await post(here, body), 422)), [path]);
+    });
+  }
+  assert.throws(() => here.service.scenarios.next("deployment", { at: "building" }), { code: "validation_failed" });
+  assert.deepEqual(await here.service.scenarios.list(), []);
+});
+
+test("the mode start has no scenarios", async (t) => {
+  const here = await world(t, { mode: "start", clock: "real", random: undefined });
+  assert.throws(() => here.service.scenarios, /mode dev/);
+  for (const method of ["GET", "POST", "DELETE"])
+    expect(await here.call("nobody", method, scenarios, method === "POST" ? { outcome: {} } : undefined), 404);
+});
