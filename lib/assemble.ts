@@ -3,6 +3,7 @@ import { createAssets } from "./assets/assets.ts";
 import { compose, jobs } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
+import { createFaults } from "./control/faults.ts";
 import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
 import type { Advanced } from "./facade.ts";
@@ -63,7 +64,8 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const time = moveTime(clock, loop);
 
   const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, mode } = settings;
-  const calls = callsOf({ ...time, ...features, clock, inbox, snapshots });
+  const faults = createFaults({ clock, closing: life.closing.signal });
+  const calls = callsOf({ ...time, ...features, clock, inbox, faults, snapshots });
   const control = createControl({ calls, clock, bodyLimit });
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
@@ -78,13 +80,17 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
       checkHost: known.check,
       beside: async (exchange) =>
         (mode === "dev" ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
+      faults: mode === "dev" ? faults.meet : undefined,
       closing: life.closing.signal,
     });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
-  const state: Readonly<Record<string, Part>> = { clock, ids, random, windows, keys, inbox, assets: assets.part };
+  const state: Readonly<Record<string, Part>> = {
+    ...{ clock, ids, random, windows, keys, inbox, faults },
+    assets: assets.part,
+  };
   let made: App | undefined;
   return {
-    ...{ state, mode, life, outbound, inbox, features, late, periodic, keepClock, loop, time },
+    ...{ state, mode, life, outbound, inbox, faults, features, late, periodic, keepClock, loop, time },
     /** Its routes take longer than all else, so they are made for the first request: not every fork is called. */
     get app(): App {
       made ??= makeApp();

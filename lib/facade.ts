@@ -121,6 +121,9 @@ export function facade(worlds: Worlds): Service {
     get scenarios() {
       return instruments(worlds.now.parts).scenarios;
     },
+    get faults() {
+      return instruments(worlds.now.parts).faults;
+    },
     get deployments() {
       return instruments(worlds.now.parts).deployments;
     },

@@ -1,4 +1,5 @@
 /** The public surface of svc-server, and nothing else. */
+export type { NewFault, StoredFault } from "./control/faults.ts";
 export { verifySignature } from "./deliveries/signature.ts";
 export type {
   DeploymentDriver,

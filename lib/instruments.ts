@@ -1,4 +1,5 @@
 import type { Assembled } from "./assemble.ts";
+import type { NewFault, StoredFault } from "./control/faults.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
@@ -31,6 +32,14 @@ export interface Instruments {
     unused(): Promise<Scenario[]>;
     clear(): Promise<void>;
   };
+  /** What goes wrong with the interface itself; the first one that fits is met (`dev`). */
+  readonly faults: {
+    /** `{ match: { path: "/v1/projects/*" }, respond: { status: 503, delay: "2s" }, times: 2 }`; throws where it is wrong. */
+    add(fault: NewFault): StoredFault;
+    /** All of them, in their order, with how often each was met. */
+    list(): StoredFault[];
+    clear(): void;
+  };
   readonly deployments: {
     /** Moves a deployment whose scenario has the pace `manual` or `polls` by one state; answers the state (`dev`). */
     step(id: string): Promise<string>;
@@ -47,7 +56,7 @@ export interface Instruments {
 }
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments({ mode, inbox, features }: Assembled): Instruments {
+export function instruments({ mode, inbox, faults, features }: Assembled): Instruments {
   const { outbox, scenarios, deployments } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
@@ -61,6 +70,7 @@ export function instruments({ mode, inbox, features }: Assembled): Instruments {
         await scenarios.clear();
       },
     },
+    faults: { add: faults.add, list: faults.list, clear: faults.clear },
     deployments: { step: async (id) => (await deployments.step(id)).status },
     webhooks: {
       sink: inbox.sink,

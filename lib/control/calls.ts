@@ -15,6 +15,7 @@ import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { type Call, call } from "./call.ts";
+import { type FaultsDesk, newFault } from "./faults.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 
@@ -37,6 +38,7 @@ export interface CallsPorts {
   readonly outbox: Outbox;
   readonly snapshots: Snapshots;
   readonly scenarios: ScenariosService;
+  readonly faults: FaultsDesk;
   readonly deployments: DeploymentsService;
 }
 
@@ -44,17 +46,17 @@ const asMember = shaper(member);
 const asDeployment = shaper(deployment);
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
-export const callsOf = ({
-  clock,
-  mails,
-  invitations,
-  inbox,
-  outbox,
-  snapshots,
-  scenarios,
-  deployments,
-  ...time
-}: CallsPorts): readonly Call[] => [
+export const callsOf = (ports: CallsPorts): readonly Call[] => [
+  ...timeCalls(ports),
+  ...stateCalls(ports),
+  ...receiverCalls(ports),
+  ...mailCalls(ports),
+  ...workCalls(ports),
+  ...faultCalls(ports),
+];
+
+/** Time, and what falls due. */
+const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
   call({
     method: "POST",
@@ -63,10 +65,14 @@ export const callsOf = ({
     run({ body: { by, to } }) {
       if ((by === undefined) === (to === undefined))
         throw invalid("by", 'must be given, or "to" instead, and not both');
-      return to === undefined ? time.advanceBy(parseDuration(by ?? "") ?? 0) : time.advanceTo(instant(to) ?? 0);
+      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(instant(to) ?? 0);
     },
   }),
-  call({ method: "POST", path: "settle", run: time.settle }),
+  call({ method: "POST", path: "settle", run: settle }),
+];
+
+/** The whole state, kept and brought back. */
+const stateCalls = ({ snapshots }: CallsPorts): Call[] => [
   call({ method: "POST", path: "snapshots", status: 201, run: snapshots.snapshot }),
   call({
     method: "POST",
@@ -74,6 +80,10 @@ export const callsOf = ({
     run: ({ params: { id = "" } }) => snapshots.restore(id),
   }),
   call({ method: "POST", path: "reset", run: snapshots.reset }),
+];
+
+/** Who receives what is sent. */
+const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   call({
     method: "GET",
     path: "inbox",
@@ -108,6 +118,21 @@ export const callsOf = ({
       return { deliveries };
     },
   }),
+];
+
+/** What people would find in their mail. */
+const mailCalls = ({ mails, invitations }: CallsPorts): Call[] => [
+  call({ method: "GET", path: "mail", run: () => mails.all() }),
+  call({
+    method: "POST",
+    path: "invitations/accept",
+    body: acceptance,
+    run: async ({ body }) => asMember(await invitations.accept(body)),
+  }),
+];
+
+/** How simulated work turns out, and when. */
+const workCalls = ({ scenarios, deployments }: CallsPorts): Call[] => [
   call({ method: "GET", path: "scenarios", run: () => scenarios.list() }),
   call({ method: "POST", path: "scenarios", body: newScenario, run: ({ body }) => scenarios.add(body) }),
   call({
@@ -123,11 +148,18 @@ export const callsOf = ({
     path: "deployments/{id}/step",
     run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
   }),
-  call({ method: "GET", path: "mail", run: () => mails.all() }),
+];
+
+/** What goes wrong with the interface itself. */
+const faultCalls = ({ faults }: CallsPorts): Call[] => [
+  call({ method: "GET", path: "faults", run: () => faults.list() }),
+  call({ method: "POST", path: "faults", body: newFault, run: ({ body }) => faults.add(body) }),
   call({
-    method: "POST",
-    path: "invitations/accept",
-    body: acceptance,
-    run: async ({ body }) => asMember(await invitations.accept(body)),
+    method: "DELETE",
+    path: "faults",
+    run() {
+      faults.clear();
+      return [];
+    },
   }),
 ];

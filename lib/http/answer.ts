@@ -14,9 +14,12 @@ export interface Answer {
   readonly request_id: string;
 }
 
+/** What an error is written from. */
+type Told = Pick<Problem, "status" | "message" | "details" | "headers"> & { readonly code: string };
+
 export interface Writer {
   answer(operation: Operation, result: unknown, request_id: string): Promise<Answer>;
-  problem(problem: Problem, request_id: string): Answer;
+  problem(problem: Told, request_id: string): Answer;
   /** Any object in the form of a record, for what is not an operation. */
   object(status: number, record: object, request_id: string): Answer;
   list(data: readonly unknown[], request_id: string, status?: number): Answer;

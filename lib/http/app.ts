@@ -8,6 +8,7 @@ import { type Operation, permit } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import { type Exchange, exchangeOf } from "./exchange.ts";
+import { type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { shuttingDown } from "./leaving.ts";
@@ -35,6 +36,8 @@ export interface Ports {
   /** Throws 421; never asked in process, where there is no `Host`. */
   readonly checkHost: (host: string | undefined) => void;
   readonly beside: Beside;
+  /** Faults of the mode dev; undefined in the mode start. */
+  readonly faults: Faults | undefined;
   /** Aborted when the service shuts down: 503 from then on. */
   readonly closing: AbortSignal;
 }
@@ -69,7 +72,8 @@ export function createApp(ports: Ports): App {
       path: exchange.path,
       status: answer.status,
     });
-    return send(answer, exchange);
+    const response = send(answer, exchange);
+    return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
   for (const [path, group] of byPath(operations)) {
@@ -87,7 +91,13 @@ export function createApp(ports: Ports): App {
       problem: () => new Problem("not_found", "this path does not exist"),
     }),
   );
-  return { fetch: async (request) => app.fetch(request), handle: toNodeHandler(app) as Handler };
+  const call = async (request: Request) => {
+    const response = await app.fetch(request);
+    const failure = failureOf(response);
+    if (failure) throw failure;
+    return response;
+  };
+  return { fetch: call, handle: toNodeHandler(app) as Handler };
 }
 
 function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
@@ -109,12 +119,23 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
   // What is refused before anybody is known shows the address's bucket, without counting.
   if (versioned) gate.look(exchange);
   if (exchange.socket) ports.checkHost(exchange.header("host"));
-  if (ports.closing.aborted) throw shuttingDown();
   if (!versioned) {
+    if (ports.closing.aborted) throw shuttingDown();
     const answer = await ports.beside(exchange);
     if (answer) return answer;
     throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
   }
+  const usual = () => admit(ports, writer, gate, exchange, target);
+  exchange.fault = ports.faults?.(exchange);
+  if (!exchange.fault) return usual();
+  const { log } = ports;
+  return underFault(exchange.fault, exchange, writer, () =>
+    usual().catch((error) => failed(error, exchange, writer, log)),
+  );
+}
+
+async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
+  if (ports.closing.aborted) throw shuttingDown();
   const caller = await gate.enter(exchange, !(isOperation(target) && target.needs === "nothing"));
   // h3 takes a trailing slash for the path without it; the contract does not.
   if (exchange.path.endsWith("/"))
@@ -147,13 +168,14 @@ function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): A
 }
 
 /** All headers in one go, in an answer that is written to a socket without a detour over web streams. */
-function send({ status, headers, body, request_id }: Answer, { method, window }: Exchange): Response {
+function send({ status, headers, body, request_id }: Answer, { method, window, fault }: Exchange): Response {
   const all: Record<string, string> = { ...headers, "x-request-id": request_id };
   if (window) {
     all["x-ratelimit-limit"] = String(window.limit);
     all["x-ratelimit-remaining"] = String(window.remaining);
     all["x-ratelimit-reset"] = String(window.reset_at);
   }
+  Object.assign(all, fault?.headers);
   if (method !== "HEAD" || body === null)
     return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
   if (typeof body === "string") all["content-length"] = String(Buffer.byteLength(body));

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
 import type { Ids } from "../kernel/ids.ts";
+import type { Fault } from "./fault.ts";
 import type { Window } from "./windows.ts";
 
 /** One request with what is known of it, whether it came over a socket or in process. */
@@ -17,6 +18,8 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** The bucket that this request was counted in. */
   window: Window | undefined;
+  /** What a tester has in store for it. */
+  fault: Fault | undefined;
 }
 
 /** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
@@ -38,6 +41,7 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     event,
     header,
     window: undefined,
+    fault: undefined,
   };
 }
 

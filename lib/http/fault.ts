@@ -1,0 +1,79 @@
+import { FastResponse } from "srvx";
+import type { Answer, Writer } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** What befalls one exchange instead of its usual course, because a tester asked for it. */
+export interface Fault {
+  /** Resolves when the exchange may go on; sooner where the signal says that nobody waits for it any more. */
+  wait(signal: AbortSignal): Promise<void>;
+  /** Given instead of the usual answer; without it the interface does its work and answers. */
+  readonly error: { readonly status: number; readonly code: string; readonly message: string } | undefined;
+  /** Put over those of the answer, whichever it is. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `drop`: the connection breaks before anything is done. `truncate`: in the middle of the answer's body. */
+  readonly breaks: "drop" | "truncate" | undefined;
+}
+
+/** The fault that an exchange meets; undefined for nearly all of them. */
+export type Faults = (exchange: Pick<Exchange, "method" | "path">) => Fault | undefined;
+
+/** What is answered under a fault. `usual` is the course that the exchange would have taken. */
+export async function underFault(
+  fault: Fault,
+  exchange: Exchange,
+  writer: Writer,
+  usual: () => Promise<Answer>,
+): Promise<Answer> {
+  await fault.wait(exchange.event.req.signal);
+  if (fault.breaks === "drop" || exchange.event.req.signal.aborted) {
+    return { status: 503, headers: {}, body: null, request_id: exchange.id };
+  }
+  const { error } = fault;
+  return error ? writer.problem({ ...error, details: undefined, headers: {} }, exchange.id) : usual();
+}
+
+/** What `fetch` in process rejects with, instead of answering these. */
+const failures = new WeakMap<Response, unknown>();
+export const failureOf = (response: Response): unknown => failures.get(response);
+
+/** The answer as the fault lets it arrive. */
+export function spoilt(
+  response: Response,
+  body: Answer["body"],
+  { breaks }: Fault,
+  { event, socket }: Exchange,
+): Response {
+  const { signal } = event.req;
+  if (!breaks && !signal.aborted) return response;
+  const cause = new Error("other side closed");
+  if (breaks === "truncate" && typeof body === "string") return halved(response, Buffer.from(body), cause, socket);
+  failures.set(response, signal.aborted ? signal.reason : new TypeError("fetch failed", { cause }));
+  socket?.destroy();
+  return response;
+}
+
+/** The headers of the whole, and half of the body. */
+function halved(
+  { status, statusText, headers }: Response,
+  whole: Buffer,
+  cause: Error,
+  from: Exchange["socket"],
+): Response {
+  headers.set("content-length", String(whole.length));
+  let sent = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (sent) {
+          // An empty write is through once everything before it is.
+          if (from) await new Promise((through) => from.socket.write("", through));
+          return controller.error(new TypeError("terminated", { cause }));
+        }
+        controller.enqueue(whole.subarray(0, whole.length / 2));
+        sent = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new FastResponse(body, { status, statusText, headers });
+}
