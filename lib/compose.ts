@@ -35,7 +35,7 @@ import { openapiService } from "./openapi/service.ts";
 import type { Settings } from "./options.ts";
 import { organizationsService } from "./organizations/service.ts";
 import { projectsService } from "./projects/service.ts";
-import { scenariosService } from "./scenarios/service.ts";
+import { type ScenariosService, scenariosService } from "./scenarios/service.ts";
 import { usersService } from "./users/service.ts";
 import { webhooksService } from "./webhooks/service.ts";
 
@@ -70,16 +70,17 @@ export function compose(
   const environments = environmentsService(ports);
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
   const scenarios = scenariosService(ports);
+  const told = settings.mode === "dev" ? scenarios : undefined;
   const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
   const removed = (tx: Tx) => rollout.takeTurns(tx);
   const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
   const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({
     ...{ ...ports, bus, queue, projects, environments, driver, rollout, steps },
-    scenarios: settings.mode === "dev" && driver.takesScenarios ? scenarios : undefined,
+    scenarios: driver.takesScenarios ? told : undefined,
   });
   return {
-    ...composeGenerations({ ...ports, queue, origin }, settings.generations),
+    ...composeGenerations({ ...ports, queue, origin, scenarios: told }, settings.generations),
     bus,
     feed,
     keys,
@@ -103,7 +104,13 @@ export function compose(
 }
 
 function composeGenerations(
-  ports: Foundation & { feed: Feed; waiting: Waiting; queue: Queue; origin: () => string },
+  ports: Foundation & {
+    feed: Feed;
+    waiting: Waiting;
+    queue: Queue;
+    origin: () => string;
+    scenarios: ScenariosService | undefined;
+  },
   settings: Settings["generations"],
 ) {
   const { driver, models, retention } = settings;

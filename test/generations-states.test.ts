@@ -15,7 +15,15 @@ const at = "2026-01-01T00:01:00.000Z";
 const moves = Object.keys(lifecycle.moves) as MoveName[];
 const made = { cost_micros: 7, content_type: "image/png", bytes: 9, etag: '"e"' };
 const reason = { error_code: "c", error_message: "m" };
-const nothing = { cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null };
+const nothing = {
+  cost_micros: 0,
+  content_type: null,
+  bytes: null,
+  etag: null,
+  error_code: null,
+  error_message: null,
+  script: null,
+};
 
 async function stage(t: TestContext) {
   const store = createStore(openMemory().engine);

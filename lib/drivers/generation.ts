@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { SimulatedOutcome } from "./outcome.ts";
 
 /** What a driver of generations is asked for: plain data, so that it can be asked again after a crash. */
 export interface GenerationWork {
@@ -15,6 +16,8 @@ export interface GenerationWork {
   readonly seed: number;
   /** How long a film plays; 0 for images. */
   readonly duration_ms: number;
+  /** What a tester told of it; null in the mode `start`, and where no scenario fits. */
+  readonly outcome: SimulatedOutcome | null;
   /** How long it has been in progress, by the service's clock. */
   readonly elapsed_ms: number;
 }
@@ -48,6 +51,8 @@ export type Progress = v.InferInput<typeof progress>;
  * it on as idempotency key.
  */
 export interface GenerationDriver {
+  /** Whether it does as `outcome` says. Scenarios are not used up by a driver that does not. */
+  readonly takesScenarios?: boolean;
   /** How long a generation stays queued at least, in milliseconds. */
   delay(work: GenerationWork): number;
   submit(work: GenerationWork): Promise<Progress>;

@@ -1,10 +1,10 @@
 import { milliseconds } from "../kernel/duration.ts";
-import type { GenerationDriver, GenerationWork } from "./generation.ts";
+import type { GenerationDriver, GenerationWork, Progress } from "./generation.ts";
 import { createPainter, type Painted, type Painter } from "./painted/painter.ts";
 
 /** What happens to one simulated generation, where it is not a success in the usual time. */
 export interface SimulatedGeneration {
-  readonly result?: "succeed" | "fail" | undefined;
+  readonly result?: "succeed" | "fail" | "rolled_back" | undefined;
   readonly message?: string | undefined;
   readonly durations?: { readonly queued?: string | undefined; readonly in_progress?: string | undefined } | undefined;
   /** What it costs, instead of the model's price. */
@@ -23,8 +23,8 @@ interface Painting {
 
 /**
  * Generations that are painted offline. A file is begun with its generation, so that several are painted side by side
- * while the service's clock goes on or stands, and it is awaited when the generation's time is over. `script` decides how
- * one turns out.
+ * while the service's clock goes on or stands, and it is awaited when the generation's time is over. How one
+ * turns out is decided by the scenario that it took, or else by `script`.
  */
 export function simulatedGenerations(
   script: (work: GenerationWork) => SimulatedGeneration | undefined = () => undefined,
@@ -41,27 +41,33 @@ export function simulatedGenerations(
     return painting;
   };
 
+  const outcomeOf = (work: GenerationWork): SimulatedGeneration => work.outcome ?? script(work) ?? {};
+  const lasts = (work: GenerationWork, phase: keyof typeof usual) => {
+    const { durations } = outcomeOf(work);
+    return work.outcome?.pace === "instant" ? 0 : milliseconds(durations?.[phase] ?? usual[phase]);
+  };
+
+  const end = async (work: GenerationWork): Promise<Progress> => {
+    const { result, message = "the model failed", cost_usd = null } = outcomeOf(work);
+    if (result === "fail") return { state: "failed", message };
+    const { file } = paintings.get(work.generation_id) ?? begin(work);
+    try {
+      return { state: "done", bytes: (await file).bytes, cost_usd };
+    } finally {
+      paintings.delete(work.generation_id);
+    }
+  };
+
   return {
-    delay: (work) => milliseconds(script(work)?.durations?.queued ?? usual.queued),
+    takesScenarios: true,
+    delay: (work) => lasts(work, "queued"),
     async submit(work) {
-      const outcome = script(work);
-      if (outcome?.result !== "fail") begin(work);
-      return {
-        state: "running",
-        again_ms: Math.max(1, milliseconds(outcome?.durations?.in_progress ?? usual.in_progress)),
-        handle: begun,
-      };
+      const again_ms = lasts(work, "in_progress");
+      if (again_ms === 0) return end(work);
+      if (outcomeOf(work).result !== "fail") begin(work);
+      return { state: "running", again_ms, handle: begun };
     },
-    async poll(work) {
-      const { result, message = "the model failed", cost_usd = null } = script(work) ?? {};
-      if (result === "fail") return { state: "failed", message };
-      const { file } = paintings.get(work.generation_id) ?? begin(work);
-      try {
-        return { state: "done", bytes: (await file).bytes, cost_usd };
-      } finally {
-        paintings.delete(work.generation_id);
-      }
-    },
+    poll: end,
     async cancel({ generation_id }) {
       paintings.get(generation_id)?.abort.abort(new Error("the generation was cancelled"));
       paintings.delete(generation_id);

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation.ts";
+import { simulatedOutcome } from "../drivers/outcome.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
+import { check } from "../kernel/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
@@ -41,6 +43,7 @@ export function workOf(row: Generation, now: number): GenerationWork {
     ...understood(row.kind, input),
     generation_id: row.id,
     model: row.model,
+    outcome: row.script === null ? null : check(simulatedOutcome, JSON.parse(row.script)),
     elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
   };
 }

@@ -8,6 +8,7 @@ import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
+import type { ScenariosService } from "../scenarios/service.ts";
 import type { Assets } from "../store/assets.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -32,6 +33,8 @@ interface Ports {
   readonly runners: Runners;
   readonly progress: GenerationsProgress;
   readonly waiting: Waiting;
+  /** How simulated work turns out; undefined where a tester has no say in it. */
+  readonly scenarios: Pick<ScenariosService, "take"> | undefined;
   /** Option `generations.retention`: how long a file is kept. */
   readonly retention_ms: number;
 }
@@ -52,7 +55,7 @@ export type GenerationsService = ReturnType<typeof generationsService>;
 
 /** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, waiting, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, runners, progress, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
@@ -97,10 +100,15 @@ export function generationsService(ports: Ports) {
         input: JSON.stringify({ ...asked, ...defaults[kind], ...asked }),
         ...{ ready_at: created_at, step_at: created_at, created_at, completed_at: null, handle: null },
         ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
+        script: null,
       };
-      const delay_ms = runners.of(model).driver.delay(workOf(row, clock.now()));
-      const made = { ...row, ready_at: isoOf(clock.now() + delay_ms) };
+      const { driver } = runners.of(model);
       return store.transaction(async (tx) => {
+        const about = { model, prompt: typeof asked.prompt === "string" ? asked.prompt : null };
+        const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", about) : undefined;
+        const scripted = { ...row, script: taken ?? null };
+        const delay_ms = driver.delay(workOf(scripted, clock.now()));
+        const made = { ...scripted, ready_at: isoOf(clock.now() + delay_ms) };
         await generations(tx).insert(made);
         progress.tell(tx, made);
         await queue.add(tx, "generations.turn", {}, delay_ms);

@@ -47,6 +47,13 @@ export const newScenario = v.pipe(
     v.check(({ next, times }) => next === undefined || times === undefined, "is once already with next"),
     ["times"],
   ),
+  v.forward(
+    v.check(({ match, next, outcome }) => {
+      const aboutGeneration = next === "generation" || fields.generation.some((name) => match[name] !== undefined);
+      return !aboutGeneration || outcome.result !== "rolled_back";
+    }, "must be succeed or fail: a generation is not rolled back"),
+    ["outcome", "result"],
+  ),
 );
 /** A scenario as it is given: `match` or `next`, `outcome`, and how many `times`. */
 export interface NewScenario extends Omit<v.InferInput<typeof newScenario>, "outcome"> {

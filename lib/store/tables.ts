@@ -174,6 +174,7 @@ export interface Tables {
     etag: string | null;
     error_code: string | null;
     error_message: string | null;
+    script: string | null;
   };
   generation_usage: {
     organization_id: string;

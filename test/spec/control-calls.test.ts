@@ -12,6 +12,9 @@ test("each path of the control interface takes its methods, and names them", asy
     ["inbox", "GET, HEAD, DELETE"],
     ["inbox/hook", "PUT"],
     ["deliveries", "POST"],
+    ["scenarios", "GET, HEAD, POST, DELETE"],
+    ["faults", "GET, HEAD, POST, DELETE"],
+    ["deployments/dep_1/step", "POST"],
     ["mail", "GET, HEAD"],
     ["invitations/accept", "POST"],
   ];
