@@ -4,6 +4,7 @@ import { compose, jobs } from "./compose.ts";
 import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
 import { createFaults } from "./control/faults.ts";
+import { createJournal } from "./control/journal.ts";
 import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
 import type { Advanced } from "./facade.ts";
@@ -64,8 +65,11 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const time = moveTime(clock, loop);
 
   const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, mode } = settings;
+  const isDev = mode === "dev";
   const faults = createFaults({ clock, closing: life.closing.signal });
-  const calls = callsOf({ ...time, ...features, clock, inbox, faults, snapshots });
+  const journal = createJournal(clock);
+  if (isDev) features.feed.listen(journal.change);
+  const calls = callsOf({ ...time, ...features, clock, inbox, faults, journal, snapshots });
   const control = createControl({ calls, clock, bodyLimit });
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
@@ -79,18 +83,19 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
       ...{ envelope, bodyLimit, behindProxy },
       checkHost: known.check,
       beside: async (exchange) =>
-        (mode === "dev" ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
-      faults: mode === "dev" ? faults.meet : undefined,
+        (isDev ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
+      faults: isDev ? faults.meet : undefined,
+      observe: isDev ? journal.request : undefined,
       closing: life.closing.signal,
     });
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
   const state: Readonly<Record<string, Part>> = {
-    ...{ clock, ids, random, windows, keys, inbox, faults },
+    ...{ clock, ids, random, windows, keys, inbox, faults, journal },
     assets: assets.part,
   };
   let made: App | undefined;
   return {
-    ...{ state, mode, life, outbound, inbox, faults, features, late, periodic, keepClock, loop, time },
+    ...{ state, mode, life, outbound, inbox, faults, journal, features, late, periodic, keepClock, loop, time },
     /** Its routes take longer than all else, so they are made for the first request: not every fork is called. */
     get app(): App {
       made ??= makeApp();

@@ -124,6 +124,9 @@ export function facade(worlds: Worlds): Service {
     get faults() {
       return instruments(worlds.now.parts).faults;
     },
+    get journal() {
+      return instruments(worlds.now.parts).journal;
+    },
     get deployments() {
       return instruments(worlds.now.parts).deployments;
     },

@@ -1,5 +1,7 @@
 /** The public surface of svc-server, and nothing else. */
+
 export type { NewFault, StoredFault } from "./control/faults.ts";
+export type { JournalEntry, JournalQuery } from "./control/journal.ts";
 export { verifySignature } from "./deliveries/signature.ts";
 export type {
   DeploymentDriver,

@@ -1,5 +1,6 @@
 import type { Assembled } from "./assemble.ts";
 import type { NewFault, StoredFault } from "./control/faults.ts";
+import type { JournalEntry, JournalQuery } from "./control/journal.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
@@ -40,6 +41,13 @@ export interface Instruments {
     list(): StoredFault[];
     clear(): void;
   };
+  readonly journal: {
+    /**
+     * The last 1,000 requests, state changes, events and tries of each kind on one axis, oldest first: those of one `kind`,
+     * or those `since` an instant or after an entry's `seq` (`dev`).
+     */
+    list(query?: JournalQuery): JournalEntry[];
+  };
   readonly deployments: {
     /** Moves a deployment whose scenario has the pace `manual` or `polls` by one state; answers the state (`dev`). */
     step(id: string): Promise<string>;
@@ -56,7 +64,7 @@ export interface Instruments {
 }
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments({ mode, inbox, faults, features }: Assembled): Instruments {
+export function instruments({ mode, inbox, faults, journal, features }: Assembled): Instruments {
   const { outbox, scenarios, deployments } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
@@ -71,6 +79,7 @@ export function instruments({ mode, inbox, faults, features }: Assembled): Instr
       },
     },
     faults: { add: faults.add, list: faults.list, clear: faults.clear },
+    journal: { list: journal.list },
     deployments: { step: async (id) => (await deployments.step(id)).status },
     webhooks: {
       sink: inbox.sink,

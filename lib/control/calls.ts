@@ -16,6 +16,7 @@ import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { type Call, call } from "./call.ts";
 import { type FaultsDesk, newFault } from "./faults.ts";
+import { type Journal, journalQuery } from "./journal.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 
@@ -39,6 +40,7 @@ export interface CallsPorts {
   readonly snapshots: Snapshots;
   readonly scenarios: ScenariosService;
   readonly faults: FaultsDesk;
+  readonly journal: Journal;
   readonly deployments: DeploymentsService;
 }
 
@@ -53,6 +55,7 @@ export const callsOf = (ports: CallsPorts): readonly Call[] => [
   ...mailCalls(ports),
   ...workCalls(ports),
   ...faultCalls(ports),
+  ...journalCalls(ports),
 ];
 
 /** Time, and what falls due. */
@@ -148,6 +151,11 @@ const workCalls = ({ scenarios, deployments }: CallsPorts): Call[] => [
     path: "deployments/{id}/step",
     run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
   }),
+];
+
+/** What happened. */
+const journalCalls = ({ journal }: CallsPorts): Call[] => [
+  call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }) => journal.list(query) }),
 ];
 
 /** What goes wrong with the interface itself. */

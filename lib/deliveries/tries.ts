@@ -1,4 +1,5 @@
 import type { Outbound, Sent } from "../drivers/outbound.ts";
+import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
@@ -21,6 +22,7 @@ interface Ports {
   readonly clock: Clock;
   readonly random: Random;
   readonly queue: Queue;
+  readonly feed: Feed;
   readonly endpoints: Endpoints;
   readonly kinds: Readonly<Partial<Record<Endpoint["type"], Kind>>>;
   readonly outbound: Pick<Outbound, "send">;
@@ -56,7 +58,7 @@ export type Tries = ReturnType<typeof createTries>;
 
 /** One try of a delivery: counted before it is made, so that a crash cannot give a seventh, then sent, then settled. */
 export function createTries(ports: Ports) {
-  const { store, clock, random, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter } = ports;
+  const { store, feed, clock, random, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter } = ports;
   const rows = store.using(deliveriesRepository);
   const targets = store.using(endpointsRepository);
   const agent = `svc-server/${version()}`;
@@ -88,10 +90,13 @@ export function createTries(ports: Ports) {
     return (await rows(tx).fail({ ...delivery, status: "pending", next_attempt_at })) > 0;
   };
 
-  const note = async (tx: Tx, { delivery: { id, organization_id, tries }, at, sent }: Made) => {
+  const note = async (tx: Tx, { delivery, at, sent }: Made) => {
+    const { id, organization_id, endpoint_id, event, tries } = delivery;
     const { status, duration_ms, error, response } = sent;
     const kept = { at, status, duration_ms, error, response };
     await rows(tx).insertAttempt({ delivery_id: id, number: tries, organization_id, ...kept });
+    const about = { organization_id, delivery_id: id, endpoint_id, event, number: tries };
+    feed.tell(tx, { kind: "try", ...about, at, status, error, duration_ms });
   };
 
   /** What is not over yet is no longer due, and is settled by a job at its end. */

@@ -22,6 +22,19 @@ export type Change =
       readonly status: string;
       readonly at: string;
     }
+  /** A try of a delivery ended; it began at `at`. */
+  | {
+      readonly kind: "try";
+      readonly organization_id: string;
+      readonly delivery_id: string;
+      readonly endpoint_id: string;
+      readonly event: string;
+      readonly number: number;
+      readonly at: string;
+      readonly status: number | null;
+      readonly error: string | null;
+      readonly duration_ms: number;
+    }
   /** A deployment's log grew. */
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
   /** A user's rights are other ones: a key of theirs was revoked, or they were suspended, removed, or given another role. */

@@ -38,8 +38,22 @@ export interface Ports {
   readonly beside: Beside;
   /** Faults of the mode dev; undefined in the mode start. */
   readonly faults: Faults | undefined;
+  /** Told of every answered request; undefined where nobody asks. */
+  readonly observe: ((seen: Observed) => void) | undefined;
   /** Aborted when the service shuts down: 503 from then on. */
   readonly closing: AbortSignal;
+}
+
+/** A request that was answered, without what could be secret: its query, its headers, its bodies. */
+export interface Observed {
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** By the service's clock. */
+  readonly duration_ms: number;
+  /** Whose key it came with; null where that is not known. */
+  readonly key_id: string | null;
 }
 
 /** What a path stands for: an operation, or the reason why there is none. */
@@ -53,7 +67,7 @@ export interface App {
 
 /** The interface as an h3 application: h3 routes and serves, every answer is made here. */
 export function createApp(ports: Ports): App {
-  const { operations, gate, ids, log } = ports;
+  const { operations, gate, clock, ids, log } = ports;
   const writer = createWriter({
     envelope: ports.envelope,
     now: ports.clock.iso,
@@ -62,6 +76,7 @@ export function createApp(ports: Ports): App {
   const app = new H3({ silent: true, allowMalformedURL: true });
 
   const serve = async (event: H3Event, target: Target): Promise<Response> => {
+    const begun = clock.now();
     const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
       failed(error, exchange, writer, log),
@@ -72,6 +87,7 @@ export function createApp(ports: Ports): App {
       path: exchange.path,
       status: answer.status,
     });
+    ports.observe?.(observed(exchange, answer.status, clock.now() - begun));
     const response = send(answer, exchange);
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
@@ -99,6 +115,10 @@ export function createApp(ports: Ports): App {
   };
   return { fetch: call, handle: toNodeHandler(app) as Handler };
 }
+
+const observed = ({ id: request_id, method, path, key_id }: Exchange, status: number, duration_ms: number) => ({
+  ...{ request_id, method, path, status, duration_ms, key_id },
+});
 
 function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
   const paths = new Map<string, Operation[]>();
@@ -137,6 +157,7 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
 async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
   if (ports.closing.aborted) throw shuttingDown();
   const caller = await gate.enter(exchange, !(isOperation(target) && target.needs === "nothing"));
+  exchange.key_id = caller.key_id || null;
   // h3 takes a trailing slash for the path without it; the contract does not.
   if (exchange.path.endsWith("/"))
     throw new Problem("not_found", "this path does not exist; leave out the slash at its end");

@@ -18,6 +18,8 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** The bucket that this request was counted in. */
   window: Window | undefined;
+  /** Whose key it came with, once that is known. */
+  key_id: string | null;
   /** What a tester has in store for it. */
   fault: Fault | undefined;
 }
@@ -41,6 +43,7 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     event,
     header,
     window: undefined,
+    key_id: null,
     fault: undefined,
   };
 }

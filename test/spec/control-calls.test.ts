@@ -14,6 +14,7 @@ test("each path of the control interface takes its methods, and names them", asy
     ["deliveries", "POST"],
     ["scenarios", "GET, HEAD, POST, DELETE"],
     ["faults", "GET, HEAD, POST, DELETE"],
+    ["journal", "GET, HEAD"],
     ["deployments/dep_1/step", "POST"],
     ["mail", "GET, HEAD"],
     ["invitations/accept", "POST"],
