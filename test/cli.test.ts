@@ -46,7 +46,10 @@ test("bare svc-server with flags is start: no control interface, a file, its key
   const first = await launch(t, ["--port", "0"], folder);
   assert.ok(existsSync(join(folder, "svc-data")));
   assert.match(first.api_key ?? "", /^sk_live_[A-Za-z0-9]{32,}$/);
-  assert.equal((await first.get("/_svc/clock")).status, 404);
+  for (const path of ["clock", "inbox", "mail", "scenarios", "faults", "journal"])
+    assert.equal((await first.get(`/_svc/${path}`)).status, 404);
+  for (const path of ["clock/advance", "settle", "scenarios", "faults", "deliveries", "snapshots", "reset"])
+    assert.equal((await fetch(`${first.url}/_svc/${path}`, { method: "POST" })).status, 404);
   await first.stop();
   const second = await launch(t, ["start", "--port", "0"], folder);
   assert.equal(second.api_key, null);
