@@ -3,14 +3,15 @@ import type { Place } from "./ground.ts";
 import { type Layer, line, lit } from "./layer.ts";
 import { between, type Chance, scatter, smoothstep } from "./noise.ts";
 
-const lamps: readonly Colour[] = [
+type Lamps = readonly [Colour, Colour, Colour, Colour];
+const lamps: Lamps = [
   [1, 0.66, 0.26],
   [1, 0.78, 0.46],
   [0.95, 0.9, 0.78],
   [0.6, 0.8, 1],
 ];
 
-const signs: readonly Colour[] = [
+const signs: Lamps = [
   [1, 0.2, 0.75],
   [0.2, 0.85, 1],
   [0.75, 0.4, 1],
@@ -29,7 +30,7 @@ export function houses(
   const seed = Math.floor(random() * 2 ** 31);
   const wide = between(random, 0.05, 0.065) * (0.7 + near * 0.6);
   const swell = line(random, 1.6, 0.2);
-  const pane = 0.0105 * (0.55 + near * 0.5);
+  const pane = 0.0135 * (0.6 + near * 0.5);
 
   /** The house of a cell: its height, and how its roof narrows. */
   const height = (cell: number) => {
@@ -50,6 +51,19 @@ export function houses(
     if (form < 0.44) return high * (1.1 - 0.14 * across);
     return high;
   };
+  /** The light in the window at a place; 0 is a dark one, and less than 0 is wall. */
+  const window = (cell: number, across: number, up: number, dark: number) => {
+    const panes = 4 + Math.floor(scatter(seed, cell, 4) * 4);
+    const column = Math.floor(across * panes);
+    const floor = Math.floor(up / pane);
+    const ribbon = scatter(seed, cell, 5) < 0.25;
+    const [inX, inY] = [across * panes - column, up / pane - floor];
+    if (across < 0.05 || across > 0.95 || inY < 0.25 || inY > 0.72 || (!ribbon && (inX < 0.2 || inX > 0.8))) return -1;
+    const used = 0.04 + 0.62 * dark * scatter(seed, cell, 3) ** 1.3;
+    if (scatter(seed, column + cell * 31, floor) > used) return 0;
+    return dark * (0.14 + 1.3 * scatter(seed, column + cell * 17, floor + 99) ** 2.5);
+  };
+
   return {
     near,
     haze,
@@ -57,26 +71,17 @@ export function houses(
     shade(out, x, deep, { mood, field, sunX }) {
       const cell = Math.floor(x / wide);
       const across = x / wide - cell;
-      const own = scatter(seed, cell, 3);
-      const turned = sunX < 0.5 ? across < 0.66 : across > 0.34;
-      const sun =
-        (turned ? 0.75 : 0.22) * (0.75 + 0.4 * field.at(x * 3, deep * 2)) * (1 - smoothstep(0, 0.5, deep) * 0.35);
-      lit(out, mood, sun, colour, brick, own * 0.6);
-      const column = Math.floor(x / pane);
-      const floor = Math.floor((edge(x) - deep) / (pane * 1.35));
-      const [inX, inY] = [x / pane - column, (edge(x) - deep) / (pane * 1.35) - floor];
-      if (inX < 0.2 || inX > 0.82 || inY < 0.22 || inY > 0.74 || deep < pane * 0.8 || across < 0.06 || across > 0.94)
-        return;
+      const up = edge(x) - deep;
       const dark = 1 - Math.min(1, mood.reach * 1.6);
-      const busy = scatter(seed, column + cell * 31, floor);
-      if (busy < 0.06 + 0.5 * dark * own ** 1.5) {
-        const lamp = colours[Math.floor(scatter(seed, floor, column) ** 1.6 * 4)] as Colour;
-        const bright = dark * (0.45 + 0.9 * scatter(seed, column, floor + 99)) * (1 - haze * 0.4);
-        out[0] = (out[0] as number) + lamp[0] * bright;
-        out[1] = (out[1] as number) + lamp[1] * bright;
-        out[2] = (out[2] as number) + lamp[2] * bright;
-      } else {
-        for (let i = 0; i < 3; i++) out[i] = (out[i] as number) * 0.55 + (mood.middle[i] as number) * 0.1;
+      const turned = sunX < 0.5 ? across < 0.66 : across > 0.34;
+      const stain = (0.75 + 0.4 * field.at(x * 3, deep * 2)) * (1 - smoothstep(0, 0.5, deep) * 0.35);
+      lit(out, mood, (turned ? 0.75 : 0.22) * stain, colour, brick, scatter(seed, cell, 3) * 0.6);
+      const bright = deep < pane * 0.7 ? -1 : window(cell, across, up, dark);
+      const lamp = colours[Math.floor(scatter(seed, cell, Math.floor(up / pane)) ** 1.6 * 4)] as Colour;
+      const street = dark * 0.07 * Math.exp(-Math.max(0, up) * 16);
+      for (const i of [0, 1, 2] as const) {
+        const wall = bright < 0 ? (out[i] as number) : (out[i] as number) * 0.55 + mood.middle[i] * 0.1;
+        out[i] = wall + Math.max(0, bright) * lamp[i] + street * colours[0][i];
       }
     },
   };

@@ -91,7 +91,8 @@ export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water
       );
     const behind = [range(0, 0.52, -0.01), range(0.4, 0.43, -0.01), range(0.8, 0.3, -0.015)];
     const park = forest(random, { near: 0.3, base: -0.03, rise: 0.02, haze: 0, colour: hex("#26402a") }, false);
-    if (water) return { horizon: 0.68, behind, shore: 0.69, front: [] };
+    const quay = { ...park, near: 0, top: (x: number) => park.top(x) * 0.35 + 0.006 };
+    if (water) return { horizon: 0.68, behind: [...behind, quay], shore: 0.69, front: [] };
     return {
       horizon: 0.74,
       behind: [...behind, range(1, 0.2, -0.1)],

@@ -29,16 +29,23 @@ export function paintWater(
       const up = y - shore + (tilt * sway * 1.6 + 0.002) * unit;
       const row = shore - 1 - Math.floor(Math.min(shore - 1, Math.max(0, up)));
       const column = Math.floor(Math.min(width - 1, Math.max(0, x + wave * sway * 0.5 * unit)));
+      // Two places of the mirrored picture, one above the other: small waves draw every light out into a streak.
       const from = (row * width + column) * 3;
+      const also = (Math.max(0, row - Math.floor(sway * unit * 0.22)) * width + column) * 3;
       const mirror = 0.86 - deep * 0.42 - tilt * 0.5 * (1 - calm * 0.5);
+      const half = mirror / 2;
       const away = (across - (sunX - 0.5) * (width / unit)) / (0.035 + below * 0.32);
       const spark = glitter * Math.exp(-away * away * 1.6) * smoothstep(0.04, 0.24, tilt + 0.06 - deep * 0.08);
       const at = (y * width + x) * 3;
       canvas.set(
         at,
-        (light[from] as number) * mirror + own[0] * (1 - mirror) + mood.light[0] * spark,
-        (light[from + 1] as number) * mirror + own[1] * (1 - mirror) + mood.light[1] * spark,
-        (light[from + 2] as number) * mirror + own[2] * (1 - mirror) + mood.light[2] * spark,
+        ((light[from] as number) + (light[also] as number)) * half + own[0] * (1 - mirror) + mood.light[0] * spark,
+        ((light[from + 1] as number) + (light[also + 1] as number)) * half +
+          own[1] * (1 - mirror) +
+          mood.light[1] * spark,
+        ((light[from + 2] as number) + (light[also + 2] as number)) * half +
+          own[2] * (1 - mirror) +
+          mood.light[2] * spark,
       );
     }
   }
