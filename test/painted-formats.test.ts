@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { after, test } from "node:test";
 import { createPainter, type PaintOrder } from "../lib/drivers/painted/painter.ts";
 import { decode, probe, spread, walk } from "./pictures.ts";
 import { folderOf } from "./room.ts";
@@ -9,14 +9,14 @@ import { folderOf } from "./room.ts";
 const picture = { kind: "image", prompt: "mountains at a lake", format: "png", seed: 1, duration_ms: 0 } as const;
 const film = { ...picture, kind: "video", format: "mp4", duration_ms: 1000 } as const;
 
-/** Paints orders side by side with a painter that ends with the test. */
-async function paintAll(t: TestContext, orders: readonly PaintOrder[]) {
-  const painter = createPainter({ threads: 2 });
-  t.after(painter.close);
-  return Promise.all(orders.map(async (order) => ({ order, ...(await painter.paint(order)) })));
-}
+// One painter for all tests: from the sources a thread takes half a second to start.
+const painter = createPainter({ threads: 2 });
+after(() => painter.close());
 
-test("every format in every ratio can be decoded, has its size, and shows something", async (t) => {
+const paintAll = (orders: readonly PaintOrder[]) =>
+  Promise.all(orders.map(async (order) => ({ order, ...(await painter.paint(order)) })));
+
+test("every format in every ratio can be decoded, has its size, and shows something", async () => {
   const sizes = [
     [64, 64],
     [96, 54],
@@ -33,7 +33,7 @@ test("every format in every ratio can be decoded, has its size, and shows someth
   const orders = sizes.flatMap(([width = 0, height = 0]) =>
     formats.map((format) => ({ ...picture, width, height, format })),
   );
-  for (const { order, bytes, content_type } of await paintAll(t, orders)) {
+  for (const { order, bytes, content_type } of await paintAll(orders)) {
     assert.equal(content_type, `image/${order.format}`);
     const seen = await decode(content_type, bytes);
     assert.deepEqual([seen.width, seen.height], [order.width, order.height]);
@@ -41,13 +41,13 @@ test("every format in every ratio can be decoded, has its size, and shows someth
   }
 });
 
-test("the largest picture has its size", async (t) => {
-  const [largest] = await paintAll(t, [{ ...picture, width: 2048, height: 2048, format: "jpeg" }]);
+test("the largest picture has its size", async () => {
+  const [largest] = await paintAll([{ ...picture, width: 2048, height: 2048, format: "jpeg" }]);
   const { width, height } = await decode("image/jpeg", largest?.bytes ?? new Uint8Array());
   assert.deepEqual([width, height], [2048, 2048]);
 });
 
-test("every subject and every weather shows something, and none is another's picture", async (t) => {
+test("every subject and every weather shows something, and none is another's picture", async () => {
   const prompts = [
     ...[
       "mountains",
@@ -76,7 +76,7 @@ test("every subject and every weather shows something, and none is another's pic
     ],
   ];
   const orders = prompts.map((prompt) => ({ ...picture, prompt, width: 96, height: 64 }));
-  const painted = await paintAll(t, orders);
+  const painted = await paintAll(orders);
   for (const { order, bytes, content_type } of painted)
     assert.ok(spread(await decode(content_type, bytes)) > 8, `"${order.prompt}" is nearly flat`);
   assert.equal(new Set(painted.map(({ bytes }) => Buffer.from(bytes).toString("latin1"))).size, prompts.length);
@@ -93,7 +93,7 @@ test("films have their size and length, an index in front, and frames that diffe
   ];
   const orders = sizes.map(([width = 0, height = 0]) => ({ ...film, width, height }));
   const folder = folderOf(t);
-  for (const { order, bytes, content_type } of await paintAll(t, orders)) {
+  for (const { order, bytes, content_type } of await paintAll(orders)) {
     assert.equal(content_type, "video/mp4");
     const { width, height, seconds, frames, boxes } = walk(bytes);
     assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 24]);
@@ -108,9 +108,9 @@ test("films have their size and length, an index in front, and frames that diffe
   }
 });
 
-test("a film has the same bytes again, and others for another seed or length", async (t) => {
+test("a film has the same bytes again, and others for another seed or length", async () => {
   const order = { ...film, width: 64, height: 36 };
-  const [one, again, seed, longer] = await paintAll(t, [
+  const [one, again, seed, longer] = await paintAll([
     order,
     order,
     { ...order, seed: 2 },
