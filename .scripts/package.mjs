@@ -15,7 +15,13 @@ try {
   const tarball = join(folder, filename);
   const kilobytes = Math.round(statSync(tarball).size / 1024);
   assert.ok(kilobytes <= 1024, `the package has ${kilobytes} kB; at most 1 MB`);
-  for (const needed of ["LICENSE", "README.md", "schema/0001_service.sql", "dist/LICENSES.txt"]) {
+  for (const needed of [
+    "LICENSE",
+    "README.md",
+    "schema/0001_service.sql",
+    "dist/LICENSES.txt",
+    "dist/lib/painting.js",
+  ]) {
     assert.ok(
       files.some(({ path }) => path === needed),
       `${needed} is missing in the package`,

@@ -1,8 +1,8 @@
 import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
-import { between, type Chance, Field, smoothstep } from "./noise.ts";
+import { between, type Chance, Field, pick, smoothstep } from "./noise.ts";
 import type { Wishes } from "./words.ts";
 
-const palettes = [
+const palettes: readonly [string[], ...string[][]] = [
   ["#0b1d51", "#2b5fd0", "#33c7d8", "#f6d9a8", "#f2745f"],
   ["#2a0845", "#8b2fc9", "#f15bb5", "#fee0c0", "#00bbf9"],
   ["#052f2c", "#0f7a66", "#58c48a", "#f4f1bb", "#ed8a5b"],
@@ -15,7 +15,7 @@ const palettes = [
 export function abstractOf(random: Chance, { tint }: Wishes): (canvas: Canvas, time: number) => void {
   const field = new Field(random, 256, 2, 3);
   const fine = new Field(random, 512, 8, 5);
-  const chosen = (palettes[Math.floor(random() * palettes.length)] ?? []).map(hex);
+  const chosen = pick(random, palettes).map(hex);
   const colours = chosen.map((one, i) => (tint ? mix(one, hex(tint), i === 1 || i === 2 ? 0.75 : 0.3) : one));
   const [scale, bend, folds] = [between(random, 0.35, 0.6), between(random, 0.35, 0.8), between(random, 2.2, 5)];
   const [lightX, lightY] = [between(random, -1, 1), -0.8];

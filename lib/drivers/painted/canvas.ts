@@ -14,6 +14,13 @@ export const mix = (one: Colour, other: Colour, part: number): Colour => [
 ];
 export const times = (colour: Colour, by: number): Colour => [colour[0] * by, colour[1] * by, colour[2] * by];
 
+/** A finished picture: red, green, blue and a full opacity, a byte each. */
+export interface Frame {
+  readonly data: Uint8ClampedArray;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** A picture while it is painted. Places are measured in `unit` pixels, so that a scene looks the same at every size. */
 export class Canvas {
   readonly width: number;

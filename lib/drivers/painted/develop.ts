@@ -1,4 +1,4 @@
-import type { Canvas } from "./canvas.ts";
+import type { Canvas, Frame } from "./canvas.ts";
 
 const steps = 4096;
 /** How film answers to light: it darkens shadows a little and is gentle to highlights. Its places are square roots of light up to 4. */
@@ -8,10 +8,13 @@ const film = Float32Array.from({ length: steps + 1 }, (_, step) => {
   return 255 * (exposed * (0.86 + 0.14 * exposed)) ** (1 / 2.2);
 });
 
-/** The picture as bytes: with a shine around what dazzles, darker towards its corners, through the film curve, and with a grain that keeps soft skies from banding. */
-export function develop(canvas: Canvas): Uint8ClampedArray {
+/**
+ * The picture as bytes: with a shine around what dazzles, darker towards its corners, through the film curve, and with
+ * a grain that keeps soft skies from banding.
+ */
+export function develop(canvas: Canvas): Frame {
   const { width, height, light } = canvas;
-  const rgba = new Uint8ClampedArray(width * height * 4);
+  const data = new Uint8ClampedArray(width * height * 4);
   const shine = shineOf(canvas);
   const row = new Float32Array(width * 3);
   let from = 0;
@@ -28,12 +31,12 @@ export function develop(canvas: Canvas): Uint8ClampedArray {
         const bright = (light[from] as number) + (row[x * 3 + channel] as number);
         const step = (Math.sqrt(bright * lens) * steps * 0.5) | 0;
         from++;
-        rgba[to++] = (film[Math.min(step, steps)] as number) + grain;
+        data[to++] = (film[Math.min(step, steps)] as number) + grain;
       }
-      rgba[to++] = 255;
+      data[to++] = 255;
     }
   }
-  return rgba;
+  return { data, width, height };
 }
 
 /** What spills over from very bright places, as a function that fills in one row. It is worked out on a coarse grid. */

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Canvas } from "./canvas.ts";
+import { Canvas, type Frame } from "./canvas.ts";
 import { develop } from "./develop.ts";
 import { indexFirst } from "./mp4.ts";
 import type { PaintOrder } from "./painter.ts";
@@ -28,8 +28,8 @@ export async function film({ prompt, seed, width, height, duration_ms }: PaintOr
     for (let frame = 0; frame < Math.round((duration_ms * framesPerSecond) / 1000); frame++) {
       if (frame > 0 && frame % blended === 0) [before, after] = [after, paint(frame + blended)];
       const shown = show(before, after, (frame % blended) / blended);
-      scene.fall(shown, width, height, frame / framesPerSecond);
-      encoder.addFrameRgba(shown);
+      scene.fall(shown, frame / framesPerSecond);
+      encoder.addFrameRgba(shown.data);
     }
     encoder.finalize();
     return indexFirst(Buffer.from(encoder.FS.readFile(encoder.outputFilename)));
@@ -55,13 +55,16 @@ async function encoderOf(width: number, height: number) {
   return encoder;
 }
 
-/** Mixes two pictures and scales them up; it always answers the same buffer. */
+/** Mixes two pictures and scales them up; it always answers the same frame. */
 function enlarger(across: number, down: number, width: number, height: number) {
-  const shown = new Uint8Array(width * height * 4);
+  const mixed = new Float32Array(across * down * 4);
+  const shown: Frame = { data: new Uint8ClampedArray(width * height * 4), width, height };
   const at = (to: number, small: number, large: number) =>
     Math.min(small - 1, Math.max(0, ((to + 0.5) * small) / large - 0.5));
   const columns = Float32Array.from({ length: width }, (_, x) => at(x, across, width));
-  return (one: Uint8ClampedArray, other: Uint8ClampedArray, part: number): Uint8Array => {
+  return ({ data: one }: Frame, { data: other }: Frame, part: number): Frame => {
+    for (let i = 0; i < mixed.length; i++)
+      mixed[i] = (one[i] as number) + ((other[i] as number) - (one[i] as number)) * part;
     for (let y = 0, to = 0; y < height; y++) {
       const row = at(y, down, height);
       const upper = Math.floor(row);
@@ -72,19 +75,10 @@ function enlarger(across: number, down: number, width: number, height: number) {
         const left = Math.floor(column);
         const fx = column - left;
         const right = left + 1 < across ? 4 : 0;
-        const [a, b, c, d] = [(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy];
         for (let channel = 0, from = (upper * across + left) * 4; channel < 3; channel++, from++) {
-          const first =
-            (one[from] as number) * a +
-            (one[from + right] as number) * b +
-            (one[from + below] as number) * c +
-            (one[from + below + right] as number) * d;
-          const second =
-            (other[from] as number) * a +
-            (other[from + right] as number) * b +
-            (other[from + below] as number) * c +
-            (other[from + below + right] as number) * d;
-          shown[to + channel] = first + (second - first) * part + 0.5;
+          const above = (mixed[from] as number) * (1 - fx) + (mixed[from + right] as number) * fx;
+          const under = (mixed[from + below] as number) * (1 - fx) + (mixed[from + below + right] as number) * fx;
+          shown.data[to + channel] = above * (1 - fy) + under * fy;
         }
       }
     }

@@ -35,7 +35,7 @@ export function paintLayers(
   horizon: number,
   shift: number,
   bottom: number,
-) {
+): void {
   const { width, unit } = canvas;
   const edges = layers.map(({ near, top }) => {
     const at = (x: number) => horizon - top((x - width / 2) / unit + shift * near) * unit;
@@ -97,7 +97,10 @@ export function lit(out: Float32Array, mood: Mood, sun: number, one: Colour, oth
 
 const [reach, fine] = [8, 1024];
 
-/** A line of hills between 0 and about 1, for places from -8 to 8: `rough` 0 is smooth, 1 is jagged. It is drawn once, since every pixel asks for it. */
+/**
+ * A line of hills between 0 and about 1, for places from -8 to 8: `rough` 0 is smooth, 1 is jagged. It is drawn once,
+ * since every pixel asks for it.
+ */
 export function line(random: Chance, cells: number, rough: number): (x: number) => number {
   const table = new Float32Array(2 * reach * fine + 2);
   for (let octave = 0; octave < (rough > 0.1 ? 8 : 4); octave++) {

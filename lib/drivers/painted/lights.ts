@@ -53,9 +53,9 @@ export function paintMilkyWay(canvas: Canvas, field: Field, bottom: number): voi
 }
 
 /** Curtains of northern light that wander and flicker. */
-export function paintAurora(canvas: Canvas, field: Field, bottom: number, time: number, tint: Colour): void {
+export function paintAurora(canvas: Canvas, field: Field, bottom: number, time: number): void {
   const { width, unit } = canvas;
-  const [low, high]: [Colour, Colour] = [mix(hex("#28f08c"), tint, 0.15), hex("#7a3cd8")];
+  const [low, high]: [Colour, Colour] = [hex("#28eb9a"), hex("#7a3cd8")];
   for (let band = 0; band < 3; band++) {
     for (let x = 0; x < width; x++) {
       const u = x / unit;

@@ -13,6 +13,8 @@ export function chance(seed: number): Chance {
 }
 
 export const between = (random: Chance, low: number, high: number) => low + (high - low) * random();
+export const pick = <T>(random: Chance, list: readonly [T, ...T[]]): T =>
+  list[Math.floor(random() * list.length)] ?? list[0];
 export const clamp = (value: number, low: number, high: number) => (value < low ? low : Math.min(value, high));
 /** A number from 0 up to 1 that belongs to a place of a grid: windows, trees and flakes are scattered by it. */
 export function scatter(seed: number, x: number, y = 0): number {

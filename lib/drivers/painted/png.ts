@@ -1,4 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
+import type { Frame } from "./canvas.ts";
 
 const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
@@ -12,7 +13,7 @@ function chunk(name: string, data: Uint8Array): Buffer {
 }
 
 /** Each row as differences to the pixel on its left, behind the number of that filter; opacity is left out. */
-function filtered(rgba: Uint8ClampedArray, width: number, height: number): Uint8Array {
+function filtered({ data, width, height }: Frame): Uint8Array {
   const rows = new Uint8Array(height * (width * 3 + 1));
   let to = 0;
   let from = 0;
@@ -20,7 +21,7 @@ function filtered(rgba: Uint8ClampedArray, width: number, height: number): Uint8
     rows[to++] = 1;
     let [red, green, blue] = [0, 0, 0];
     for (let x = 0; x < width; x++, from += 4) {
-      const [r, g, b] = [rgba[from] as number, rgba[from + 1] as number, rgba[from + 2] as number];
+      const [r, g, b] = [data[from] as number, data[from + 1] as number, data[from + 2] as number];
       rows[to++] = r - red;
       rows[to++] = g - green;
       rows[to++] = b - blue;
@@ -31,15 +32,15 @@ function filtered(rgba: Uint8ClampedArray, width: number, height: number): Uint8
 }
 
 /** An opaque picture in 8 bits a channel as a PNG file. */
-export function png(rgba: Uint8ClampedArray, width: number, height: number): Uint8Array {
+export function png(frame: Frame): Uint8Array {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
+  header.writeUInt32BE(frame.width, 0);
+  header.writeUInt32BE(frame.height, 4);
   header.set([8, 2, 0, 0, 0], 8);
   return Buffer.concat([
     signature,
     chunk("IHDR", header),
-    chunk("IDAT", deflateSync(filtered(rgba, width, height), { level: 4 })),
+    chunk("IDAT", deflateSync(filtered(frame), { level: 4 })),
     chunk("IEND", new Uint8Array()),
   ]);
 }

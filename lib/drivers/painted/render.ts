@@ -15,7 +15,7 @@ export async function render(order: PaintOrder): Promise<Painted> {
   const canvas = new Canvas(width, height);
   const scene = sceneOf(prompt, seed);
   scene.paint(canvas, 0);
-  const rgba = develop(canvas);
-  scene.fall(rgba, width, height, 0);
-  return { bytes: await encoders[format](rgba, width, height), content_type: `image/${format}` };
+  const frame = develop(canvas);
+  scene.fall(frame, 0);
+  return { bytes: await encoders[format](frame), content_type: `image/${format}` };
 }

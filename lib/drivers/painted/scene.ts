@@ -3,12 +3,12 @@ import { abstractOf } from "./abstract.ts";
 import { type Canvas, hex, mix, times } from "./canvas.ts";
 import { type Light, paintLayers } from "./layer.ts";
 import { moodOf } from "./mood.ts";
-import { between, type Chance, chance, Field } from "./noise.ts";
+import { between, type Chance, chance, Field, pick } from "./noise.ts";
 import { paintSky, skyOf } from "./sky.ts";
 import { spaceOf } from "./space.ts";
 import { type Land, views } from "./views.ts";
 import { paintWater } from "./water.ts";
-import { type Fall, fallOf } from "./weather.ts";
+import { type Fall, rainfall, snowfall } from "./weather.ts";
 import { type Wishes, wishesOf } from "./words.ts";
 
 /** What is shown; everything is chosen before the first picture. Times are in seconds. */
@@ -27,10 +27,9 @@ export function sceneOf(prompt: string, seed: number): Scene {
   const random = chance(createHash("sha256").update(`${seed} ${prompt}`).digest().readUInt32LE());
   const wishes = wishesOf(prompt);
   const { tint, ...spoken } = wishes;
-  const usual = Object.keys(spoken).length > 0 ? open : any;
-  const drawn = usual[Math.floor(random() * usual.length)] ?? "mountains";
+  const drawn = pick(random, Object.keys(spoken).length > 0 ? open : any);
   const { land = drawn, falling } = wishes;
-  const fall = falling ? fallOf(falling, seed) : () => {};
+  const fall = falling ? { snow: snowfall, rain: rainfall }[falling](seed) : () => {};
   if (land === "space") return { paint: spaceOf(random, wishes), fall };
   if (land === "abstract") return { paint: abstractOf(random, wishes), fall };
   return { paint: landscapeOf(land, random, wishes), fall };

@@ -1,4 +1,4 @@
-import { type Canvas, hex, mix } from "./canvas.ts";
+import { type Canvas, mix } from "./canvas.ts";
 import { paintAurora, paintMilkyWay, paintStars, type Star, starsOf } from "./lights.ts";
 import type { Mood } from "./mood.ts";
 import { between, type Chance, type Field, smoothstep } from "./noise.ts";
@@ -9,13 +9,16 @@ export interface Sky {
   /** Where the sun or moon stands, in parts of the width, and of what is above the horizon from above. */
   readonly sunX: number;
   readonly sunY: number;
+  /** Whether sun or moon is seen. */
+  readonly disc: boolean;
+  /** How much of the sky they cover: none at 0, all at 1. */
   readonly clouds: number;
-  readonly field: Field;
+  /** Where they drift, in units a second. */
   readonly wind: number;
+  readonly field: Field;
   readonly stars: readonly Star[];
   readonly milkyWay: boolean;
   readonly aurora: boolean;
-  readonly disc: boolean;
 }
 
 /** A sky that a prompt wishes for. */
@@ -42,7 +45,7 @@ export function paintSky(canvas: Canvas, sky: Sky, horizon: number, time: number
   if (mood.isNight) {
     if (sky.milkyWay) paintMilkyWay(canvas, field, horizon);
     paintStars(canvas, stars, horizon, time);
-    if (sky.aurora) paintAurora(canvas, field, horizon, time, hex("#28c8f0"));
+    if (sky.aurora) paintAurora(canvas, field, horizon, time);
   }
   if (sky.disc) paintDisc(canvas, sky, horizon);
   if (sky.clouds > 0) paintClouds(canvas, sky, horizon, time);

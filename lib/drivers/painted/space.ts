@@ -1,35 +1,36 @@
 import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
 import { paintStars, starsOf } from "./lights.ts";
-import { between, type Chance, Field, smoothstep } from "./noise.ts";
+import { between, type Chance, Field, pick, smoothstep } from "./noise.ts";
 import type { Wishes } from "./words.ts";
 
+type Three = readonly [Colour, Colour, Colour];
+const three = (...[one, two, last]: [string, string, string]): Three => [hex(one), hex(two), hex(last)];
+
 const clouds = [
-  ["#1a2a7a", "#b03a8c", "#f0a060"],
-  ["#0c4a6e", "#2a9c9c", "#e8d8a0"],
-  ["#3a1a6e", "#c83c5a", "#ffb070"],
-  ["#0a2a5a", "#4a6ad8", "#d8a0e8"],
-];
+  three("#1a2a7a", "#b03a8c", "#f0a060"),
+  three("#0c4a6e", "#2a9c9c", "#e8d8a0"),
+  three("#3a1a6e", "#c83c5a", "#ffb070"),
+  three("#0a2a5a", "#4a6ad8", "#d8a0e8"),
+] as const;
 const grounds = [
-  ["#c8a078", "#8a5a3c", "#e8d4b0"],
-  ["#3a6a9c", "#9cc4d8", "#e8f0f0"],
-  ["#a84c34", "#6a2a20", "#e09c70"],
-  ["#5a8a7a", "#2a4a5a", "#c8e0c0"],
-  ["#8a7ac8", "#4a3a7a", "#e0c8f0"],
-];
-const pick = (random: Chance, list: readonly string[][]) =>
-  (list[Math.floor(random() * list.length)] ?? []).map(hex) as unknown as readonly [Colour, Colour, Colour];
+  three("#c8a078", "#8a5a3c", "#e8d4b0"),
+  three("#3a6a9c", "#9cc4d8", "#e8f0f0"),
+  three("#a84c34", "#6a2a20", "#e09c70"),
+  three("#5a8a7a", "#2a4a5a", "#c8e0c0"),
+  three("#8a7ac8", "#4a3a7a", "#e0c8f0"),
+] as const;
 
 /** A nebula full of stars, and before it a planet with its air, its bands, and often its rings. */
-export function spaceOf(random: Chance, { tint }: Wishes): (canvas: Canvas, time: number) => void {
+export function spaceOf(random: Chance, { tint, rings = false }: Wishes): (canvas: Canvas, time: number) => void {
   const field = new Field(random, 512, 3, 7);
-  const [deep, middle, bright] = pick(random, clouds).map((one) => (tint ? mix(one, hex(tint), 0.4) : one)) as [
-    Colour,
-    Colour,
-    Colour,
-  ];
+  const own = pick(random, clouds);
+  const lean = tint ? hex(tint) : undefined;
+  const [deep, middle, bright]: Three = lean
+    ? [mix(own[0], lean, 0.4), mix(own[1], lean, 0.4), mix(own[2], lean, 0.4)]
+    : own;
   const stars = starsOf(random, 1500);
   const sun: Colour = [-0.62 * (random() < 0.5 ? -1 : 1), between(random, -0.6, 0.1), 0.55];
-  const planet = planetOf(random, field, sun);
+  const planet = planetOf(random, field, sun, rings);
   return (canvas, time) => {
     const { width, height, unit } = canvas;
     for (let y = 0, at = 0; y < height; y++) {
@@ -59,10 +60,10 @@ export function spaceOf(random: Chance, { tint }: Wishes): (canvas: Canvas, time
   };
 }
 
-function planetOf(random: Chance, field: Field, sun: Colour): (canvas: Canvas, time: number) => void {
+function planetOf(random: Chance, field: Field, sun: Colour, rings: boolean): (canvas: Canvas, time: number) => void {
   const [ground, dark, pale] = pick(random, grounds);
   const [size, left, top] = [between(random, 0.17, 0.3), between(random, 0.28, 0.72), between(random, 0.36, 0.66)];
-  const [banded, ringed, tilt] = [random() < 0.6, random() < 0.55, between(random, -0.45, 0.45)];
+  const [banded, ringed, tilt] = [random() < 0.6, random() < 0.55 || rings, between(random, -0.45, 0.45)];
   const air = mix(pale, [0.4, 0.6, 1], 0.5);
   const [cos, sin] = [Math.cos(tilt), Math.sin(tilt)];
   const length = Math.hypot(...sun);

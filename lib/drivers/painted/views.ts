@@ -1,8 +1,8 @@
-import { type Colour, hex, mix, times } from "./canvas.ts";
+import { hex, mix, times } from "./canvas.ts";
 import { houses } from "./city.ts";
 import { dunes, forest, hills, mountains } from "./ground.ts";
 import type { Layer } from "./layer.ts";
-import { between, type Chance } from "./noise.ts";
+import { between, type Chance, pick } from "./noise.ts";
 import type { Wishes } from "./words.ts";
 
 /** A subject with a horizon. */
@@ -17,15 +17,13 @@ export interface View {
   readonly front: readonly Layer[];
 }
 
-const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"];
-const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"];
-const pick = (random: Chance, list: readonly string[]): Colour =>
-  hex(list[Math.floor(random() * list.length)] as string);
+const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"] as const;
+const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"] as const;
 
 /** How each subject is arranged. `fog` is how much the farthest is hidden. */
 export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water: boolean, fog: number) => View>> = {
   mountains(random, { snow = false }, water, fog) {
-    const green = pick(random, greens);
+    const green = hex(pick(random, greens));
     const high = between(random, 0.34, 0.5);
     const range = (near: number, base: number, rise: number) =>
       mountains(
@@ -41,7 +39,7 @@ export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water
     return { horizon: 0.64, behind: [...behind, shore, meadow], front: [front] };
   },
   hills(random, { snow = false }, water, fog) {
-    const green = pick(random, greens);
+    const green = hex(pick(random, greens));
     const range = (near: number, base: number, rise: number) =>
       hills(
         random,
@@ -59,7 +57,7 @@ export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water
     return { horizon: 0.62, behind: [...behind, range(0.55, -0.15, 0.17), range(0.9, -0.36, 0.22)], front: [] };
   },
   forest(random, { snow = false, leaves }, water, fog) {
-    const green = mix(pick(random, greens), hex(leaves ?? "#2f5a34"), leaves ? 0.9 : 0.6);
+    const green = mix(hex(pick(random, greens)), hex(leaves ?? "#2f5a34"), leaves ? 0.9 : 0.6);
     const range = (near: number, base: number) =>
       forest(
         random,
@@ -72,7 +70,7 @@ export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water
     return { horizon: 0.58, behind: [...behind, range(0.65, -0.2), range(1, -0.42)], front: [] };
   },
   desert(random, _, water, fog) {
-    const sand = pick(random, sands);
+    const sand = hex(pick(random, sands));
     const range = (near: number, base: number, rise: number) =>
       dunes(random, { near, base, rise, haze: fog * (0.55 - near * 0.7), colour: mix(sand, times(sand, 0.85), near) });
     const far = mountains(random, { near: 0.05, base: -0.02, rise: 0.14, haze: 0.7 * fog, colour: hex("#8a5a44") }, -1);

@@ -12,6 +12,7 @@ export interface Wishes {
   readonly moon?: boolean;
   readonly storm?: boolean;
   readonly neon?: boolean;
+  readonly rings?: boolean;
   /** The colour of leaves. */
   readonly leaves?: string;
   /** A colour that everything leans to. */
@@ -38,6 +39,7 @@ const said: readonly (readonly [words: string, wishes: Wishes])[] = [
   ["sea ocean seascape coast island islands horizon sailing boat ship", { land: "sea", water: true }],
   ["beach tropical lagoon", { land: "sea", water: true, tint: "#1ec8c8" }],
   ["lake lakes river fjord pond water reflection reflections harbour harbor bay waterfront", { water: true }],
+  ["rings ringed saturn", { land: "space", rings: true }],
   [
     "space galaxy galaxies nebula planet planets cosmos cosmic universe astronaut orbit asteroid rocket spaceship",
     { land: "space" },
