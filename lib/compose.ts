@@ -8,6 +8,7 @@ import { deploymentsJobs } from "./deployments/jobs.ts";
 import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
 import { createSteps } from "./deployments/steps.ts";
+import { openaiImages } from "./drivers/openai.ts";
 import type { Outbound } from "./drivers/outbound.ts";
 import { simulatedDeployments } from "./drivers/simulated.ts";
 import { simulatedGenerations } from "./drivers/simulated-generations.ts";
@@ -18,6 +19,7 @@ import { eventsService } from "./events/service.ts";
 import { createWaiting, type Waiting } from "./events/waiting.ts";
 import { createLinks } from "./generations/assets.ts";
 import { generationsJobs } from "./generations/jobs.ts";
+import { backendModel } from "./generations/models.ts";
 import { createProgress } from "./generations/progress.ts";
 import { createRunners } from "./generations/runners.ts";
 import { generationsService } from "./generations/service.ts";
@@ -80,7 +82,7 @@ export function compose(
     scenarios: driver.takesScenarios ? told : undefined,
   });
   return {
-    ...composeGenerations({ ...ports, queue, origin, scenarios: told }, settings.generations),
+    ...composeGenerations({ ...ports, queue, outbound, origin, scenarios: told }, settings.generations),
     bus,
     feed,
     keys,
@@ -108,14 +110,19 @@ function composeGenerations(
     feed: Feed;
     waiting: Waiting;
     queue: Queue;
+    outbound: Outbound;
     origin: () => string;
     scenarios: ScenariosService | undefined;
   },
   settings: Settings["generations"],
 ) {
   const { driver, models, retention } = settings;
+  const backends = Object.values(settings.backends).flatMap((backend) => {
+    const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
+    return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
+  });
   const links = createLinks(ports);
-  const runners = createRunners({ driver, own: simulatedGenerations, world: models });
+  const runners = createRunners({ driver, own: simulatedGenerations, backends, world: models });
   const progress = createProgress({ ...ports, ...settings, runs: runners.of });
   const generations = generationsService({ ...ports, links, runners, progress, retention_ms: retention });
   return { links, runners, generations, generationsProgress: progress };

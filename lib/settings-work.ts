@@ -1,9 +1,10 @@
 import * as v from "valibot";
+import { parseAllow } from "./drivers/addresses.ts";
+import { urlOf } from "./drivers/asking.ts";
 import type { DeploymentDriver } from "./drivers/deployment.ts";
 import type { GenerationDriver } from "./drivers/generation.ts";
-import { parseAllow } from "./drivers/outbound.ts";
 import { finished } from "./generations/schema.ts";
-import { oneOf, textOf } from "./kernel/api.ts";
+import { oneOf, textLike, textOf } from "./kernel/api.ts";
 import { duration, positive, told } from "./settings-words.ts";
 
 const allowed = v.pipe(
@@ -50,6 +51,40 @@ const generationDriver = v.custom<GenerationDriver>(
   "must have the functions delay, submit, poll and cancel",
 );
 
+const httpUrl = v.pipe(
+  v.string("must be a string"),
+  v.check(
+    (text) => urlOf(text)?.search === "" && new URL(text).hash === "",
+    "must be an http or https URL such as http://localhost:8080/v1",
+  ),
+);
+const sizes = v.array(textLike(9, /^[1-9]\d{1,3}x[1-9]\d{1,3}$/, "must be a size such as 1024x1536"), "must be a list");
+const backend = v.strictObject({
+  type: oneOf(["openai"]),
+  url: httpUrl,
+  key: v.optional(textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters")),
+  models: v.record(
+    textOf(1, 255),
+    v.strictObject({
+      model: v.optional(textOf(1, 255)),
+      price: v.optional(v.pipe(v.number("must be a number"), v.minValue(0, "must be 0 or more"), v.finite()), 0),
+      sizes: v.optional(sizes),
+      extra: v.optional(v.record(v.string(), v.unknown())),
+    }),
+  ),
+  downloads: v.optional(
+    v.array(
+      v.pipe(
+        httpUrl,
+        v.transform((text) => new URL(text).origin),
+      ),
+      "must be a list",
+    ),
+    [],
+  ),
+  timeout: v.optional(duration, "5m"),
+});
+
 export const generations = v.optional(
   v.strictObject({
     concurrency: v.optional(told(positive(10_000), "How many generations are in progress at a time, over all."), 16),
@@ -65,7 +100,13 @@ export const generations = v.optional(
       told(duration, "How long files are kept after a generation has finished, such as `30d`."),
       "30d",
     ),
-    driver: v.optional(told(generationDriver, "What runs the models; they are painted offline, where it is not set.")),
+    backends: v.optional(
+      told(v.record(textOf(1, 64), backend), "Servers that run models of theirs; see the chapter on generations."),
+      {},
+    ),
+    driver: v.optional(
+      told(generationDriver, "What runs all other models; they are painted offline, where it is not set."),
+    ),
   }),
   {},
 );

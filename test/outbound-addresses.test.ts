@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { BlockList, isIP } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { isAllowed, parseAddress, sameAddress, targetOf } from "../lib/drivers/addresses.ts";
-import { checkUrl, createOutbound, parseAllow } from "../lib/drivers/outbound.ts";
+import { isAllowed, parseAddress, parseAllow, sameAddress, targetOf } from "../lib/drivers/addresses.ts";
+import { checkUrl, createOutbound } from "../lib/drivers/outbound.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "./corpus.ts";
 import { startRaw } from "./receiver.ts";
 

@@ -110,10 +110,33 @@ export interface Allowed {
 }
 
 /** What a URL leads to. The dot that ends a full name is no part of a certificate's names, and none of `allow`'s. */
-export const targetOf = ({ hostname, port }: URL): Target => ({
+export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
   host: hostname.replace(/\.$/, ""),
-  port: port === "" ? 443 : Number(port),
+  port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port),
 });
+
+/** `localhost:8443`, `[::1]:8443`; undefined where it is none. Goes through URL, so every spelling of a host is the same. */
+function parseTarget(text: string): Target | undefined {
+  if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text) || !URL.canParse(`https://${text}`)) return;
+  const target = targetOf(new URL(`https://${text}`));
+  return target.port > 0 ? target : undefined;
+}
+
+/** Reads `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else. */
+export function parseAllow(entries: readonly string[]): Allowed {
+  const found: { ranges: Range[]; targets: Target[] } = { ranges: [], targets: [] };
+  for (const entry of entries) {
+    const range = parseRange(entry);
+    const target = parseTarget(entry);
+    if (range) found.ranges.push(range);
+    else if (target) found.targets.push(target);
+    else {
+      const right = "must be a CIDR such as 10.0.0.0/8 or [fd00::]/8, or host:port such as localhost:8443";
+      throw new Error(`outbound.allow ${right}, not "${entry}"`);
+    }
+  }
+  return found;
+}
 
 /** Whether a request may go to this address, which is what `target` resolved to. What cannot be read is refused. */
 export function isAllowed(mode: "dev" | "start", allowed: Allowed, text: string, { host, port }: Target): boolean {

@@ -10,6 +10,7 @@ const mostInterim = 16;
 
 /** One request to one checked address. */
 export interface Call {
+  readonly method: "GET" | "POST";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -18,6 +19,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** How long the connection itself may take; undefined where no other address is left to try. */
   readonly patience: number | undefined;
+  /** How much of the body is read and kept whole; without it, it is a receiver's, of which only the beginning counts. */
+  readonly most?: number | undefined;
 }
 
 export interface Outcome {
@@ -25,24 +28,31 @@ export interface Outcome {
   readonly error: string | null;
   readonly response: string | null;
   readonly retry_after?: string | undefined;
+  readonly bytes?: Buffer;
+  /** Why the body is not whole. */
+  readonly cut?: string | undefined;
   /** `next`: nothing was connected, so another address may be tried. `stale`: an idle connection turned out to be closed. */
   readonly but?: "next" | "stale" | undefined;
 }
 
 export const failed = (error: string, but?: Outcome["but"]): Outcome => ({ status: null, error, response: null, but });
 
-const optionsOf = ({ url, headers, body, address, options }: Call): RequestOptions => {
+const optionsOf = ({ method, url, headers, body, address, options }: Call): RequestOptions => {
   const { host, port } = targetOf(url);
   return {
     ...options,
-    method: "POST",
+    method,
     // An address instead of the name: nothing is looked up between the check and the connection.
     host: address,
     port,
     // An address must not be a server's name; Node compares the certificate with `host` then.
     servername: literal(host) === undefined ? host : "",
     path: `${url.pathname}${url.search}`,
-    headers: { ...headers, host: url.host, "content-length": String(Buffer.byteLength(body)) },
+    headers: {
+      ...headers,
+      host: url.host,
+      ...(method === "POST" && { "content-length": String(Buffer.byteLength(body)) }),
+    },
   };
 };
 
@@ -76,23 +86,37 @@ function launch(asked: ClientRequest, call: Call, seen: Progress, fail: (outcome
       cancel();
     });
     socket.once("close", cancel);
-    socket.once("secureConnect", begin);
+    socket.once(call.url.protocol === "https:" ? "secureConnect" : "connect", begin);
   });
 }
 
-/** Reads as much of an answer as is kept or must be read for the connection to serve again; `done` tells whether it was all. */
-function collect(answer: IncomingMessage, done: (whole: boolean) => void): () => string {
-  const shown: Buffer[] = [];
-  let read = 0;
+/** Reads as much of an answer as is kept or must be read for the connection to serve again; `done` tells why it was not all. */
+function collect(answer: IncomingMessage, most: number | undefined, done: (cut?: string) => void): () => Buffer {
+  const [read, kept] = most === undefined ? [mostRead, mostShown + 1] : [most, most];
+  const chunks: Buffer[] = [];
+  let size = 0;
   answer.on("data", (chunk: Buffer) => {
-    if (read < mostShown) shown.push(chunk.subarray(0, mostShown - read));
-    read += chunk.length;
-    if (read >= mostRead) done(false);
+    if (size < kept) chunks.push(chunk.subarray(0, kept - size));
+    size += chunk.length;
+    if (most === undefined ? size >= read : size > read) done(`over ${read} bytes`);
   });
-  answer.on("end", () => done(true));
-  answer.on("error", () => done(false));
-  // A character that the limit cut in two is left out (`stream`); PostgreSQL takes no NUL in a text.
-  return () => new TextDecoder().decode(Buffer.concat(shown), { stream: read > mostShown }).replaceAll("\0", "\ufffd");
+  answer.on("end", () => done());
+  answer.on("error", () => done("connection reset"));
+  return () => Buffer.concat(chunks);
+}
+
+/** A character that the limit cut in two is left out; PostgreSQL takes no NUL in a text. */
+const textOf = (bytes: Buffer): string =>
+  new TextDecoder()
+    .decode(bytes.subarray(0, mostShown), { stream: bytes.length > mostShown })
+    .replaceAll("\0", "\ufffd");
+
+/** `Retry-After` is a number of seconds, or a date. */
+export function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
 /** Sends one request. It is handed what sends (`request` of node:https), because only outbound.ts may hold that. */
@@ -108,15 +132,18 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
       call.signal.removeEventListener("abort", stop);
       // A connection serves again only once the request is through as well: some answer before they have read it.
       if (!keep || !asked.writableFinished) asked.destroy();
-      resolve(answered?.() ?? outcome);
+      resolve(answered ? { ...answered(), cut: keep ? undefined : (outcome.error ?? undefined) } : outcome);
     };
     const stop = () => end(failed(String(call.signal.reason)));
     const take = (answer: IncomingMessage) => {
       const status = answer.statusCode ?? 0;
       if (status < 100) return end(failed("not an HTTP answer"));
-      const text = collect(answer, (whole) => end(failed("connection reset"), whole));
+      const read = collect(answer, call.most, (cut) => end(failed(cut ?? ""), cut === undefined));
       const retry_after = answer.headers["retry-after"];
-      answered = () => ({ status, error: null, response: text(), retry_after });
+      answered = () => {
+        const bytes = read();
+        return { status, error: null, response: textOf(bytes), retry_after, bytes };
+      };
     };
 
     call.signal.addEventListener("abort", stop);

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { check } from "../kernel/api.ts";
 import { machineTimer } from "../kernel/clock.ts";
 import type { Part } from "../kernel/part.ts";
-import { type Outbound, type OutboundRequest, retryAfter, type Sent } from "./outbound.ts";
+import type { Question } from "./asking.ts";
+import { retryAfter } from "./exchange.ts";
+import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
 import { answers, type InboxAnswer, inboxName, sentOf } from "./scripted.ts";
 
 /** Answers a delivery in the process: a test's receiver, without a socket. */
@@ -53,6 +55,26 @@ async function through(sink: Sink, { url, headers, body, signal }: OutboundReque
     return { status: null, error: reason, response: null, duration_ms: 0 };
   } finally {
     cancel();
+  }
+}
+
+/** The same for a backend, whose answer is wanted whole. */
+async function answered(sink: Sink, { method, url, headers, body, signal }: Question, now: number) {
+  const none = { status: null, bytes: Buffer.alloc(0), retry_after_ms: undefined };
+  try {
+    const request = new Request(url, {
+      method,
+      headers,
+      body: body ?? null,
+      redirect: "manual",
+      signal: signal ?? null,
+    });
+    const response = await sink(request);
+    const retry_after_ms = retryAfter(response.headers.get("retry-after") ?? undefined, now);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, error: null, bytes, retry_after_ms };
+  } catch (error) {
+    return { ...none, error: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -146,6 +168,7 @@ export function createInbox(
       if (name !== undefined) return receive(name, request);
       return transport ? through(transport, request, now) : network.send(request);
     },
+    ask: (question) => (transport ? answered(transport, question, Date.parse(now())) : network.ask(question)),
     judge: async (url) => (nameOf(url) !== undefined || transport ? undefined : network.judge(url)),
     close: () => network.close(),
     save: (): Kept => ({ caught: copies(), scripts: new Map(scripts) }),

@@ -1,11 +1,12 @@
 import { lookup } from "node:dns/promises";
-import type { ClientRequest } from "node:http";
+import { type ClientRequest, Agent as PlainAgent, request as startPlain } from "node:http";
 import { Agent, type RequestOptions, request as start } from "node:https";
 import type { Duplex } from "node:stream";
-import { createClock, machineTimer } from "../kernel/clock.ts";
+import { createClock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { type Allowed, isAllowed, literal, parseRange, type Range, type Target, targetOf } from "./addresses.ts";
-import { exchange, failed, type Outcome } from "./exchange.ts";
+import { isAllowed, literal, parseAllow, targetOf } from "./addresses.ts";
+import { longTimer, type Question, questioned, type Reply, urlOf } from "./asking.ts";
+import { type Call, exchange, failed, type Outcome, retryAfter } from "./exchange.ts";
 import { faultOf } from "./faults.ts";
 
 /** A POST to send. Its length and its Host are written here. */
@@ -36,6 +37,8 @@ export interface Sent {
 export interface Outbound {
   /** Never rejects. */
   send(request: OutboundRequest): Promise<Sent>;
+  /** Never rejects. For backends that an operator has named: whole answers, of any origin that the question trusts. */
+  ask(question: Question): Promise<Reply>;
   /** A sentence where this URL must not be stored. A name that does not resolve may be: every try looks it up again. */
   judge(url: string): Promise<string | undefined>;
   /** Ends what is under way, and all connections. */
@@ -68,29 +71,6 @@ export function checkUrl(text: string): { href: string } | { problem: string } {
   return url.href.length > longestUrl ? long : { href: url.href };
 }
 
-/** `localhost:8443`, `[::1]:8443`; undefined where it is none. Goes through URL, so every spelling of a host is the same. */
-function parseTarget(text: string): Target | undefined {
-  if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text) || !URL.canParse(`https://${text}`)) return;
-  const target = targetOf(new URL(`https://${text}`));
-  return target.port > 0 ? target : undefined;
-}
-
-/** Reads `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else. */
-export function parseAllow(entries: readonly string[]): Allowed {
-  const found: { ranges: Range[]; targets: Target[] } = { ranges: [], targets: [] };
-  for (const entry of entries) {
-    const range = parseRange(entry);
-    const target = parseTarget(entry);
-    if (range) found.ranges.push(range);
-    else if (target) found.targets.push(target);
-    else {
-      const right = "must be a CIDR such as 10.0.0.0/8 or [fd00::]/8, or host:port such as localhost:8443";
-      throw new Error(`outbound.allow ${right}, not "${entry}"`);
-    }
-  }
-  return found;
-}
-
 const refusals = {
   start: "must lead to public addresses only",
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
@@ -119,14 +99,6 @@ class Pool extends Agent {
     this.#idle.delete(socket);
     super.reuseSocket(socket, request);
   }
-}
-
-/** `Retry-After` is a number of seconds, or a date. */
-export function retryAfter(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
 const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
@@ -171,12 +143,12 @@ export function createOutbound(given: OutboundOptions): Outbound {
   let closed = false;
 
   /** Gives `work` as long as everything together may take. The signal's reason is what becomes the error. */
-  const timed = async <T>(work: (signal: AbortSignal) => Promise<T>, given?: AbortSignal): Promise<T> => {
+  const timed = async <T>(work: (signal: AbortSignal) => Promise<T>, given?: AbortSignal, most = limit): Promise<T> => {
     const control = new AbortController();
     const cut = () => control.abort(given?.reason);
     if (given?.aborted) cut();
     given?.addEventListener("abort", cut);
-    const cancel = machineTimer(limit, () => control.abort(`timeout after ${inWords(limit)}`));
+    const cancel = longTimer(most, () => control.abort(`timeout after ${inWords(most)}`));
     running.add(control);
     try {
       return await work(control.signal);
@@ -189,23 +161,49 @@ export function createOutbound(given: OutboundOptions): Outbound {
 
   const isOpen = (url: URL) => (address: string) => isAllowed(mode, allowed, address, targetOf(url));
 
+  /** Calls the addresses of a name, once all of them are known to be open: the next one where nothing was connected. */
+  const reach = async (
+    call: Omit<Call, "address" | "patience">,
+    mayOpen: (address: string) => boolean,
+    attempt: (call: Call) => Promise<Outcome>,
+  ): Promise<Outcome> => {
+    const addresses = await unless(call.signal, addressesOf(targetOf(call.url).host));
+    if (!addresses.every(mayOpen)) return failed("address_not_allowed");
+    let outcome = failed("name not found");
+    for (const [index, address] of addresses.entries()) {
+      const patience = index + 1 < addresses.length ? limit / 4 : undefined;
+      outcome = await attempt({ ...call, address, patience });
+      if (outcome.but !== "next" || call.signal.aborted) break;
+    }
+    return outcome;
+  };
+
   const deliver = async (request: OutboundRequest, signal: AbortSignal): Promise<Outcome> => {
     const { headers, body } = request;
     const checked = checkUrl(request.url);
     if ("problem" in checked) return failed(`the URL ${checked.problem}`);
     const url = new URL(checked.href);
-    const addresses = await unless(signal, addressesOf(targetOf(url).host));
-    if (!addresses.every(isOpen(url))) return failed("address_not_allowed");
-    let outcome = failed("name not found");
-    for (const [index, address] of addresses.entries()) {
-      const patience = index + 1 < addresses.length ? limit / 4 : undefined;
-      const call = { url, headers, body, address, options: kept, signal, patience };
-      outcome = await exchange(start, call);
+    return reach({ method: "POST", url, headers, body, options: kept, signal }, isOpen(url), async (call) => {
+      const outcome = await exchange(start, call);
       // Deliveries are at least once, so one that may have been read without an answer is sent again.
-      if (outcome.but === "stale") outcome = await exchange(start, { ...call, options: fresh });
-      if (outcome.but !== "next" || signal.aborted) break;
-    }
-    return outcome;
+      return outcome.but === "stale" ? exchange(start, { ...call, options: fresh }) : outcome;
+    });
+  };
+
+  /** On a connection of its own: what costs money must not be sent again because an idle one was closed. */
+  const answer = async (question: Question, signal: AbortSignal): Promise<Outcome> => {
+    const { method, headers, body = "", most } = question;
+    const url = urlOf(question.url);
+    if (!url) return failed("not a URL");
+    const targets = question.trusted.map((origin) => targetOf(new URL(origin)));
+    const own = { ranges: allowed.ranges, targets: [...allowed.targets, ...targets] };
+    // A key of the operator's goes along, so that a certificate is looked at in the mode dev too.
+    const plain = url.protocol === "http:";
+    const options = plain ? { agent: new PlainAgent() } : { ...fresh, rejectUnauthorized: true };
+    const mayOpen = (address: string) => isAllowed("start", own, address, targetOf(url));
+    return reach({ method, url, headers, body, options, signal, most }, mayOpen, (call) =>
+      exchange(plain ? startPlain : start, call),
+    );
   };
 
   return {
@@ -221,6 +219,16 @@ export function createOutbound(given: OutboundOptions): Outbound {
       const asked = retry_after_ms === undefined ? {} : { retry_after_ms };
       return { status, error, response, duration_ms: Math.max(0, clock.now() - begun), ...asked };
     },
+
+    ask: async (question) =>
+      questioned(
+        closed
+          ? failed("shutting down")
+          : await timed((signal) => answer(question, signal), question.signal, question.timeout_ms).catch((error) =>
+              failed(typeof error === "string" ? error : faultOf(error)),
+            ),
+        clock.now(),
+      ),
 
     async judge(text) {
       const checked = checkUrl(text);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { textLike, textOf } from "../kernel/api.ts";
-import { retryAfter, type Sent } from "./outbound.ts";
+import { retryAfter } from "./exchange.ts";
+import type { Sent } from "./outbound.ts";
 
 /** The name of an inbox: one label of a host name, without regard to case. */
 export const inboxName = v.pipe(

@@ -5,19 +5,9 @@ import type { Vault } from "../store/vault.ts";
 
 /** The types that may be shown in a browser. Whatever else a driver brings is handed out as a download. */
 const shown = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" } as const;
-const unknownType = "application/octet-stream";
 
 export const isShown = (type: string): boolean => type in shown;
 const extensionOf = (type: string): string => shown[type as keyof typeof shown] ?? "bin";
-
-/** What the bytes are, told by themselves and by nobody else. */
-export function sniff(bytes: Uint8Array): string {
-  const begin = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
-  if (begin.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
-  if (begin.startsWith("\xff\xd8\xff")) return "image/jpeg";
-  if (begin.startsWith("RIFF") && begin.endsWith("WEBP")) return "image/webp";
-  return begin.slice(4, 8) === "ftyp" ? "video/mp4" : unknownType;
-}
 
 /** Its content's hash, so that it holds over restarts. */
 export const etagOf = (bytes: Uint8Array): string =>

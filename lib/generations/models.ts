@@ -105,7 +105,11 @@ export function modelOf(id: string): Model {
   return { id, kind, summary: "A model that is not known here", input: anyInput, price };
 }
 
-export const isBuiltIn = (id: string): boolean => byId.has(id);
+/** A model of a backend: pictures at one price, of any inputs. */
+export const backendModel = (id: string, usd: number): Model => ({
+  ...{ id, kind: "image", summary: "A model of a backend", input: anyInput },
+  price: { per: "image", usd: { "2K": usd } },
+});
 
 /** Money is counted in millionths of a dollar, whole, so that sums are exact. */
 export const micros = (usd: number): number => Math.round(usd * 1_000_000);

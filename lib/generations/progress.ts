@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation.ts";
 import { simulatedOutcome } from "../drivers/outcome.ts";
+import { sniff } from "../drivers/sniff.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { check } from "../kernel/api.ts";
@@ -11,7 +12,7 @@ import type { Tx } from "../kernel/unit.ts";
 import type { Assets } from "../store/assets.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { etagOf, sniff } from "./assets.ts";
+import { etagOf } from "./assets.ts";
 import { understood } from "./inputs.ts";
 import { costOf, type Model, micros } from "./models.ts";
 import { generationsRepository } from "./repository.ts";

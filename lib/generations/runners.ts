@@ -1,34 +1,43 @@
 import type { GenerationDriver } from "../drivers/generation.ts";
 import { invalid } from "../kernel/errors.ts";
-import { isBuiltIn, type Model, modelOf, models } from "./models.ts";
+import { type Model, modelOf, models } from "./models.ts";
 
-/** Which driver runs which model. */
-export interface Runners {
-  of(id: string): { readonly model: Model; readonly driver: GenerationDriver };
-  /** The model of what is asked for; throws a 422 where it cannot be run. */
-  judge(id: string, asked: Readonly<Record<string, unknown>>): Model;
-  close(): Promise<void>;
+/** A model, and what runs it. */
+export interface Runner {
+  readonly model: Model;
+  readonly driver: GenerationDriver;
 }
 
-/** Option `generations.models`: `open` runs models that nobody has heard of, `strict` refuses them. */
+export type Runners = ReturnType<typeof createRunners>;
+
+/** Which driver runs which model: a backend's, or the one for all others. */
 export function createRunners({
   driver: given,
   own,
+  backends,
   world,
 }: {
-  /** The one that was given; its end is not ours. */
+  /** The one that was given for all models without a backend; its end is not ours. */
   driver: GenerationDriver | undefined;
   own: () => GenerationDriver;
+  backends: readonly Runner[];
+  /** Option `generations.models`: `open` runs models that nobody has heard of, `strict` refuses them. */
   world: "open" | "strict";
-}): Runners {
+}) {
   const driver = given ?? own();
+  const named = new Map(backends.map((runner) => [runner.model.id, runner]));
+  const known = [...new Set([...models.map(({ id }) => id), ...named.keys()])];
+  const of = (id: string): Runner => named.get(id) ?? { model: modelOf(id), driver };
   return {
-    of: (id) => ({ model: modelOf(id), driver }),
-    judge(id) {
-      if (world === "strict" && !isBuiltIn(id))
-        throw invalid("model", `must be one of ${models.map((model) => model.id).join(", ")}`);
-      return modelOf(id);
+    of,
+
+    /** The model of what is asked for; throws a 422 where it cannot be run. */
+    judge(id: string, asked: Readonly<Record<string, unknown>>): Model {
+      if (world === "strict" && !known.includes(id)) throw invalid("model", `must be one of ${known.join(", ")}`);
+      if (named.has(id) && !asked["prompt"]) throw invalid("prompt", "is required");
+      return of(id).model;
     },
+
     close: async () => (given ? undefined : driver.close?.()),
   };
 }

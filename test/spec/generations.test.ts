@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sniff } from "../../lib/drivers/sniff.ts";
 import { finished, gallery, order, small } from "../gallery.ts";
 import { check, expect, start, world } from "../world.ts";
 
@@ -172,4 +173,22 @@ test("GET ?wait answers when the generation has ended, or as it is when the time
   assert.equal(expect(await ended, 200).status, "completed");
   assert.equal(expect(await wait(60), 200).status, "completed");
   for (const seconds of [61, -1, "soon"]) expect(await wait(seconds), 422);
+});
+
+test("Every format comes as what was asked for, in its size", async (t) => {
+  const here = await world(t, options);
+  for (const [more, kind, type, extension] of [
+    [{ output_format: "png" }, "image", "image/png", "png"],
+    [{ output_format: "jpeg" }, "image", "image/jpeg", "jpg"],
+    [{ output_format: "jpg" }, "image", "image/jpeg", "jpg"],
+    [{ output_format: "webp" }, "image", "image/webp", "webp"],
+    [{ model: "any-video", duration: 1 }, "video", "video/mp4", "mp4"],
+  ] as const) {
+    const { status, output } = await finished(here, { ...small, ...more });
+    assert.deepEqual([status, output.type], ["completed", kind], type);
+    assert.ok(new URL(output.url).pathname.endsWith(`.${extension}`), type);
+    const file = await here.service.fetch(output.url);
+    assert.equal(file.headers.get("content-type"), type);
+    assert.equal(sniff(Buffer.from(await file.arrayBuffer())), type);
+  }
 });

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+/** A small picture, as a backend would send it. */
+export const pixel = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of a request is what it asserts
+  readonly body: any;
+}
+
+export type Answering = (response: ServerResponse, asked: Asked) => unknown;
+
+export const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
+  (response) =>
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+
+export const picture = json(200, { created: 1, data: [{ b64_json: pixel.toString("base64") }] });
+
+/** A server that speaks the images interface of OpenAI over plain http, as those on an operator's own machine do. */
+export async function startBackend(t: TestContext, answer: Answering = picture) {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const { method = "", url: path = "", headers } = request;
+    const one = { method, path, headers, body: text ? JSON.parse(text) : undefined };
+    asked.push(one);
+    answer(response, one);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.after(async () => {
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
