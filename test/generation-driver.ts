@@ -15,6 +15,7 @@ export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
   format: "png",
   seed: 0,
   duration_ms: 0,
+  outcome: null,
   elapsed_ms: 0,
   ...more,
 });
