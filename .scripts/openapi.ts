@@ -39,7 +39,11 @@ async function named(): Promise<Map<v.GenericSchema, string>> {
 }
 
 const statusOf = ({ answers }: Operation) =>
-  String({ created: 201, accepted: 202, empty: 204, object: 200, list: 200, stream: 200, document: 200 }[answers]);
+  String(
+    { created: 201, accepted: 202, empty: 204, object: 200, list: 200, stream: 200, socket: 101, document: 200 }[
+      answers
+    ],
+  );
 
 /** What a list answers that is followed. */
 const streamed = {

@@ -112,7 +112,7 @@ function fileOptions(path: string): Options & { port?: number; host?: string } {
 async function probe(port: number, host: string): Promise<void> {
   const { listen } = await import("../lib/http/server.ts");
   try {
-    await (await listen(() => {}, { port, host })).close("0s");
+    await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE") {

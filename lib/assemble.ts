@@ -7,6 +7,7 @@ import { createFaults } from "./control/faults.ts";
 import { createJournal } from "./control/journal.ts";
 import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
+import { stream } from "./events/operations.ts";
 import type { Advanced } from "./facade.ts";
 import { createHooks } from "./hooks/hooks.ts";
 import { createWriter } from "./http/answer.ts";
@@ -20,6 +21,7 @@ import { createRunner } from "./jobs/runner.ts";
 import { isoOf, latest } from "./kernel/clock.ts";
 import { invalid } from "./kernel/errors.ts";
 import type { Part } from "./kernel/part.ts";
+import { createLive } from "./live/live.ts";
 import type { Foundation } from "./open.ts";
 import { operations } from "./operations.ts";
 import type { Settings } from "./options.ts";
@@ -77,17 +79,18 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const links = createAssets(features);
   const { watchKey, keys } = features;
   const gate = createGate({ identify: keys.identify, watchKey, windows, rateLimit, addressRateLimit });
-  const makeApp = () =>
-    createApp({
+  const makeApp = () => {
+    const [closing, checkHost] = [life.closing.signal, known.check];
+    const live = createLive({ ...features, gate, log, closing, operation: stream, checkHost });
+    return createApp({
       ...{ operations, services: features, gate, idempotency, store, clock, log, ids },
-      ...{ envelope, bodyLimit, behindProxy },
-      checkHost: known.check,
+      ...{ envelope, bodyLimit, behindProxy, closing, checkHost, upgrade: live.upgrade },
       beside: async (exchange) =>
         (isDev ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
       faults: isDev ? faults.meet : undefined,
       observe: isDev ? journal.request : undefined,
-      closing: life.closing.signal,
     });
+  };
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
   const state: Readonly<Record<string, Part>> = {
     ...{ clock, ids, random, windows, keys, inbox, faults, journal },

@@ -86,7 +86,11 @@ export function facade(worlds: Worlds): Service {
     },
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
       if (worlds.now.parts.life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
-      const server = await listen((request, response) => app().handle(request, response), { port, host });
+      const serve: Parameters<typeof listen>[0] = {
+        handle: (request, response) => app().handle(request, response),
+        upgrade: (request, socket, head) => app().upgrade(request, socket, head),
+      };
+      const server = await listen(serve, { port, host });
       known.add(host);
       listening.push(server);
       const close: Listening["close"] = (grace) => {

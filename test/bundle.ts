@@ -19,6 +19,7 @@ export async function bundle(entry: string): Promise<string> {
     platform: "node",
     format: "esm",
     target: "node20",
+    external: ["ws"],
   });
   return join(folder, "bin/program.js");
 }

@@ -49,6 +49,7 @@ export const calls = {
   "generations.cancel": "POST /generations/{id}/cancel",
   "generations.usage": "GET /usage",
   "events.list": "GET /events",
+  "events.stream": "GET /stream",
   "me.get": "GET /me",
   "openapi.get": "GET /openapi.json",
 } as const;

@@ -1,8 +1,22 @@
 import { operationsOf } from "../kernel/operation.ts";
-import { event, eventsQuery } from "./schema.ts";
+import { event, eventsQuery, streamQuery } from "./schema.ts";
 import type { EventsService } from "./service.ts";
 
 const operation = operationsOf<{ events: EventsService }>();
+
+/** What a live stream is declared as; `live/` takes its connections over. */
+export const stream = operation({
+  id: "events.stream",
+  summary: "Open a WebSocket that tells events and state changes as they happen",
+  method: "GET",
+  path: "/stream",
+  needs: "webhooks:read",
+  answers: "socket",
+  addition: true,
+  query: streamQuery,
+  problems: ["upgrade_required"],
+  run: (_, { events }) => events.withoutUpgrade(),
+});
 
 export const eventsOperations = [
   operation({
@@ -18,4 +32,5 @@ export const eventsOperations = [
     problems: [],
     run: ({ query }, { events }, caller) => events.list(caller, query),
   }),
+  stream,
 ];

@@ -1,3 +1,4 @@
+import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Store } from "../store/store.ts";
@@ -19,6 +20,19 @@ export function eventsService({ store }: { store: Store }) {
   return {
     async list({ organization_id }: Caller, query: PageQuery) {
       return mapPage(await paginate(query, "events", { organization_id }, events().list), view);
+    },
+
+    /** What happened after an event, oldest first, `most` at most. */
+    async since(organization_id: string, after: string, most: number) {
+      const rows = await events().since.rows({ organization_id }, { after, page: 1, per_page: most - 1 });
+      return rows.map(view);
+    },
+
+    /** A plain request for the stream. */
+    async withoutUpgrade(): Promise<never> {
+      throw new Problem("upgrade_required", "this path is a WebSocket; connect with a WebSocket client", {
+        headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" },
+      });
     },
   };
 }

@@ -1,5 +1,6 @@
-import { H3, type H3Event, toNodeHandler } from "h3/node";
-import { FastResponse } from "srvx";
+import type { Duplex } from "node:stream";
+import { H3, type H3Event } from "h3/node";
+import { NodeRequest, sendNodeResponse } from "srvx/node";
 import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -7,13 +8,14 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import { type Operation, permit } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
-import { type Exchange, exchangeOf } from "./exchange.ts";
+import { type Exchange, exchangeOf, exchangeOfUpgrade } from "./exchange.ts";
 import { type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { shuttingDown } from "./leaving.ts";
 import { perform } from "./perform.ts";
-import { type Handler, phraseOf } from "./server.ts";
+import { refuse, send, written } from "./send.ts";
+import type { Handler, Upgrade } from "./server.ts";
 
 /** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
 export const base = "/v1";
@@ -40,6 +42,8 @@ export interface Ports {
   readonly faults: Faults | undefined;
   /** Told of every answered request; undefined where nobody asks. */
   readonly observe: ((seen: Observed) => void) | undefined;
+  /** Takes a connection over, or throws the problem with which it is refused. */
+  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>;
   /** Aborted when the service shuts down: 503 from then on. */
   readonly closing: AbortSignal;
 }
@@ -63,6 +67,8 @@ type Target = Operation | { readonly problem: () => Problem };
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: Handler;
+  /** A request that asks for another protocol. */
+  readonly upgrade: Upgrade;
 }
 
 /** The interface as an h3 application: h3 routes and serves, every answer is made here. */
@@ -79,7 +85,7 @@ export function createApp(ports: Ports): App {
     const begun = clock.now();
     const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
-      failed(error, exchange, writer, log),
+      failed(ports, error, exchange, writer),
     );
     log.debug("request", {
       request_id: exchange.id,
@@ -113,7 +119,24 @@ export function createApp(ports: Ports): App {
     if (failure) throw failure;
     return response;
   };
-  return { fetch: call, handle: toNodeHandler(app) as Handler };
+  return {
+    fetch: call,
+    async handle(req, res) {
+      const response = await app.fetch(new NodeRequest({ req, res }));
+      // A reader that left in the middle of a stream is no fault of ours, and nothing can be told to it.
+      if (response !== written) await sendNodeResponse(res, response).catch(() => res.destroy());
+    },
+    async upgrade(request, socket, head) {
+      const exchange = exchangeOfUpgrade(request, ids, ports.behindProxy);
+      try {
+        ports.checkHost(exchange.header("host"));
+        if (ports.closing.aborted) throw shuttingDown();
+        await ports.upgrade(exchange, socket, head);
+      } catch (error) {
+        refuse(socket, failed(ports, error, exchange, writer), exchange);
+      }
+    },
+  };
 }
 
 const observed = ({ id: request_id, method, path, key_id }: Exchange, status: number, duration_ms: number) => ({
@@ -133,13 +156,12 @@ const wrongMethod = (methods: readonly string[]) =>
 
 const isOperation = (target: Target): target is Operation => "run" in target;
 
+const isVersioned = ({ path }: Exchange) => path === base || path.startsWith(`${base}/`);
+
 /** CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. */
 async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
-  const versioned = exchange.path === base || exchange.path.startsWith(`${base}/`);
-  // What is refused before anybody is known shows the address's bucket, without counting.
-  if (versioned) gate.look(exchange);
   if (exchange.socket) ports.checkHost(exchange.header("host"));
-  if (!versioned) {
+  if (!isVersioned(exchange)) {
     if (ports.closing.aborted) throw shuttingDown();
     const answer = await ports.beside(exchange);
     if (answer) return answer;
@@ -148,9 +170,9 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
   const usual = () => admit(ports, writer, gate, exchange, target);
   exchange.fault = ports.faults?.(exchange);
   if (!exchange.fault) return usual();
-  const { log } = ports;
+  gate.look(exchange);
   return underFault(exchange.fault, exchange, writer, () =>
-    usual().catch((error) => failed(error, exchange, writer, log)),
+    usual().catch((error) => failed(ports, error, exchange, writer)),
   );
 }
 
@@ -167,7 +189,9 @@ async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchang
   return perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
 }
 
-function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): Answer {
+function failed({ gate, log }: Ports, error: unknown, exchange: Exchange, writer: Writer): Answer {
+  // What is refused before anybody is known shows the address's bucket, without counting.
+  if (exchange.window === undefined && isVersioned(exchange)) gate.look(exchange);
   if (error instanceof Problem) {
     if (error.cause)
       log.error(error.message, {
@@ -186,20 +210,4 @@ function failed(error: unknown, exchange: Exchange, writer: Writer, log: Log): A
     new Problem("internal_error", "the service failed; quote the request id when asking for support"),
     exchange.id,
   );
-}
-
-/** All headers in one go, in an answer that is written to a socket without a detour over web streams. */
-function send({ status, headers, body, request_id }: Answer, { method, window, fault }: Exchange): Response {
-  const all: Record<string, string> = { ...headers, "x-request-id": request_id };
-  if (window) {
-    all["x-ratelimit-limit"] = String(window.limit);
-    all["x-ratelimit-remaining"] = String(window.remaining);
-    all["x-ratelimit-reset"] = String(window.reset_at);
-  }
-  Object.assign(all, fault?.headers);
-  if (method !== "HEAD" || body === null)
-    return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
-  if (typeof body === "string") all["content-length"] = String(Buffer.byteLength(body));
-  else if (body instanceof ReadableStream) void body.cancel();
-  return new FastResponse(null, { status, statusText: phraseOf(status), headers: all });
 }

@@ -12,7 +12,7 @@ export async function readBody(exchange: Exchange, limit: number): Promise<Buffe
   if (declared > 0) refuseType(exchange);
   if (declared > limit) throw tooLarge(limit);
   if (exchange.socket) return collect(exchange.socket, limit, () => refuseType(exchange));
-  const bytes = Buffer.from(await exchange.event.req.arrayBuffer());
+  const bytes = Buffer.from(await exchange.body());
   if (bytes.length > 0) refuseType(exchange);
   if (bytes.length > limit) throw tooLarge(limit);
   return bytes;

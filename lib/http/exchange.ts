@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
 import type { Ids } from "../kernel/ids.ts";
 import type { Fault } from "./fault.ts";
@@ -14,7 +14,14 @@ export interface Exchange {
   readonly address: string | undefined;
   /** The request as it came over a socket; undefined in process. */
   readonly socket: IncomingMessage | undefined;
-  readonly event: H3Event;
+  /** Where its answer can be written without a detour over web streams; undefined in process. */
+  readonly reply: ServerResponse | undefined;
+  /** What stands in the places of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The body of a request in process. */
+  body(): Promise<ArrayBuffer>;
+  /** Aborted when whoever asked has gone. */
+  asker(): AbortSignal;
   header(name: string): string | undefined;
   /** The bucket that this request was counted in. */
   window: Window | undefined;
@@ -22,29 +29,69 @@ export interface Exchange {
   key_id: string | null;
   /** What a tester has in store for it. */
   fault: Fault | undefined;
+  /** A key that came later than the request: a browser cannot send a header with a WebSocket. */
+  token: string | undefined;
 }
 
 /** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
 const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 
+const idOf = (own: string | undefined, ids: Ids): string =>
+  own !== undefined && ownId.test(own) ? own : ids.next("req");
+
 export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exchange {
-  const socket = event.runtime?.node?.req as IncomingMessage | undefined;
+  const node = event.runtime?.node;
+  const socket = node?.req as IncomingMessage | undefined;
   const header = socket
     ? (name: string) => socket.headers[name] as string | undefined
     : (name: string) => event.req.headers.get(name) ?? undefined;
-  const own = header("x-request-id");
   return {
-    id: own !== undefined && ownId.test(own) ? own : ids.next("req"),
+    id: idOf(header("x-request-id"), ids),
     method: event.req.method,
     path: event.url.pathname,
-    query: event.url.searchParams,
-    address: socket && addressOf(socket, behindProxy),
+    // Most requests need neither.
+    get query() {
+      return event.url.searchParams;
+    },
+    get address() {
+      return socket && addressOf(socket, behindProxy);
+    },
     socket,
-    event,
+    reply: node?.res as ServerResponse | undefined,
+    params: event.context.params ?? {},
+    body: () => event.req.arrayBuffer(),
+    asker: () => event.req.signal,
     header,
     window: undefined,
     key_id: null,
     fault: undefined,
+    token: undefined,
+  };
+}
+
+/** A request that asks for another protocol: it has no body, and lasts as long as its connection. */
+export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy: boolean): Exchange {
+  const [path = "", query = ""] = (socket.url ?? "").split("?", 2);
+  return {
+    id: idOf(socket.headers["x-request-id"] as string | undefined, ids),
+    method: socket.method ?? "GET",
+    path,
+    query: new URLSearchParams(query),
+    address: addressOf(socket, behindProxy),
+    socket,
+    reply: undefined,
+    params: {},
+    body: async () => new ArrayBuffer(0),
+    asker: () => {
+      const control = new AbortController();
+      socket.socket.once("close", () => control.abort());
+      return control.signal;
+    },
+    header: (name) => socket.headers[name] as string | undefined,
+    window: undefined,
+    key_id: null,
+    fault: undefined,
+    token: undefined,
   };
 }
 

@@ -24,8 +24,9 @@ export async function underFault(
   writer: Writer,
   usual: () => Promise<Answer>,
 ): Promise<Answer> {
-  await fault.wait(exchange.event.req.signal);
-  if (fault.breaks === "drop" || exchange.event.req.signal.aborted) {
+  const signal = exchange.asker();
+  await fault.wait(signal);
+  if (fault.breaks === "drop" || signal.aborted) {
     return { status: 503, headers: {}, body: null, request_id: exchange.id };
   }
   const { error } = fault;
@@ -41,9 +42,9 @@ export function spoilt(
   response: Response,
   body: Answer["body"],
   { breaks }: Fault,
-  { event, socket }: Exchange,
+  { asker, socket }: Exchange,
 ): Response {
-  const { signal } = event.req;
+  const signal = asker();
   if (!breaks && !signal.aborted) return response;
   const cause = new Error("other side closed");
   if (breaks === "truncate" && typeof body === "string") return halved(response, Buffer.from(body), cause, socket);

@@ -14,6 +14,8 @@ export type Identify = (
 export interface Gate {
   /** Who calls; counts the request. Throws 401 or 429. */
   enter(exchange: Exchange, needsKey: boolean): Promise<Caller>;
+  /** Who calls, by a key that came later than the request; counts it. Throws 401 or 429. */
+  knock(exchange: Exchange, key: string): Promise<Caller>;
   /** Calls `lost` when the key of the request stops. Answers how to stop watching. */
   watch(exchange: Exchange, lost: () => void): () => void;
   /** Shows the address's bucket without counting. */
@@ -45,27 +47,33 @@ export function createGate(ports: {
     });
   };
 
-  const tokenOf = (exchange: Exchange) => bearer.exec(exchange.header("authorization") ?? "")?.[1];
+  const tokenOf = (exchange: Exchange) => exchange.token ?? bearer.exec(exchange.header("authorization") ?? "")?.[1];
   // One text for every reason, so that nothing can be learnt from it.
   const unauthorized = () =>
     new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
       headers: { "www-authenticate": "Bearer" },
     });
 
+  const admit = async (exchange: Exchange): Promise<Caller> => {
+    const token = tokenOf(exchange);
+    const found = token === undefined ? undefined : await identify(token);
+    if (!found) {
+      await pass(exchange, bucket(exchange), addressRateLimit);
+      throw unauthorized();
+    }
+    await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
+    return found.caller;
+  };
+
   return {
     async enter(exchange, needsKey) {
-      if (!needsKey) {
-        await pass(exchange, bucket(exchange), addressRateLimit);
-        return nobody;
-      }
-      const token = tokenOf(exchange);
-      const found = token === undefined ? undefined : await identify(token);
-      if (!found) {
-        await pass(exchange, bucket(exchange), addressRateLimit);
-        throw unauthorized();
-      }
-      await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
-      return found.caller;
+      if (needsKey) return admit(exchange);
+      await pass(exchange, bucket(exchange), addressRateLimit);
+      return nobody;
+    },
+    knock(exchange, key) {
+      exchange.token = bearer.exec(`Bearer ${key.replace(/^Bearer +/i, "")}`)?.[1];
+      return admit(exchange);
     },
     confirmed: (exchange, caller) => ({
       ...caller,

@@ -20,9 +20,13 @@ export const stoppedKey = () =>
     headers: { "www-authenticate": "Bearer" },
   });
 
-export function leavingOf({ event }: Exchange, closing: AbortSignal, watch: (lost: () => void) => () => void): Leaving {
+export function leavingOf(
+  { asker: askerOf }: Exchange,
+  closing: AbortSignal,
+  watch: (lost: () => void) => () => void,
+): Leaving {
   const control = new AbortController();
-  const asker = event.req.signal;
+  const asker = askerOf();
   const gone = () => control.abort();
   const ending = () => control.abort(shuttingDown());
   asker.addEventListener("abort", gone);

@@ -26,7 +26,7 @@ export async function perform(
   };
   const run = async (by: Caller) => {
     const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
-    const params = exchange.event.context.params ?? {};
+    const { params } = exchange;
     const resume = exchange.header("last-event-id");
     const input = { params, query: queryOf(exchange), body, resume, signal: () => leave().signal };
     return execute(operation, services, input, by);

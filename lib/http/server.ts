@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { machineTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 
@@ -16,6 +17,7 @@ export interface Listening {
 export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
 /** Slow and oversized clients are Node's own to refuse: its 400, 408 and 431 carry no more than their status. */
 const limits = {
@@ -26,7 +28,10 @@ const limits = {
   keepAliveTimeout: 65_000,
 };
 
-export async function listen(handle: Handler, { port, host }: { port: number; host: string }): Promise<Listening> {
+export async function listen(
+  { handle, upgrade }: { handle: Handler; upgrade: Upgrade },
+  { port, host }: { port: number; host: string },
+): Promise<Listening> {
   const silent = new Set<Socket>();
   const server = createServer(limits, (request, response) => {
     silent.delete(request.socket);
@@ -37,6 +42,14 @@ export async function listen(handle: Handler, { port, host }: { port: number; ho
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));
   });
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    silent.delete(socket);
+    // Whoever takes it over has listeners of their own; until then a reset must not end the process.
+    socket.on("error", () => {});
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") return passOver(server, request, socket, head);
+    if (hostHeaders(request) > 1) return socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    return upgrade(request, socket, head);
+  });
   server.listen(port, host);
   await once(server, "listening");
   const at = server.address() as AddressInfo;
@@ -46,6 +59,20 @@ export async function listen(handle: Handler, { port, host }: { port: number; ho
     url: `http://${name}:${at.port}`,
     close: (grace = "10s") => close(server, silent, grace),
   };
+}
+
+/**
+ * HTTP lets a server pass an offered protocol over, such as the HTTP/2 that Java's client offers; Node does so only where
+ * nobody listens for upgrades at all. So the request is read once more, without its offer.
+ */
+function passOver(server: Server, { method, url, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${method} ${url} HTTP/1.1`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(i, i + 2);
+    if (!/^(upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit("connection", socket);
 }
 
 const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>

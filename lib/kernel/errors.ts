@@ -85,6 +85,10 @@ export const problems = {
     status: 422,
     when: "the idempotency key was used before with another body",
   },
+  upgrade_required: {
+    status: 426,
+    when: "the path is a WebSocket, and the request is none",
+  },
   rate_limited: {
     status: 429,
     when: "the window's requests are used up; `Retry-After` tells how long to wait",

@@ -56,9 +56,10 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
 
 /**
  * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
- * goes on as Server-Sent Events where it is followed. `document` answers 200 with JSON of a form of its own.
+ * goes on as Server-Sent Events where it is followed; `socket` answers 101 and goes on as a WebSocket. `document` answers
+ * 200 with JSON of a form of its own.
  */
-export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "empty" | "document";
+export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "socket" | "empty" | "document";
 
 interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R> {
   /** `feature.verb`, as `svc-server call` and the typed client name it. */

@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { TestContext } from "node:test";
+import { WebSocket } from "ws";
+import { owner, type Wire } from "./sockets.ts";
+
+/** What several files need to read a service's stream over a WebSocket. */
+
+/** A client of the stream, with what it was told. */
+export function dial(t: TestContext, here: Wire, query = "", headers: Record<string, string> = owner) {
+  const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
+  t.after(() => socket.terminate());
+  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of a message is what it asserts
+  const told: any[] = [];
+  socket.on("message", (data) => told.push(JSON.parse(String(data))));
+  const closed = once(socket, "close").then(([code, reason]) => ({ code, reason: String(reason) }));
+  return {
+    socket,
+    told,
+    closed,
+    /** The service's first ping: from now on nothing is missed. */
+    begun: once(socket, "ping"),
+    opened: once(socket, "open"),
+    async until(count: number) {
+      while (told.length < count) await once(socket, "message");
+      return told;
+    },
+    events: () => told.filter(({ id }) => id !== undefined).map(({ event }) => event),
+  };
+}
+
+/** The answer that a connection is refused with. */
+export async function refused(here: Wire, query = "", headers: Record<string, string> = owner) {
+  const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
+  const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return { status: response.statusCode, headers: response.headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
+}
