@@ -6,7 +6,7 @@ import { phraseOf } from "./server.ts";
 import type { Window } from "./windows.ts";
 
 /** Stands for an answer that is on its socket already. */
-export const written = new FastResponse(null);
+export const written: Response = new FastResponse(null);
 
 /** All headers in one go; what is whole is written to its socket without a detour over a Response. */
 export function send({ status, headers, body, request_id }: Answer, exchange: Exchange): Response {
