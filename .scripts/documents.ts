@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import type { CommandDef, Resolvable } from "citty";
 import * as v from "valibot";
+import { main } from "../bin/commands.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
@@ -114,10 +116,20 @@ const parts: Record<string, () => string> = {
     ),
 };
 
+/** Every command with those below it, as `--help` tells of them. */
+async function commandRows(command: CommandDef, name: string): Promise<string[][]> {
+  const below = Object.entries((await resolved(command.subCommands)) ?? {});
+  if (below.length === 0) return [[`\`${name}\``, String((await resolved(command.meta))?.description ?? "")]];
+  const rows = below.map(async ([word, one]) => commandRows(await resolved(one), `${name} ${word}`));
+  return (await Promise.all(rows)).flat();
+}
+const resolved = async <T>(one: Resolvable<T>): Promise<T> => (typeof one === "function" ? (one as () => T)() : one);
+
 /** The README with its marked parts written anew: `<!-- name -->` … `<!-- /name -->`. */
-function readme(text: string): string {
+async function readme(text: string): Promise<string> {
+  const commands = table(["command", "what it does"], await commandRows(main, "svc-server"));
   return text.replaceAll(/<!-- (\w+) -->\n[\s\S]*?<!-- \/\1 -->/g, (whole, name: string) => {
-    const part = parts[name];
+    const part = name === "commands" ? () => commands : parts[name];
     return part ? `<!-- ${name} -->\n${part()}\n<!-- /${name} -->` : whole;
   });
 }
@@ -143,6 +155,6 @@ export async function documents(): Promise<Document[]> {
     { path: "schema/openapi.json", text: json(await openapi("flat")) },
     { path: "schema/openapi-full.json", text: json(await openapi("full")) },
     { path: "lib/client/calls.ts", text: clientCalls() },
-    { path: "README.md", text: readme(readFileSync("README.md", "utf8")) },
+    { path: "README.md", text: await readme(readFileSync("README.md", "utf8")) },
   ];
 }

@@ -9,6 +9,9 @@ const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
   errorMode: "ignore",
+  // What takes any further field says so, for clients and the command line.
+  overrideSchema: ({ valibotSchema, jsonSchema }) =>
+    valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
   overrideAction: ({ valibotAction: action, jsonSchema }) => {
     const { requirement, metadata } = action as { requirement?: number; metadata?: { written?: object } };
     if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };

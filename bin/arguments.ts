@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { flags } from "../lib/options.ts";
+import { hint } from "./nearest.ts";
 
 /** Wrong usage: exit code 2. */
 export class Usage extends Error {}
@@ -8,7 +9,7 @@ export class Usage extends Error {}
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** citty passes over what it does not know: unknown options, surplus words, missing values. Here they are errors. */
-export function strict(words: readonly string[], args: ArgsDef): void {
+export function strict(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
   const known = new Map<string, boolean>([
     ["help", false],
     ["h", false],
@@ -22,40 +23,18 @@ export function strict(words: readonly string[], args: ArgsDef): void {
     const word = words[i] ?? "";
     const [, option, inline] = /^--?([^=]+)(=.*)?$/s.exec(word) ?? [];
     if (option === undefined) {
-      if (places-- <= 0) throw new Usage(`unexpected word "${word}"`);
+      if (places-- <= 0 && !more) throw new Usage(`unexpected word "${word}"`);
       continue;
     }
     const takesValue = known.get(option);
     if (takesValue === undefined)
-      throw new Usage(`unknown option ${word.split("=", 1)[0]}${nearest(option, [...known.keys()])}`);
+      throw new Usage(`unknown option ${word.split("=", 1)[0]}${hint(option, [...known.keys()], "--")}`);
     if (!takesValue && inline !== undefined) throw new Usage(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];
     if (value === undefined || value === "" || (inline === undefined && value.startsWith("--")))
       throw new Usage(`option --${option} needs a value`);
   }
-}
-
-/** A hint where a known name is one slip away. */
-function nearest(wrong: string, names: readonly string[]): string {
-  const near = names.find((name) => name.length > 2 && distance(wrong, name) <= 2);
-  return near ? `; did you mean --${near}?` : "";
-}
-
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      );
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 /** The flags that the options schema names, as citty takes them. */

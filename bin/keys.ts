@@ -1,8 +1,9 @@
 import { type ArgsDef, defineCommand } from "citty";
-import { type Admin, openAdmin } from "../lib/admin.ts";
+import type { Admin } from "../lib/admin.ts";
 import { instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { numberOf, strict, Usage } from "./arguments.ts";
+import { numberOf, Usage } from "./arguments.ts";
+import { command, type Given, json, say, table } from "./command.ts";
 
 const where: ArgsDef = {
   database: {
@@ -15,11 +16,9 @@ const where: ArgsDef = {
     description: "The organization's name; the first one, where it is not given.",
     valueHint: "NAME",
   },
-  json: { type: "boolean", description: "Write JSON, for programs." },
+  ...json,
 };
 
-type Given = Readonly<Record<string, unknown>>;
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
 
@@ -27,21 +26,13 @@ async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Pr
   const database = String(args.database ?? "./svc-data");
   if (database === ":memory:")
     throw new Usage("option --database must be a file; a database in memory belongs to its server alone");
+  const { openAdmin } = await import("../lib/admin.ts");
   const admin = await openAdmin(database);
   try {
     await work(admin);
   } finally {
     await admin.close();
   }
-}
-
-function command(name: string, description: string, args: ArgsDef, run: (args: Given) => Promise<void>) {
-  return defineCommand({
-    meta: { name, description },
-    args,
-    setup: ({ rawArgs }) => strict(rawArgs, args),
-    run: ({ args }) => run(args),
-  });
 }
 
 const create = command(
@@ -108,11 +99,14 @@ const list = command("list", "List the API keys of an organization.", where, (ar
   withAdmin(args, async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
-    for (const { id, name, scopes, last_used_at, expires_at } of keys) {
-      say(
-        `${id}  ${name.padEnd(20)}  ${scopes.join(",")}  ${last_used_at ? `last used ${last_used_at}` : "not used yet"}${expires_at ? `, ends ${expires_at}` : ""}`,
-      );
-    }
+    const rows = keys.map(({ id, name, scopes, last_used_at, expires_at }) => [
+      id,
+      name,
+      scopes.join(","),
+      last_used_at ?? "not yet",
+      expires_at ?? "never",
+    ]);
+    say(table([["ID", "NAME", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
   }),
 );
 
@@ -138,7 +132,7 @@ const mail = command(
   "Show the mails that the service would have sent, such as invitations.",
   {
     database: where.database as ArgsDef[string],
-    json: where.json as ArgsDef[string],
+    ...json,
   },
   (args) =>
     withAdmin(args, async (admin) => {

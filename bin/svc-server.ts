@@ -1,23 +1,9 @@
 #!/usr/bin/env node
 import { stripVTControlCharacters } from "node:util";
-import { defineCommand, renderUsage, runCommand } from "citty";
+import { renderUsage, runCommand } from "citty";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
-
-const main = defineCommand({
-  meta: {
-    name: "svc-server",
-    version: version(),
-    description:
-      "A deployment-and-generation service in one process. Bare svc-server, with any of its flags, is svc-server start.",
-  },
-  subCommands: {
-    dev: async () => (await import("./serve.ts")).dev,
-    start: async () => (await import("./serve.ts")).start,
-    keys: async () => (await import("./keys.ts")).keys,
-    mail: async () => (await import("./keys.ts")).mail,
-  },
-});
+import { main } from "./commands.ts";
 
 type Command = Parameters<typeof runCommand>[0];
 
@@ -47,6 +33,12 @@ async function run(words: string[]): Promise<number> {
     process.stdout.write(`${version()}\n`);
     return 0;
   }
+  if (first === "complete") {
+    const { candidates } = await import("./completion.ts");
+    const known = main.subCommands as Parameters<typeof candidates>[1];
+    process.stdout.write((await candidates(words.slice(2), known)).map((one) => `${one}\n`).join(""));
+    return 0;
+  }
   try {
     if (words.includes("-h") || words.includes("--help")) {
       const usage = await renderUsage(...(await named(words)));
@@ -64,4 +56,6 @@ async function run(words: string[]): Promise<number> {
   }
 }
 
-process.exit(await run(process.argv.slice(2)));
+const code = await run(process.argv.slice(2));
+// A pipe takes what is long piece by piece: leaving before it has taken all would cut it off.
+process.stdout.write("", () => process.exit(code));

@@ -16,9 +16,29 @@ export function scratch(t: TestContext): string {
   return folder;
 }
 
-/** Runs the program to its end. */
-export function run(words: readonly string[], cwd?: string) {
-  return spawnSync(process.execPath, [program, ...words], { encoding: "utf8", cwd, timeout: 60_000 });
+/** Runs the program to its end; `more` is what it finds in its environment and on stdin. */
+export function run(
+  words: readonly string[],
+  cwd?: string,
+  { input, ...env }: { readonly input?: string } & Readonly<Record<string, string>> = {},
+) {
+  return spawnSync(process.execPath, [program, ...words], {
+    encoding: "utf8",
+    cwd,
+    timeout: 60_000,
+    env: { ...process.env, ...env },
+    ...(input !== undefined && { input }),
+  });
+}
+
+/** Starts the program, and gives what it writes to stdout line by line. */
+export function stream(t: TestContext, words: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [program, ...words], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => void child.kill("SIGKILL"));
+  return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 }
 
 /** Starts the program with `--json`, and resolves once it listens. */

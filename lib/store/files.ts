@@ -145,7 +145,7 @@ function pagesInLog(path: string, size: number): { pages: Set<number>; count: nu
  * Holds the file for this process, as a lock of the operating system on a small database beside it: it ends with the
  * process, so none is ever left behind by a crash. The holder's pid is a row of the database itself.
  */
-function hold(path: string): () => void {
+export function hold(path: string): () => void {
   let lock: Database | undefined;
   try {
     lock = openPlain(`${path}.lock`);

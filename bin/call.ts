@@ -1,0 +1,120 @@
+import { type ArgsDef, defineCommand } from "citty";
+import { createClient } from "../lib/client.ts";
+import { publishedText } from "../lib/openapi/service.ts";
+import { Usage } from "./arguments.ts";
+import { command, type Given, say, table } from "./command.ts";
+import { described, inputOf } from "./fields.ts";
+import { hint } from "./nearest.ts";
+import { baseOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const cell = (value: unknown) =>
+  value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
+
+/** An answer for people: a list as a table, a record as lines. */
+function shown(answer: unknown): string {
+  if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);
+  const { data, meta, ...record } = answer;
+  if (!Array.isArray(data))
+    return table(
+      Object.entries({ ...(data !== undefined && { data }), ...record }).map(([key, value]) => [key, cell(value)]),
+    );
+  const rows = data.filter(isRecord);
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const lines =
+    rows.length > 0
+      ? table([names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cell(row[name])))])
+      : "Nothing.";
+  const next = isRecord(meta) && typeof meta["next_cursor"] === "string" ? `\nMore: cursor=${meta["next_cursor"]}` : "";
+  return lines + next;
+}
+
+/** Calls an operation that is known by its name, with fields as they were typed. */
+async function call(args: Given): Promise<void> {
+  const [id = "", ...words] = args._;
+  const operations = described();
+  const operation = operations.find((one) => one.id === id);
+  if (!operation) {
+    const ids = operations.map((one) => one.id);
+    throw new Usage(`no operation is called "${id}"${hint(id, ids) || `; there are ${ids.join(", ")}`}`);
+  }
+  const input = inputOf(operation, words);
+  const answer = await connect(args)
+    .call(id, input)
+    .catch((error: unknown) => Promise.reject(explained(error)));
+  say(args["json"] ? JSON.stringify(answer ?? null) : shown(answer));
+}
+
+const callCommand = command(
+  "call",
+  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Lists are list[]=a or list=a,b; body=@FILE takes a whole body.",
+  {
+    operation: { type: "positional", description: "Such as projects.list; the README lists them all." },
+    ...reach,
+  },
+  call,
+  { more: true },
+);
+
+export { callCommand as call };
+
+const logs = command(
+  "logs",
+  "Print the log of a deployment.",
+  {
+    id: { type: "positional", description: "The deployment's identifier." },
+    follow: { type: "boolean", description: "Go on until the deployment has ended." },
+    ...reach,
+  },
+  async (args) => {
+    const client = connect(args);
+    const id = String(args["id"]);
+    const entries = args["follow"]
+      ? client.followLogs(id)
+      : client.paginate(client.deployments.logs, { id, per_page: 1000 });
+    try {
+      for await (const entry of entries)
+        say(args["json"] ? JSON.stringify(entry) : `${entry.timestamp}  ${entry.level.padEnd(5)}  ${entry.message}`);
+    } catch (error) {
+      throw explained(error);
+    }
+  },
+);
+export const deployments = defineCommand({
+  meta: { name: "deployments", description: "Read what deployments say; everything else is svc-server call." },
+  subCommands: { logs },
+});
+
+export const openapi = command(
+  "openapi",
+  "Print the OpenAPI document of the interface.",
+  { envelope: { type: "string", description: "flat or full (flat).", valueHint: "FORM" } },
+  (args) => {
+    const envelope = args["envelope"] ?? "flat";
+    if (envelope !== "flat" && envelope !== "full") throw new Usage("option --envelope must be flat or full");
+    process.stdout.write(publishedText(envelope));
+  },
+);
+
+const withoutJson: ArgsDef = { url: reach["url"] as ArgsDef[string], profile: reach["profile"] as ArgsDef[string] };
+
+export const login = command(
+  "login",
+  "Keep an API key, read from stdin, in a profile that this user alone can read: svc-server login --url URL < key.txt",
+  withoutJson,
+  async (args) => {
+    const name = String(args["profile"] ?? "default");
+    const { url } = placeOf({ ...args, profile: undefined } as Given);
+    if (process.stdin.isTTY) process.stderr.write(`The API key for ${url}: `);
+    let apiKey = "";
+    for await (const chunk of process.stdin) {
+      apiKey += chunk;
+      if (process.stdin.isTTY && apiKey.includes("\n")) break;
+    }
+    const client = createClient({ baseUrl: baseOf(url), apiKey: apiKey.trim() });
+    const { user, organization } = await client.me.get().catch((error: unknown) => Promise.reject(explained(error)));
+    keepProfile(name, url, apiKey.trim());
+    say(`The profile ${name} is kept: ${user.name}, ${user.role} of ${organization.name}.`);
+  },
+);

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import type { ArgsDef } from "citty";
+import { readJson, Usage } from "./arguments.ts";
+import { command, json, say } from "./command.ts";
+
+const database: ArgsDef = {
+  database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
+};
+const force: ArgsDef = { force: { type: "boolean", description: "Write over what is there already." } };
+
+export const backup = command(
+  "backup",
+  "Copy the database, its key file and its files while the server runs, and check the copy.",
+  {
+    file: { type: "positional", description: "Where the copy goes; its key is FILE.key." },
+    ...database,
+    ...force,
+    ...json,
+  },
+  async (args) => {
+    const { backup } = await import("../lib/store/backup.ts");
+    const file = String(args["file"]);
+    await backup(String(args["database"] ?? "./svc-data"), file, { force: args["force"] === true });
+    const key = `${file}.key`;
+    say(
+      args["json"]
+        ? JSON.stringify({ file, key })
+        : `${file} is a whole copy. ${key} opens its secrets: keep it apart.`,
+    );
+  },
+);
+
+export const restore = command(
+  "restore",
+  "Put a backup in the place of the database. Stop the server first.",
+  { file: { type: "positional", description: "The copy; its key is FILE.key." }, ...database, ...force, ...json },
+  async (args) => {
+    const { restore } = await import("../lib/store/backup.ts");
+    const to = String(args["database"] ?? "./svc-data");
+    restore(String(args["file"]), to, { force: args["force"] === true });
+    say(args["json"] ? JSON.stringify({ database: to }) : `${to} is restored; start the server on it.`);
+  },
+);
+
+export const seed = command(
+  "seed",
+  "Check a seed file, or make a new database of it with --database.",
+  {
+    file: { type: "positional", description: "The seed, in JSON; schema/seed.schema.json describes it." },
+    database: { type: "string", description: "The database to make; it must not exist yet.", valueHint: "PATH" },
+    ...json,
+  },
+  async (args) => {
+    const given = readJson(String(args["file"]), "seed");
+    const { parseSeed } = await import("../lib/seed.ts");
+    const { organizations } = parseSeed(given);
+    const counts = {
+      organizations: organizations.length,
+      users: organizations.flatMap(({ users = [] }) => users).length,
+      projects: organizations.flatMap(({ projects = [] }) => projects).length,
+    };
+    const path = args["database"];
+    if (path !== undefined) {
+      if (existsSync(String(path))) throw new Usage(`the database ${path} is there already; a seed fills a new one`);
+      const { createService } = await import("../lib/service.ts");
+      // The seed was read above, by the same rules.
+      const service = await createService({ mode: "start", database: String(path), seed: given as never });
+      await service.close();
+    }
+    const sum = Object.entries(counts)
+      .map(([what, count]) => `${count} ${what}`)
+      .join(", ");
+    say(
+      args["json"]
+        ? JSON.stringify({ ...counts, database: path ?? null })
+        : `${path === undefined ? "The seed is right" : `${path} is made`}: ${sum}.`,
+    );
+  },
+);

@@ -1,0 +1,35 @@
+import { type ArgsDef, defineCommand } from "citty";
+import { strict } from "./arguments.ts";
+
+/** What a command was given: its options by name, and in `_` the words that are none. */
+export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
+
+/** A command that refuses what it does not know. `more` lets it take any number of words. */
+export const command = (
+  name: string,
+  description: string,
+  args: ArgsDef,
+  run: (args: Given) => void | Promise<void>,
+  { more = false } = {},
+) =>
+  defineCommand({
+    meta: { name, description },
+    args,
+    setup: ({ rawArgs }) => strict(rawArgs, args, { more }),
+    run: ({ args }) => run(args),
+  });
+
+export const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+export const json: ArgsDef = { json: { type: "boolean", description: "Write JSON, for programs." } };
+
+/** Columns as wide as their widest cell. What steers a terminal is not let through. */
+export function table(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));
+  const widths = rows.reduce<number[]>(
+    (most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, [...cell].length)),
+    [],
+  );
+  const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - [...cell].length);
+  return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
+}

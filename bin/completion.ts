@@ -1,0 +1,58 @@
+import type { ArgsDef, CommandDef } from "citty";
+import { Usage } from "./arguments.ts";
+import { command, say } from "./command.ts";
+
+const scripts: Readonly<Record<string, string>> = {
+  bash: `_svc_server() { mapfile -t COMPREPLY < <(svc-server complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); }
+complete -o default -o nospace -F _svc_server svc-server`,
+  zsh: `#compdef svc-server
+_svc_server() { local -a found; found=(\${(f)"$(svc-server complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"}; compadd -a found }
+compdef _svc_server svc-server`,
+  fish: `complete -c svc-server -f -a "(svc-server complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)"`,
+};
+
+export const completion = command(
+  "completion",
+  "Print what completes words in a shell: source <(svc-server completion bash)",
+  { shell: { type: "positional", description: "bash, zsh or fish." } },
+  ({ shell }) => {
+    const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
+    if (script === undefined) throw new Usage(`completion is there for ${Object.keys(scripts).join(", ")}`);
+    say(script);
+  },
+);
+
+type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
+const loaded = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
+
+/** The words that may stand where the last one is begun. */
+export async function candidates(words: readonly string[], commands: Commands): Promise<string[]> {
+  const last = words.at(-1) ?? "";
+  let args: ArgsDef = {};
+  let next = commands;
+  let id: string | undefined;
+  for (const word of words.slice(0, -1)) {
+    const found = await loaded(Object.hasOwn(next, word) ? next[word] : undefined);
+    if (found) {
+      args = ((await found.args) as ArgsDef) ?? {};
+      next = ((await found.subCommands) ?? {}) as Commands;
+    } else if (!word.startsWith("-")) id ??= word;
+  }
+  const flags = Object.entries(args)
+    .filter(([, one]) => one.type !== "positional")
+    .map(([name]) => `--${name}`);
+  const all = [
+    ...Object.keys(next),
+    ...(last.startsWith("-") ? flags : []),
+    ...(words[0] === "call" ? await fields(id) : []),
+  ];
+  return all.filter((one) => one.startsWith(last));
+}
+
+async function fields(id: string | undefined): Promise<string[]> {
+  const { described, namesOf } = await import("./fields.ts");
+  const operations = described();
+  if (id === undefined) return operations.map((one) => one.id);
+  const operation = operations.find((one) => one.id === id);
+  return operation ? namesOf(operation).map((name) => `${name}=`) : [];
+}

@@ -1,0 +1,96 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { ArgsDef } from "citty";
+import * as v from "valibot";
+import { type Client, ClientProblem, createClient } from "../lib/client.ts";
+import { Usage } from "./arguments.ts";
+import { type Given, json } from "./command.ts";
+import { hint } from "./nearest.ts";
+
+/** Flags of the commands that call a running service. A key is no flag: every user of the machine could read it. */
+export const reach: ArgsDef = {
+  url: {
+    type: "string",
+    description: "Where the service is (SVC_URL, the profile's, http://127.0.0.1:7400).",
+    valueHint: "URL",
+  },
+  profile: {
+    type: "string",
+    description: "A profile that svc-server login has kept (SVC_PROFILE).",
+    valueHint: "NAME",
+  },
+  ...json,
+};
+
+const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
+type Profiles = v.InferOutput<typeof file>;
+
+/** `profiles.json` in the user's folder for configuration. */
+export function profilesFile(): string {
+  const { APPDATA, XDG_CONFIG_HOME } = process.env;
+  return join(APPDATA || XDG_CONFIG_HOME || join(homedir(), ".config"), "svc-server", "profiles.json");
+}
+
+export function readProfiles(): Profiles {
+  const path = profilesFile();
+  if (!existsSync(path)) return {};
+  if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
+    throw new Error(`${path} holds keys and can be read by others; run: chmod 600 ${path}`);
+  try {
+    return v.parse(file, JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    throw new Error(`${path} is not a file of profiles; remove it and run svc-server login again`);
+  }
+}
+
+export function keepProfile(name: string, url: string, api_key: string): void {
+  const path = profilesFile();
+  const all = { ...readProfiles(), [name]: { url, api_key } };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(path, 0o600);
+}
+
+/** Which service, and with which key: a named profile, else the environment, else the profile `default`. */
+export function placeOf(args: Given): { url: string; apiKey: string | undefined } {
+  const { SVC_URL, SVC_API_KEY, SVC_PROFILE } = process.env;
+  const named = args["profile"] ?? SVC_PROFILE;
+  const profiles = named !== undefined || !SVC_API_KEY ? readProfiles() : {};
+  const name = String(named ?? "default");
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (named !== undefined && !profile)
+    throw new Usage(
+      `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
+    );
+  const url = String(
+    args["url"] ?? (named ? profile?.url : undefined) ?? SVC_URL ?? profile?.url ?? "http://127.0.0.1:7400",
+  );
+  // A profile's key goes to the profile's service and nowhere else.
+  const kept = profile && sameOrigin(profile.url, url) ? profile.api_key : undefined;
+  return { url, apiKey: named ? kept : (SVC_API_KEY ?? kept) };
+}
+
+const sameOrigin = (a: string, b: string) =>
+  URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+
+/** The interface of a service: its address with `/v1`, which may be left out. */
+export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
+
+export function connect(args: Given): Client {
+  const { url, apiKey } = placeOf(args);
+  try {
+    return createClient({ baseUrl: baseOf(url), apiKey });
+  } catch (error) {
+    throw new Usage((error as Error).message.replace("baseUrl", "the address"));
+  }
+}
+
+/** A refusal in words for people: each broken rule on a line, and what helps. */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof ClientProblem)) return error;
+  const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
+  const key = error.code === "unauthorized" ? "\n  Set SVC_API_KEY, or keep a key with: svc-server login" : "";
+  const id = error.requestId ? `, ${error.requestId}` : "";
+  return new Error(`${error.message} (${error.code}${id})${lines.join("")}${key}`, { cause: error });
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+import { described, inputOf } from "../bin/fields.ts";
+import { verifySignature } from "../lib/index.ts";
+import { operations } from "../lib/operations.ts";
+import { launch, run, scratch, stream } from "./program.ts";
+
+const demo = resolve("fixtures/demo.json");
+const words = ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"];
+
+/** A server, and the program as somebody who holds its owner's key. Nothing of this machine's profiles is seen. */
+async function desk(t: TestContext) {
+  const server = await launch(t, words);
+  const home = scratch(t);
+  const nobody = { SVC_URL: server.url, XDG_CONFIG_HOME: home, APPDATA: home };
+  const env = { ...nobody, SVC_API_KEY: server.api_key ?? "" };
+  const call = (...given: string[]) => run(["call", ...given], home, env);
+  const answer = (...given: string[]) => {
+    const { status, stdout, stderr } = call(...given, "--json");
+    assert.equal(status, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const advance = (by: string) =>
+    fetch(`${server.url}/_svc/clock/advance`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ by }),
+    });
+  return { server, home, nobody, env, call, answer, advance };
+}
+
+test("any operation is called by its name, with fields in the types of its schema", async (t) => {
+  const { call, answer, home } = await desk(t);
+  const project = answer("projects.create", "name=4242", "region=eu-west-1", "description=null");
+  assert.deepEqual([project.name, project.description], ["4242", null]);
+  assert.equal(answer("projects.list", "per_page=1").data.length, 1);
+  const deployment = answer(
+    ...["deployments.create", `project_id=${project.id}`, "environment=production"],
+    ...["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"],
+  );
+  assert.deepEqual([deployment.status, deployment.source.tag], ["queued", "v1.4.2"]);
+  const url = "url=https://hook.inbox.test/";
+  assert.deepEqual(answer("webhooks.create", url, "events=project.created,user.invited").events.length, 2);
+  assert.deepEqual(answer("webhooks.create", url, "events[]=project.created", "events[]=*").events.length, 2);
+  const config = ["config.repo=acme/web", "config.branch=main", "config.environment=production"];
+  assert.equal(answer("integrations.create", "type=code_host", ...config).config.branch, "main");
+  writeFileSync(join(home, "body.json"), '{"name":"from-file","region":"eu-west-1"}');
+  assert.equal(answer("projects.create", "body=@body.json", "name=from-both").name, "from-both");
+  assert.equal(answer("projects.delete", `id=${project.id}`), null);
+  const people = call("users.list");
+  assert.match(people.stdout, /^ID +NAME +EMAIL +ROLE +STATUS +JOINED_AT\n/);
+  assert.match(call("me.get").stdout, /^organization +\{/);
+});
+
+test("what is wrong is told with the nearest right name, and ends with 2; a refusal ends with 1", async (t) => {
+  const { call, home, nobody, env } = await desk(t);
+  const cases: [string[], number, RegExp][] = [
+    [["projects.lst"], 2, /no operation is called "projects\.lst"; did you mean projects\.list\?/],
+    [["projects.create", "nmae=web"], 2, /projects\.create has no field nmae; did you mean name\?/],
+    [["projects.get"], 1, /projects\.get needs id/],
+    [["projects.create", "name=x", "region=a b"], 1, /\n {2}name must have 3 to 64 characters\n {2}region must be/],
+  ];
+  for (const [given, code, sentence] of cases) {
+    const { status, stderr, stdout } = call(...given);
+    assert.equal(status, code, `${given.join(" ")}: ${stderr}`);
+    assert.match(stderr, sentence);
+    assert.equal(stdout, "");
+  }
+  const wrong = run(["call", "me.get"], home, { ...nobody, SVC_API_KEY: "sk_live_wrong_key" });
+  assert.match(wrong.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or keep a key with: svc-server login/);
+  assert.ok(!wrong.stderr.includes("wrong_key"));
+  assert.match(run(["call", "me.get"], home, { ...env, SVC_URL: "ftp://a" }).stderr, /the address must be an http/);
+  const down = run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
+  assert.deepEqual([down.status, /cannot be reached; is the server running/.test(down.stderr)], [1, true]);
+});
+
+test("fields that are wrong, each with what would be right", () => {
+  const typed = (id: string, ...words: string[]) => {
+    const operation = described().find((one) => one.id === id);
+    assert.ok(operation);
+    return inputOf(operation, words);
+  };
+  const cases: [string, string, RegExp][] = [
+    ["projects.create", "colour=red", /no field colour; it takes name, region, description/],
+    ["deployments.create", "source.rep=acme/web", /no field source\.rep; did you mean repo\?/],
+    ["projects.create", "name", /"name" is no field; write name=value/],
+    ["projects.create", "__proto__.a=1", /is no place of a field/],
+    ["projects.create", "a..b=1", /is no place of a field|no field/],
+    ["projects.create", "body=@none.json", /none\.json cannot be read as JSON/],
+    ["projects.list", "per_page=many", /per_page must be integer, not "many"/],
+  ];
+  for (const [id, word, sentence] of cases) assert.throws(() => typed(id, word), sentence, word);
+  assert.deepEqual(typed("projects.create", "description=", "name=null"), { description: "", name: "null" });
+  assert.deepEqual(typed("webhooks.create", "events=", "secret=null"), { events: [], secret: null });
+  assert.deepEqual(typed("generations.create", "seed=7", "prompt=a=b", 'extra={"a":1}'), {
+    ...{ seed: 7, prompt: "a=b", extra: { a: 1 } },
+  });
+});
+
+test("login keeps a key that this user alone can read, and gives it to its own service alone", async (t) => {
+  const { server, home, nobody } = await desk(t);
+  const key = server.api_key ?? "";
+  const login = run(["login", "--profile", "demo"], home, { ...nobody, input: `${key}\n` });
+  assert.equal(login.status, 0, login.stderr);
+  assert.ok(!(login.stdout + login.stderr).includes(key));
+  const file = join(home, "svc-server", "profiles.json");
+  if (process.platform !== "win32") assert.equal(statSync(file).mode & 0o777, 0o600);
+  const elsewhere = { ...nobody, SVC_URL: "http://127.0.0.1:1" };
+  const asked = run(["call", "me.get", "--profile", "demo", "--json"], home, elsewhere);
+  assert.equal(JSON.parse(asked.stdout).user.role, "owner");
+  assert.equal(run(["call", "me.get"], home, { ...elsewhere, SVC_PROFILE: "demo" }).status, 0);
+  assert.match(run(["call", "me.get", "--profile", "dmo"], home, nobody).stderr, /no profile "dmo"/);
+  const other = await launch(t, words);
+  const foreign = run(["call", "me.get", "--profile", "demo", "--url", other.url], home, nobody);
+  assert.match(foreign.stderr, /unauthorized/, "another service is not shown the key");
+  assert.notEqual(run(["login"], home, { ...nobody, input: "sk_live_wrong_key" }).status, 0);
+  assert.ok(!readFileSync(file, "utf8").includes("wrong_key"));
+});
+
+test("a log is printed, and followed to its end", async (t) => {
+  const { env, home, answer, advance } = await desk(t);
+  const [project] = answer("projects.list").data;
+  const source = ["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"];
+  const { id } = answer("deployments.create", `project_id=${project.id}`, "environment=production", ...source);
+  const lines = stream(t, ["deployments", "logs", id, "--follow", "--json"], env);
+  await advance("10s");
+  const followed = [];
+  for (let line = await lines.next(); !line.done; line = await lines.next()) followed.push(JSON.parse(line.value));
+  assert.deepEqual(followed, answer("deployments.logs", `id=${id}`).data);
+  const printed = run(["deployments", "logs", id], home, env).stdout.trim().split("\n");
+  assert.equal(printed.length, followed.length);
+  assert.match(printed[0] ?? "", /^2026-01-01T\S+ {2}info {3}/);
+});
+
+test("listen forwards events, signed, to a receiver over plain http, and tells each result", async (t) => {
+  const { env, answer } = await desk(t);
+  const got: { event: string | undefined; isSigned: boolean }[] = [];
+  const receiver = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const { "x-service-event": event, "x-service-signature": signature } = request.headers;
+    got.push({ event: String(event), isSigned: verifySignature("whsec_demo", body, String(signature)) });
+    response.writeHead(got.length === 1 ? 500 : 204).end();
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  t.after(() => void receiver.close());
+  const to = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
+  const lines = stream(t, ["listen", "--forward-to", to, "--json"], { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
+  const next = async () => JSON.parse((await lines.next()).value);
+  assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
+  answer("projects.create", "name=one", "region=eu-west-1");
+  answer("users.invite", "email=new@acme.test", "role=viewer");
+  const results = [await next(), await next()];
+  assert.deepEqual(
+    results.map(({ event, result }) => [event, result]),
+    [
+      ["project.created", "500"],
+      ["user.invited", "204"],
+    ],
+  );
+  assert.deepEqual(got, [
+    { event: "project.created", isSigned: true },
+    { event: "user.invited", isSigned: true },
+  ]);
+});
+
+test("openapi prints the document, and completion what may stand next", () => {
+  const printed = run(["openapi", "--envelope", "full"]);
+  assert.ok(printed.stdout === readFileSync("schema/openapi-full.json", "utf8"), "whole, through a pipe");
+  assert.equal(run(["openapi", "--envelope", "round"]).status, 2);
+  const complete = (...given: string[]) =>
+    run(["complete", "--", ...given])
+      .stdout.trim()
+      .split("\n");
+  assert.deepEqual(complete("dep"), ["deployments"]);
+  assert.deepEqual(complete("backup", "--fo"), ["--force"]);
+  assert.deepEqual(
+    complete("call", "projects."),
+    operations.map(({ id }) => id).filter((id) => id.startsWith("projects.")),
+  );
+  assert.deepEqual(complete("call", "projects.create", "n"), ["name="]);
+  assert.deepEqual(complete("keys", ""), ["create", "list", "revoke"]);
+  for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
+  assert.equal(run(["completion", "cmd"]).status, 2);
+});

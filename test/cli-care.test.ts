@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { launch, run, scratch } from "./program.ts";
+
+const demo = resolve("fixtures/demo.json");
+
+test("a backup of a running server is whole, and restores to what was there", async (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  const copy = join(folder, "copy.db");
+  const server = await launch(t, ["start", "--port", "0", "--database", database, "--seed", demo]);
+  const made = run(["backup", copy, "--database", database]);
+  assert.equal(made.status, 0, made.stderr);
+  if (process.platform !== "win32")
+    for (const file of [copy, `${copy}.key`]) assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.match(run(["backup", copy, "--database", database]).stderr, /it is there already; name another file/);
+  assert.equal(run(["backup", copy, "--database", database, "--force"]).status, 0);
+
+  const created = await fetch(`${server.base_url}/projects`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.api_key}`, "content-type": "application/json" },
+    body: '{"name":"afterwards","region":"eu-west-1"}',
+  });
+  assert.equal(created.status, 201);
+  assert.match(run(["restore", copy, "--database", database]).stderr, /it is there already/);
+  const running = run(["restore", copy, "--database", database, "--force"]);
+  assert.deepEqual([running.status, /another svc-server/.test(running.stderr)], [1, true]);
+  await server.stop("SIGKILL");
+
+  assert.equal(run(["restore", copy, "--database", database, "--force"]).status, 0);
+  const again = await launch(t, ["start", "--port", "0", "--database", database]);
+  const projects = (await (await again.get("/v1/projects", "sk_live_demo_owner")).json()) as {
+    data: { name: string }[];
+  };
+  assert.ok(projects.data.length > 0);
+  assert.ok(!projects.data.some(({ name }) => name === "afterwards"), "what came after the backup is gone");
+});
+
+test("what cannot be backed up or restored is told, and nothing is touched", (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
+  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  writeFileSync(at("text.db"), "no database");
+  copyFileSync(at("copy.db.key"), at("text.db.key"));
+  const bytes = readFileSync(at("copy.db"));
+  writeFileSync(at("damaged.db"), bytes.fill(0x41, 4096, 20_000));
+  copyFileSync(at("copy.db.key"), at("damaged.db.key"));
+  const before = readFileSync(at("svc.db"));
+  const cases: [string[], RegExp][] = [
+    [["backup", at("b.db"), "--database", at("none.db")], /it does not exist; name the database/],
+    [["backup", at("svc.db"), "--database", at("svc.db"), "--force"], /it is the database itself/],
+    [["restore", at("none.db"), "--database", at("svc.db"), "--force"], /does not exist; a backup is a database and/],
+    [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /not a database/],
+    [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /damaged|malformed/],
+  ];
+  for (const [words, sentence] of cases) {
+    const { status, stderr } = run(words);
+    assert.equal(status, 1, words.join(" "));
+    assert.match(stderr, sentence);
+  }
+  assert.deepEqual(readFileSync(at("svc.db")), before);
+  rmSync(at("svc.db.key"));
+  assert.match(run(["backup", at("c.db"), "--database", at("svc.db")]).stderr, /key file is missing/);
+  assert.ok(!existsSync(at("c.db")));
+});
+
+test("a seed is checked, and makes a new database", (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  assert.match(run(["seed", demo]).stdout, /^The seed is right: 1 organizations/);
+  assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [
+    ...["organizations", "users", "projects", "database"],
+  ]);
+  assert.equal(run(["seed", demo, "--database", database]).status, 0);
+  assert.match(run(["keys", "list", "--database", database]).stdout, /^ID +NAME +SCOPES/);
+  const again = run(["seed", demo, "--database", database]);
+  assert.deepEqual([again.status, /is there already; a seed fills a new one/.test(again.stderr)], [2, true]);
+  const wrong = join(folder, "wrong.json");
+  writeFileSync(wrong, '{"organizations":[{"name":""}]}');
+  assert.match(run(["seed", wrong]).stderr, /organizations\.0\.name must have 1 to 64 characters/);
+});
+
+test("doctor finds what is wrong, says what mends it, and ends with 1", async (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  const words = ["doctor", "--database", database, "--port", "0", "--json"];
+  const look = (...more: string[]) => {
+    const { status, stdout } = run([...words, ...more]);
+    const findings = JSON.parse(stdout) as { check: string; ok: boolean; says: string }[];
+    return { status, wrong: findings.filter(({ ok }) => !ok), checks: findings.map(({ check }) => check) };
+  };
+  const fresh = look();
+  assert.deepEqual([fresh.status, fresh.wrong], [0, []]);
+  assert.deepEqual(fresh.checks, [
+    ...["node", "native module", "database", "key file", "disk", "clock", "port", "drivers"],
+  ]);
+  assert.equal(run(["seed", demo, "--database", database]).status, 0);
+  assert.deepEqual(look().wrong, []);
+  if (process.platform !== "win32") {
+    chmodSync(`${database}.key`, 0o644);
+    assert.match(look().wrong[0]?.says ?? "", /can be read by others; run: chmod 600/);
+  }
+  rmSync(`${database}.key`);
+  const lost = look();
+  assert.deepEqual([lost.status, lost.wrong.map(({ check }) => check)], [1, ["key file"]]);
+  writeFileSync(database, "no database");
+  assert.match(look().wrong[0]?.says ?? "", /not a database/);
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  t.after(() => void holder.close());
+  const taken = look("--port", String((holder.address() as AddressInfo).port));
+  assert.match(taken.wrong.at(-1)?.says ?? "", /is in use/);
+});
