@@ -47,6 +47,19 @@ export const optionArgs: ArgsDef = Object.fromEntries(
   ]),
 );
 
+/** Flags that are set by the environment: `--rate-limit` is `SVC_RATE_LIMIT`. An empty one counts as none. */
+export function fromEnvironment(args: ArgsDef): Record<string, unknown> {
+  const set: Record<string, unknown> = {};
+  for (const [name, { type }] of Object.entries(args)) {
+    const variable = `SVC_${name.toUpperCase().replaceAll("-", "_")}`;
+    const text = process.env[variable];
+    if (!text) continue;
+    if (type === "boolean" && !/^(true|false)$/.test(text)) throw new Usage(`${variable} must be true or false`);
+    set[name] = type === "boolean" ? text === "true" : text;
+  }
+  return set;
+}
+
 const readers: Record<string, (text: string) => unknown> = {
   rateLimit: (text) => (/^\d{1,10}$/.test(text) ? Number(text) : text),
   hosts: (text) => text.split(",").map((one) => one.trim()),

@@ -1,7 +1,7 @@
 import { type ArgsDef, defineCommand } from "citty";
 import type { Options, Service } from "../lib/index.ts";
 import { machineTimer } from "../lib/kernel/clock.ts";
-import { numberOf, optionArgs, optionsOf, readJson, strict, Usage } from "./arguments.ts";
+import { fromEnvironment, numberOf, optionArgs, optionsOf, readJson, strict, Usage } from "./arguments.ts";
 import { banner } from "./banner.ts";
 
 const common: ArgsDef = {
@@ -40,7 +40,7 @@ const command = (mode: keyof typeof modes, description: string, args: ArgsDef) =
     meta: { name: mode, description },
     args,
     setup: ({ rawArgs }) => strict(rawArgs, args),
-    run: ({ args }) => serve(mode, args),
+    run: ({ args: given }) => serve(mode, { ...fromEnvironment(args), ...given }),
   });
 
 export const dev = command(

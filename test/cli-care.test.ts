@@ -117,3 +117,22 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   const taken = look("--port", String((holder.address() as AddressInfo).port));
   assert.match(taken.wrong.at(-1)?.says ?? "", /is in use/);
 });
+
+test("flags win over the environment, and it over the file", (t) => {
+  const folder = scratch(t);
+  writeFileSync(join(folder, "config.json"), '{"envelope":"square"}');
+  const told = (words: string[], env: Record<string, string>) => {
+    const { status, stderr } = run(["dev", ...words], folder, env);
+    assert.equal(status, 2, stderr);
+    return stderr;
+  };
+  const file = { SVC_CONFIG: "config.json", SVC_PORT: "0" };
+  assert.match(told([], file), /option envelope must be/);
+  assert.match(
+    told([], { ...file, SVC_ENVELOPE: "flat", SVC_RATE_LIMIT: "none" }),
+    /option rateLimit must be a number/,
+  );
+  const more = { SVC_ENVELOPE: "round", SVC_PORT: "70000" };
+  assert.match(told(["--envelope", "full"], { ...file, ...more }), /option --port must be a whole number/);
+  assert.match(told([], { ...file, SVC_BEHIND_PROXY: "maybe" }), /SVC_BEHIND_PROXY must be true or false/);
+});
