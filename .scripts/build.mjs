@@ -13,6 +13,7 @@ const { metafile } = await build({
   entryPoints: {
     "lib/index": "lib/index.ts",
     "lib/client": "lib/client.ts",
+    "lib/testing": "lib/testing.ts",
     "bin/svc-server": "bin/svc-server.ts",
     "lib/painting": "lib/drivers/painted/worker.ts",
   },
@@ -30,7 +31,7 @@ const { metafile } = await build({
 chmodSync(join(out, "bin/svc-server.js"), 0o755);
 
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
-keepReachable(["lib/index.d.ts", "lib/client.d.ts"].map((entry) => join(out, entry)));
+keepReachable(["lib/index.d.ts", "lib/client.d.ts", "lib/testing.d.ts"].map((entry) => join(out, entry)));
 writeFileSync(join(out, "LICENSES.txt"), licences(Object.keys(metafile.inputs)));
 
 /** Declarations that no entry leads to are of no use to anybody. */

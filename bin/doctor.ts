@@ -73,7 +73,7 @@ const checks: Readonly<Record<string, Check>> = {
   async port({ port, host }) {
     const { listen } = await import("../lib/http/server.ts");
     try {
-      await (await listen(() => {}, { port, host })).close("0s");
+      await (await listen({ handle: () => {}, upgrade: async () => {} }, { port, host })).close("0s");
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new Error(

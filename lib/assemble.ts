@@ -5,6 +5,7 @@ import { callsOf } from "./control/calls.ts";
 import { createControl } from "./control/control.ts";
 import { createFaults } from "./control/faults.ts";
 import { createJournal } from "./control/journal.ts";
+import { createArrivals } from "./drivers/arrivals.ts";
 import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
 import { stream } from "./events/operations.ts";
@@ -40,7 +41,8 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? listening[0]?.url ?? "http://localhost";
   const network = createOutbound({ mode: settings.mode, allow: settings.outbound.allow });
   const inbox = createInbox(network, settings.transport, clock.iso, sinks);
-  const outbound = settings.mode === "dev" ? inbox : network;
+  const arrivals = createArrivals(inbox, clock);
+  const outbound = settings.mode === "dev" ? arrivals : network;
   const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
   const windows = createWindows({ store, clock, dirty: () => late.soon() });
   const late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
@@ -93,12 +95,13 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   };
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
   const state: Readonly<Record<string, Part>> = {
-    ...{ clock, ids, random, windows, keys, inbox, faults, journal },
+    ...{ clock, ids, random, windows, keys, inbox, arrivals, faults, journal },
     assets: assets.part,
   };
   let made: App | undefined;
   return {
-    ...{ state, mode, life, outbound, inbox, faults, journal, features, late, periodic, keepClock, loop, time },
+    ...{ state, mode, clock, life, outbound, inbox, arrivals, faults, journal, features, late, periodic, keepClock },
+    ...{ loop, time },
     /** Its routes take longer than all else, so they are made for the first request: not every fork is called. */
     get app(): App {
       made ??= makeApp();

@@ -1,12 +1,14 @@
 import * as v from "valibot";
 import type { Features } from "./compose.ts";
-import { oneOf } from "./kernel/api.ts";
+import { check, oneOf } from "./kernel/api.ts";
 import { isoOf } from "./kernel/clock.ts";
+import { invalid } from "./kernel/errors.ts";
 import { type Role, roles, type Scope } from "./kernel/roles.ts";
 import type { Tx } from "./kernel/unit.ts";
 import { keyName, keyScopes } from "./keys/schema.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
+import { organizationName, type Plan, plans } from "./organizations/schema.ts";
 import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
 
 /**
@@ -82,6 +84,20 @@ export async function createKey(
       scopes,
     });
   });
+}
+
+const wantedOrganization = v.object({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
+
+/** An organization without people. Throws 422 for a name that is taken or none. */
+export async function createOrganization(
+  { store }: Pick<Foundation, "store">,
+  { organizations }: Pick<Features, "organizations">,
+  given: { name: string; plan?: Plan },
+) {
+  const wanted = check(wantedOrganization, given);
+  if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
+  const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
+  return { id, name, plan };
 }
 
 function refuseRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {

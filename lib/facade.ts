@@ -1,10 +1,11 @@
-import { createKey, wantedKey } from "./begin.ts";
+import { createKey, createOrganization, wantedKey } from "./begin.ts";
 import { type Listening, listen } from "./http/server.ts";
 import { type Instruments, instruments } from "./instruments.ts";
 import { check } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
+import type { Plan } from "./organizations/schema.ts";
 import type { Worlds } from "./worlds.ts";
 
 /** What moving the clock did: the time it stands at, and how many jobs ran. */
@@ -64,6 +65,12 @@ export interface Service extends Instruments {
       name?: string;
     }): Promise<{ key: string }>;
   };
+  readonly organizations: {
+    /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` gives it its people. */
+    create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
+  };
+  /** How many jobs a manual clock that is moved or settled is running at this very moment. */
+  readonly busy: number;
   /** Ends everything: the port, the loop, the store. No timer and no handle stays. */
   close(): Promise<void>;
 }
@@ -143,6 +150,12 @@ export function facade(worlds: Worlds): Service {
         const { key } = await createKey(foundation, parts.features, check(wantedKey, wanted));
         return { key };
       },
+    },
+    organizations: {
+      create: (wanted) => createOrganization(worlds.now.foundation, worlds.now.parts.features, wanted),
+    },
+    get busy() {
+      return worlds.now.parts.loop.busy();
     },
     close: worlds.close,
   };

@@ -2,7 +2,8 @@
 
 export type { NewFault, StoredFault } from "./control/faults.ts";
 export type { JournalEntry, JournalQuery } from "./control/journal.ts";
-export { verifySignature } from "./deliveries/signature.ts";
+export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
+export type { Arrival } from "./drivers/arrivals.ts";
 export type {
   DeploymentDriver,
   DeploymentWork,

@@ -1,9 +1,11 @@
 import type { Assembled } from "./assemble.ts";
 import type { NewFault, StoredFault } from "./control/faults.ts";
 import type { JournalEntry, JournalQuery } from "./control/journal.ts";
+import type { Arrival } from "./drivers/arrivals.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
+import { parseDuration } from "./kernel/duration.ts";
 import type { NewScenario } from "./scenarios/schema.ts";
 import type { Scenario } from "./scenarios/service.ts";
 
@@ -60,11 +62,51 @@ export interface Instruments {
      * arrives twice. What arrives is not sent again; a failure leaves the retries of a delivery as they are.
      */
     deliver(deliveries: readonly string[]): Promise<void>;
+    /**
+     * The oldest delivery of this event (`*`: of any; or what a function accepts) that a receiver answered and that no
+     * earlier call was given. Under a manual clock what is due is run first, and it rejects where none has come by then;
+     * under any other clock it waits for `timeout` of the service's clock (5 s).
+     */
+    waitFor(event: string | ((delivery: Arrival) => boolean), more?: WaitFor): Promise<Arrival>;
   };
 }
 
+interface WaitFor {
+  /** Of one NAME only. */
+  readonly endpoint?: string;
+  readonly timeout?: string;
+}
+
+async function waitFor(
+  { arrivals, time, clock }: Assembled,
+  event: string | ((delivery: Arrival) => boolean),
+  { endpoint, timeout = "5s" }: WaitFor = {},
+): Promise<Arrival> {
+  const patience = parseDuration(timeout);
+  if (patience === undefined) throw new TypeError(`"${timeout}" is not a duration such as "5s"`);
+  const wanted = typeof event === "function" ? event : (one: Arrival) => event === "*" || one.event === event;
+  const take = () => arrivals.take((one) => (endpoint === undefined || one.endpoint === endpoint) && wanted(one));
+  const until = clock.now() + patience;
+  const what = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
+  if (clock.mode === "manual") {
+    const found = take();
+    if (found) return found;
+    await time.settle();
+    const due = take();
+    if (due) return due;
+    throw new Error(`${what} by ${clock.iso()}, and nothing more is due; advance the clock, then wait for it`);
+  }
+  for (;;) {
+    const found = take();
+    if (found) return found;
+    if (clock.now() >= until) throw new Error(`${what} within ${timeout}`);
+    await arrivals.another(until);
+  }
+}
+
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments({ mode, inbox, faults, journal, features }: Assembled): Instruments {
+export function instruments(parts: Assembled): Instruments {
+  const { mode, inbox, faults, journal, features } = parts;
   const { outbox, scenarios, deployments } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
@@ -83,6 +125,7 @@ export function instruments({ mode, inbox, faults, journal, features }: Assemble
     deployments: { step: async (id) => (await deployments.step(id)).status },
     webhooks: {
       sink: inbox.sink,
+      waitFor: (event, more) => waitFor(parts, event, more),
       async deliver(deliveries) {
         for (const id of deliveries) await outbox.deliver(id);
       },

@@ -1,4 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { createClock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
 
 /** SPEC "Signature": HMAC-SHA256, keyed with the secret, over the raw request body, written in hex. */
 export const signatureOf = (secret: string, body: string | Uint8Array): string =>
@@ -13,6 +15,29 @@ export function verifySignature(secret: string, body: string | Uint8Array, heade
   const right = Buffer.from(signatureOf(secret, body));
   const given = Buffer.from(header);
   return given.length === right.length && timingSafeEqual(given, right);
+}
+
+/**
+ * For receivers of the headers of Standard Webhooks: whether one of the signatures is right, and the time in it lies within
+ * `tolerance` (5 minutes) of `now`, in milliseconds: by the machine's clock, unless a test hands in that of its service.
+ */
+export function verifyStandardWebhook(
+  secret: string,
+  body: string,
+  headers: { get(name: string): string | null },
+  { now = createClock("real").now(), tolerance = "5m" }: { now?: number | Date; tolerance?: string } = {},
+): boolean {
+  const [id, seconds, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
+    headers.get(name),
+  );
+  if (!id || !signatures || !/^\d{1,12}$/.test(seconds ?? "") || secret.length === 0) return false;
+  const at = Number(seconds) * 1000;
+  if (Math.abs(Number(now) - at) > milliseconds(tolerance)) return false;
+  const right = Buffer.from(standardHeaders(secret, id, new Date(at).toISOString(), body)["webhook-signature"] ?? "");
+  return signatures.split(" ").some((one) => {
+    const given = Buffer.from(one);
+    return given.length === right.length && timingSafeEqual(given, right);
+  });
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Loop {
   /** Hands back what still runs when the process goes, for the next start: an orderly end is no crash. */
   release(): Promise<void>;
   stop(): Promise<void>;
+  /** How many jobs are being run by hand, under a standing clock: others run by themselves. */
+  busy(): number;
 }
 
 export function createLoop({
@@ -50,6 +52,8 @@ export function createLoop({
   let again = false;
   let stopped = false;
   let suspected = false;
+  /** Run by `drain`, one after the other. */
+  let draining = 0;
   const running = new Set<Promise<void>>();
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -68,7 +72,12 @@ export function createLoop({
     for (;;) {
       const rows = stopped ? [] : await runner.claim(true);
       if (rows.length === 0) return ran;
-      for (const row of rows) await runner.run(row);
+      for (const row of rows) {
+        draining += 1;
+        await runner.run(row).finally(() => {
+          draining -= 1;
+        });
+      }
       ran += rows.length;
     }
   };
@@ -214,6 +223,7 @@ export function createLoop({
       await Promise.all(running);
       await turn;
     },
+    busy: () => draining,
     release: () => runner.release(),
   };
 }

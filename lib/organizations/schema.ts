@@ -5,6 +5,8 @@ import { roles } from "../kernel/roles.ts";
 /** CONTRACT section 2: "Plans". */
 export const plans = ["starter", "pro", "enterprise"] as const;
 
+export type Plan = (typeof plans)[number];
+
 export const organizationName = textOf(1, 64, { trim: true });
 
 /** CONTRACT section 9, `GET /me`. */

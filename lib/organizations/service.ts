@@ -9,9 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { UsersService } from "../users/service.ts";
 import { organizationsRepository } from "./repository.ts";
-import type { plans } from "./schema.ts";
-
-type Plan = (typeof plans)[number];
+import type { Plan } from "./schema.ts";
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 

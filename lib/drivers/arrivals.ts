@@ -1,0 +1,82 @@
+import { type Clock, machineTimer } from "../kernel/clock.ts";
+import type { Part } from "../kernel/part.ts";
+import type { Outbound, OutboundRequest } from "./outbound.ts";
+
+/** A delivery that a receiver answered, whatever its answer was. */
+export interface Arrival {
+  /** The NAME of `https://NAME.inbox.test/…`; null where it went elsewhere. */
+  readonly endpoint: string | null;
+  readonly method: "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The raw text that the signature covers. */
+  readonly body: string;
+  readonly received_at: string;
+  /** The status that was answered. */
+  readonly response: number;
+  /** What `X-Service-Event` says; null where it is not sent. */
+  readonly event: string | null;
+  /** The event's data; undefined in bodies of another form, such as those of a chat. */
+  readonly data: unknown;
+}
+
+/** As many are kept for those who ask later; the oldest go first. */
+const most = 1000;
+
+export interface Arrivals extends Outbound, Part {
+  /** Takes the oldest one that matches, so that the next call gets the next; undefined where none has arrived. */
+  take(matches: (arrival: Arrival) => boolean): Arrival | undefined;
+  /** Resolves when another one arrives, or when the service's clock shows `until`. */
+  another(until: number): Promise<void>;
+}
+
+function arrivalOf({ url, headers, body }: OutboundRequest, received_at: string, response: number): Arrival {
+  let data: unknown;
+  try {
+    const parsed: unknown = JSON.parse(body);
+    if (typeof parsed === "object" && parsed !== null && "data" in parsed) data = parsed.data;
+  } catch {
+    // A body of another form has no data.
+  }
+  const endpoint = /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] ?? null;
+  const event = headers["x-service-event"] ?? null;
+  return { endpoint, method: "POST", url, headers, body, received_at, response, event, data };
+}
+
+/** Watches what goes out, and remembers what arrived. */
+export function createArrivals(outbound: Outbound, clock: Clock): Arrivals {
+  let arrived: Arrival[] = [];
+  const waiting = new Set<() => void>();
+  return {
+    async send(request) {
+      const sent = await outbound.send(request);
+      if (sent.status !== null) {
+        arrived.push(arrivalOf(request, clock.iso(), sent.status));
+        if (arrived.length > most) arrived.shift();
+        for (const wake of waiting) wake();
+      }
+      return sent;
+    },
+    ask: (question) => outbound.ask(question),
+    judge: (url) => outbound.judge(url),
+    close: () => outbound.close(),
+    take(matches) {
+      const place = arrived.findIndex(matches);
+      return place < 0 ? undefined : arrived.splice(place, 1)[0];
+    },
+    another: (until) =>
+      new Promise((resolve) => {
+        const end = () => {
+          cancel();
+          waiting.delete(end);
+          resolve();
+        };
+        const cancel = machineTimer(clock.until(until) ?? 0, end, { hold: true });
+        waiting.add(end);
+      }),
+    save: () => [...arrived],
+    load(kept) {
+      arrived = [...(kept as Arrival[])];
+    },
+  };
+}

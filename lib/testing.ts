@@ -1,0 +1,51 @@
+/** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
+import type { Service } from "./facade.ts";
+import type { Options } from "./options.ts";
+import { createService } from "./service.ts";
+
+export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
+
+type End = () => Promise<void>;
+
+/** What a test is handed by its runner: `t` of node:test, the context of Vitest; Jest has none. */
+export type Test = { after(end: End): unknown } | { onTestFinished(end: End): unknown } | undefined;
+
+/** Without a context, as in Jest: what is to end with the present test. */
+const untold: End[] = [];
+const { afterEach } = globalThis as { afterEach?: (run: End) => void };
+afterEach?.(async () => {
+  for (const end of untold.splice(0).reverse()) await end();
+});
+
+function atTheEndOf(t: Test, end: End): void {
+  if (t && "after" in t) t.after(end);
+  else if (t && "onTestFinished" in t) t.onTestFinished(end);
+  else if (afterEach) untold.push(end);
+  else throw new TypeError("hand in the test's context: createTestService(t)");
+}
+
+/** Closes the service with the test, and fails the test where something was left running. */
+function endWith(t: Test, service: Service): Service {
+  atTheEndOf(t, async () => {
+    const { busy } = service;
+    await service.close();
+    if (busy > 0)
+      throw new Error(
+        `${busy} jobs were still running when the test ended: await what advances or settles the service`,
+      );
+  });
+  return service;
+}
+
+/**
+ * A service that ends with its test. Unless the options say otherwise its clock is a manual one that stands at the
+ * beginning of 2026, and its chance is seeded: so every run is the same to the byte.
+ */
+export async function createTestService(t: Test, options: Options = {}): Promise<Service> {
+  return endWith(t, await createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
+}
+
+/** A fork that ends with its test: a suite builds one expensive service, and each test has its own copy. */
+export async function forkTestService(t: Test, service: Service): Promise<Service> {
+  return endWith(t, await service.fork());
+}
