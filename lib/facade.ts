@@ -80,6 +80,8 @@ export function facade(worlds: Worlds): Service {
   const { listening, known, snapshots } = worlds;
   const time = () => worlds.now.parts.time;
   const app = () => worlds.now.parts.app;
+  const fork = async () => facade(await worlds.fork());
+  const tools = () => instruments(worlds.now.parts, fork);
   return {
     get apiKey() {
       return worlds.now.apiKey;
@@ -125,24 +127,24 @@ export function facade(worlds: Worlds): Service {
     },
     settle: () => time().settle(),
     ...snapshots,
-    fork: async () => facade(await worlds.fork()),
+    fork,
     get inbox() {
-      return instruments(worlds.now.parts).inbox;
+      return tools().inbox;
     },
     get scenarios() {
-      return instruments(worlds.now.parts).scenarios;
+      return tools().scenarios;
     },
     get faults() {
-      return instruments(worlds.now.parts).faults;
+      return tools().faults;
     },
     get journal() {
-      return instruments(worlds.now.parts).journal;
+      return tools().journal;
     },
     get deployments() {
-      return instruments(worlds.now.parts).deployments;
+      return tools().deployments;
     },
     get webhooks() {
-      return instruments(worlds.now.parts).webhooks;
+      return tools().webhooks;
     },
     keys: {
       async create(wanted) {

@@ -5,7 +5,9 @@ import type { Arrival } from "./drivers/arrivals.ts";
 import type { Caught, Sink } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
+import type { Service } from "./facade.ts";
 import { parseDuration } from "./kernel/duration.ts";
+import { inEveryOrder } from "./orders.ts";
 import type { NewScenario } from "./scenarios/schema.ts";
 import type { Scenario } from "./scenarios/service.ts";
 
@@ -68,6 +70,15 @@ export interface Instruments {
      * under any other clock it waits for `timeout` of the service's clock (5 s).
      */
     waitFor(event: string | ((delivery: Arrival) => boolean), more?: WaitFor): Promise<Arrival>;
+    /**
+     * Delivers these (`dlv_…`, seven at most) in every order, each on a fork of its own, and lets `check` look at what came
+     * of it. Sinks are shared with forks: one that remembers has to begin anew in `check`. Rejects with the first order in
+     * which `check` threw (`dev`).
+     */
+    deliverInEveryOrder(
+      deliveries: readonly string[],
+      check: (fork: Service, order: readonly string[]) => void | Promise<void>,
+    ): Promise<void>;
   };
 }
 
@@ -105,7 +116,7 @@ async function waitFor(
 }
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments(parts: Assembled): Instruments {
+export function instruments(parts: Assembled, fork: () => Promise<Service>): Instruments {
   const { mode, inbox, faults, journal, features } = parts;
   const { outbox, scenarios, deployments } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
@@ -129,6 +140,7 @@ export function instruments(parts: Assembled): Instruments {
       async deliver(deliveries) {
         for (const id of deliveries) await outbox.deliver(id);
       },
+      deliverInEveryOrder: (deliveries, check) => inEveryOrder(fork, deliveries, check),
     },
   };
 }

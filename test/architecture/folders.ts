@@ -21,6 +21,7 @@ export const root = [
   "facade", // what users hold
   "instruments", // what testers hold of the mode dev
   "operations", // every operation, in one list
+  "orders", // deliveries in every order, on forks
   "worlds", // the states that a service goes through: snapshots, forks
   "compose", // makes every feature and hands it its ports
   "open", // store, clock, ids, chance, log
