@@ -42,6 +42,13 @@ describe("the settings of a database file", () => {
     assert.equal(readFileSync(`${path}.key`, "utf8"), key);
   });
 
+  test("a first start that ended before its first commit does not stop the next one", async (t) => {
+    const path = join(folderOf(t), "svc.db");
+    change(path, "pragma journal_mode = wal");
+    assert.equal(statSync(path).size, 4096);
+    await (await createService({ ...quiet, database: path })).close();
+  });
+
   test("a first start that ended while it made the key file does not stop the next one", async (t) => {
     const path = join(folderOf(t), "svc.db");
     await withoutRoom(path, "key");

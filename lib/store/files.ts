@@ -112,8 +112,11 @@ function inspect(path: string): void {
   }
   const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const logged = pagesInLog(`${path}-wal`, size);
+  // A page alone holds no table: the file of a process that was killed before its first commit.
+  const isEmpty = header.readUInt32BE(28) <= 1;
   // Before the first checkpoint the log alone knows whose the file is.
-  if (read === 100 && logged.pages.size === 0 && header.readUInt32BE(68) !== applicationId) throw new Error(foreign);
+  if (read === 100 && !isEmpty && logged.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
+    throw new Error(foreign);
   const pages = logged.count || header.readUInt32BE(28);
   for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
     if (!logged.pages.has(page))
