@@ -1,12 +1,17 @@
 // `npm run lock`: writes package-lock.json anew, whole. npm leaves out a platform's optional package that the registry at
 // hand does not hold, and then refuses its own lock file: `npm ci` wants an entry for every one that is named.
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const file = "package-lock.json";
-rmSync(file, { force: true });
-execFileSync("npm", ["install", "--package-lock-only", "--ignore-scripts"], { stdio: "inherit" });
-const lock = JSON.parse(readFileSync(file, "utf8"));
+// In a folder of its own: npm would also list what it finds behind a node_modules that is a link.
+const folder = mkdtempSync(join(tmpdir(), "svc-lock-"));
+copyFileSync("package.json", join(folder, "package.json"));
+execFileSync("npm", ["install", "--package-lock-only", "--ignore-scripts"], { cwd: folder, stdio: "inherit" });
+const lock = { ...JSON.parse(readFileSync(join(folder, file), "utf8")), name: "svc-server" };
+rmSync(folder, { recursive: true });
 const { packages } = lock;
 for (const { optionalDependencies = {}, dev } of Object.values(packages)) {
   for (const [name, version] of Object.entries(optionalDependencies)) {
