@@ -4,6 +4,7 @@ import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { numberOf } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
+import { probe } from "./serve.ts";
 
 interface Finding {
   readonly check: string;
@@ -71,17 +72,7 @@ const checks: Readonly<Record<string, Check>> = {
     return new Date(now).toISOString();
   },
   async port({ port, host }) {
-    const { listen } = await import("../lib/http/server.ts");
-    try {
-      await (await listen({ handle: () => {}, upgrade: async () => {} }, { port, host })).close("0s");
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new Error(
-        code === "EADDRINUSE"
-          ? `port ${port} is in use; where that is not svc-server itself, stop the program or choose another --port`
-          : `cannot listen on ${host}, port ${port}: ${message}`,
-      );
-    }
+    await probe(port, host);
     return `${host}, port ${port} is free`;
   },
   drivers() {

@@ -109,7 +109,7 @@ function fileOptions(path: string): Options & { port?: number; host?: string } {
 }
 
 /** Tried before anything is made: a first start that cannot listen must not use up the key that is shown once. */
-async function probe(port: number, host: string): Promise<void> {
+export async function probe(port: number, host: string): Promise<void> {
   const { listen } = await import("../lib/http/server.ts");
   try {
     await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
