@@ -33,7 +33,7 @@ export type Assembled = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
 export function assemble(foundation: Foundation, settings: Settings, { listening, known, sinks, snapshots }: House) {
-  const { store, clock, log, ids, random, kept, assets } = foundation;
+  const { store, clock, log, ids, random, kept, assets, vault } = foundation;
   /** Aborted first of all: nothing new is taken, and what waits is told to go. */
   const life = { closing: new AbortController() };
   // Everything that waits listens to it, and Node would take the eleventh for a leak.
@@ -46,7 +46,7 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const features = compose(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
   const windows = createWindows({ store, clock, dirty: () => late.soon() });
   const late = createLateWrites({ store, log, writers: [windows.flush, features.keys.flush] });
-  const idempotency = createIdempotency({ store, clock });
+  const idempotency = createIdempotency({ store, clock, vault });
 
   const prune = async () => {
     const { mails, invitations, pushes, outbox, generations } = features;

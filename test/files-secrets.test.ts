@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Seed } from "../lib/index.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { tryOpening } from "./children.ts";
-import { folderOf } from "./room.ts";
+import { folderOf, placesOf } from "./room.ts";
 
 const random = createRandom("secrets");
 const canary = () => random.letters(24);
-
-/** Where in the files beside a database some bytes stand. */
-const placesOf = (folder: string, words: string) =>
-  readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(words));
 
 async function running(t: TestContext, seed: Seed) {
   const folder = folderOf(t);

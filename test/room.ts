@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -13,6 +13,10 @@ export function folderOf(t: TestContext): string {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** The files of a folder in which some bytes stand. */
+export const placesOf = (folder: string, words: string): string[] =>
+  readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(words));
 
 const read = "select name from settings order by name";
 

@@ -4,6 +4,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
+import type { Vault } from "../store/vault.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 
@@ -21,8 +22,11 @@ export type Remember = (tx: Tx, answer: Answer) => Promise<void>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-export function createIdempotency({ store, clock }: { store: Store; clock: Clock }) {
+/** Remembered answers lie encrypted: one of them may show an API key, this once. */
+export function createIdempotency({ store, clock, vault }: { store: Store; clock: Clock; vault: Vault }) {
   const rows = store.using(httpRepository);
+  const placeOf = ({ api_key_id, path, name }: Idempotent) => JSON.stringify([api_key_id, path, name]);
+  const vaultPlace = (key: Idempotent) => `idempotency_keys ${placeOf(key)} sealed`;
   const running = new Map<string, Promise<void>>();
 
   const replay = async (key: Idempotent, body_hash: string): Promise<Answer | undefined> => {
@@ -38,7 +42,7 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
     return {
       status: row.status,
       headers: { ...headers, "idempotent-replayed": "true" },
-      body: row.body,
+      body: vault.open(vaultPlace(key), row.sealed),
       request_id,
     };
   };
@@ -48,7 +52,7 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
 
     /** Runs the work once. Of two at the same time one runs, the other waits for it and replays. */
     async once(key: Idempotent, body: Buffer, work: (remember: Remember) => Promise<Answer>): Promise<Answer> {
-      const place = JSON.stringify([key.api_key_id, key.path, key.name]);
+      const place = placeOf(key);
       for (let other = running.get(place); other; other = running.get(place)) await other;
       let finish = () => {};
       running.set(
@@ -69,7 +73,7 @@ export function createIdempotency({ store, clock }: { store: Store; clock: Clock
             body_hash,
             status,
             headers: stored,
-            body: typeof text === "string" ? text : "",
+            sealed: vault.seal(vaultPlace(key), typeof text === "string" ? text : ""),
             created_at: clock.iso(),
           });
         });

@@ -191,7 +191,7 @@ export interface Tables {
     body_hash: string;
     status: number;
     headers: string;
-    body: string;
+    sealed: string;
     created_at: string;
   };
 }
