@@ -8,7 +8,6 @@ import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
-import { type Need, roles, rolesFor } from "../lib/kernel/roles.ts";
 import { operations } from "../lib/operations.ts";
 import { seed } from "../lib/seed.ts";
 import { optionsSchema } from "../lib/settings.ts";
@@ -56,8 +55,6 @@ function moves(machine: Machine<string, string>): string {
   );
 }
 
-const whoMay = (needs: string) => (needs === "nothing" || needs === "key" ? roles : rolesFor(needs as Need)).join(", ");
-
 /** `resolution`: 512, 1K, 2K */
 function inputsOf({ input }: Model): string {
   const { properties, required } = jsonSchema(input) as {
@@ -89,11 +86,11 @@ const parts: Record<string, () => string> = {
   operations: () =>
     table(
       ["operation", "call", "scope", "roles", "what it does"],
-      operations.map(({ id, method, path, needs, summary, addition }) => [
+      operations.map(({ id, method, path, needs, roles, summary, addition }) => [
         `\`${id}\``,
         `\`${method} ${path}\``,
         needs === "nothing" ? "no key" : needs === "key" ? "any key" : `\`${needs}\``,
-        needs === "nothing" ? "" : whoMay(needs),
+        needs === "nothing" ? "" : roles.join(", "),
         `${summary}${addition ? " *(addition)*" : ""}`,
       ]),
     ),

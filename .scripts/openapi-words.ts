@@ -18,6 +18,7 @@ const tags: Readonly<Record<string, string>> = {
   webhooks: "HTTPS endpoints that are told of events.",
   generations: "Models that run asynchronously and make images and films.",
   events: "What happened.",
+  keys: "The API keys of the organization's members.",
   me: "Whose key this is.",
   openapi: "This document.",
 };

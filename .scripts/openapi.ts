@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from "node:fs";
 import type * as v from "valibot";
 import { type ProblemCode, problems } from "../lib/kernel/errors.ts";
 import { type Operation, problemsOf } from "../lib/kernel/operation.ts";
-import { roles, rolesFor } from "../lib/kernel/roles.ts";
 import { version } from "../lib/kernel/version.ts";
 import { operations } from "../lib/operations.ts";
 import { exampleOf } from "./examples.ts";
@@ -138,7 +137,7 @@ function refusal(codes: readonly ProblemCode[]): Json {
 const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
 
 function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas: Schemas, envelope: Envelope): Json {
-  const { id, summary, needs, addition, body, result, method } = operation;
+  const { id, summary, needs, roles, addition, body, result, method } = operation;
   const keyed = needs !== "nothing";
   const bodyRef = body && ref("schemas", names.get(body) ?? "");
   return {
@@ -147,7 +146,7 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
     tags: [id.split(".")[0]],
     security: keyed ? [{ key: [] }] : [],
     "x-scope": needs === "key" ? "any" : keyed ? needs : null,
-    "x-roles": needs === "key" ? roles : needs === "nothing" ? [] : rolesFor(needs),
+    "x-roles": keyed ? roles : [],
     ...(addition && { "x-addition": true }),
     parameters: [
       ...queryParameters(operation),

@@ -4,6 +4,7 @@ import { generationsOperations } from "./generations/operations.ts";
 import { integrationsOperations } from "./integrations/operations.ts";
 import { invitationsOperations } from "./invitations/operations.ts";
 import type { Operation } from "./kernel/operation.ts";
+import { keysOperations } from "./keys/operations.ts";
 import { openapiOperations } from "./openapi/operations.ts";
 import { organizationsOperations } from "./organizations/operations.ts";
 import { projectsOperations } from "./projects/operations.ts";
@@ -20,6 +21,7 @@ const all = [
   ...webhooksOperations,
   ...generationsOperations,
   ...eventsOperations,
+  ...keysOperations,
   ...organizationsOperations,
   ...openapiOperations,
 ];

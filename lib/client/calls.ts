@@ -50,6 +50,10 @@ export const calls = {
   "generations.usage": "GET /usage",
   "events.list": "GET /events",
   "events.stream": "GET /stream",
+  "keys.list": "GET /api-keys",
+  "keys.create": "POST /api-keys {}",
+  "keys.get": "GET /api-keys/{id}",
+  "keys.revoke": "DELETE /api-keys/{id}",
   "me.get": "GET /me",
   "openapi.get": "GET /openapi.json",
 } as const;

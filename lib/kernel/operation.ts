@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { check, type Schema } from "./api.ts";
 import { Problem, type ProblemCode } from "./errors.ts";
 import type { Page } from "./page.ts";
-import { inScope, type Need, type Role, rolesFor } from "./roles.ts";
+import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
 import { shaper } from "./shape.ts";
 import type { Stream } from "./stream.ts";
 import type { Unit } from "./unit.ts";
@@ -70,6 +70,8 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly path: Path;
   /** The capability of the role and the scope of the key; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
+  /** Who may, where that is not everybody who has the capability. */
+  readonly roles?: readonly Role[];
   readonly answers: Kind;
   /** Where the made record can be read; for `created` only. Default: the path, then the record's id. */
   readonly location?: string;
@@ -99,6 +101,8 @@ export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly needs: Need | "key" | "nothing";
+  /** The roles that may call it: every role where a key, or nothing, is all that it needs. */
+  readonly roles: readonly Role[];
   readonly answers: Answers;
   readonly location: string | undefined;
   readonly addition: boolean;
@@ -136,6 +140,7 @@ export function operationsOf<Services>() {
     declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
   ): Declared<Id, Path, Kind, Q, B, R> => ({
     ...declared,
+    roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
     location: declared.location,
     addition: declared.addition ?? false,
     params: declared.params,
@@ -147,6 +152,8 @@ export function operationsOf<Services>() {
     run: declared.run as Operation["run"],
   });
 }
+
+const isNeed = (needs: Need | "key" | "nothing"): needs is Need => needs !== "key" && needs !== "nothing";
 
 /** Every operation may answer with these. */
 export const everyProblem: readonly ProblemCode[] = [
@@ -171,9 +178,8 @@ export function problemsOf(operation: Operation): readonly ProblemCode[] {
 
 /** CONTRACT section 2: "A request needs the user's role and the key's scope", the role first. */
 export function permit(operation: Operation, caller: Caller): void {
-  const { needs } = operation;
-  if (needs === "key" || needs === "nothing") return;
-  const allowed = rolesFor(needs);
+  const { needs, roles: allowed } = operation;
+  if (!isNeed(needs)) return;
   if (!allowed.includes(caller.role)) {
     throw new Problem(
       "insufficient_role",

@@ -33,6 +33,10 @@ const needs = Object.fromEntries(
 /** The roles that have a capability, in the order of the specification's table. */
 export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
 
+/** Whether a key with these scopes has all that another scope gives. */
+export const covers = (granted: readonly string[], scope: Scope): boolean =>
+  scope === "*" ? granted.includes("*") : inScope(granted, scope);
+
 /** Whether a key with these scopes covers the need. */
 export function inScope(granted: readonly string[], need: Need): boolean {
   const { write, read } = needs[need];

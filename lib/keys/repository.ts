@@ -33,6 +33,13 @@ export function keysRepository(query: Queries) {
       within: ["organization_id"],
       filters: ["user_id"],
     }),
+    count: query.first((db, p: { organization_id: string; user_id: string }) =>
+      db
+        .selectFrom("api_keys")
+        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .where("user_id", "=", p.user_id)
+        .where("organization_id", "=", p.organization_id),
+    ),
     used: query.change((db, p: Key & { last_used_at: string }) =>
       db
         .updateTable("api_keys")

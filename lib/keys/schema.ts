@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { textLike, textOf } from "../kernel/api.ts";
+import { datetime, id, instantText, paging, textLike, textOf } from "../kernel/api.ts";
 import { scopes } from "../kernel/roles.ts";
 
 /** SPEC "Authentication": "API keys begin with `sk_live_`". A fixed one may be short: CONTRACT section 2. */
@@ -10,3 +10,24 @@ export const fixedKey = textLike(
 );
 export const keyName = textOf(1, 64, { trim: true });
 export const keyScopes = v.array(v.picklist(scopes, `must be one of ${scopes.join(", ")}`), "must be a list of scopes");
+
+/** CONTRACT section 9, `/api-keys`. */
+export const apiKey = v.object({
+  id: id("key"),
+  name: v.string(),
+  scopes: v.array(v.string()),
+  user_id: id("usr"),
+  created_at: datetime(),
+  last_used_at: v.nullable(datetime()),
+  expires_at: v.nullable(datetime()),
+});
+/** `key` is the secret itself, shown this once. */
+export const madeApiKey = v.object({ ...apiKey.entries, key: v.string() });
+
+/** Without `scopes` it has those of its maker's key, and without `expires_at` it ends with that key, or never. */
+export const newApiKey = v.object({
+  name: keyName,
+  scopes: v.optional(v.pipe(keyScopes, v.minLength(1, "must have at least one"))),
+  expires_at: v.optional(v.nullable(instantText())),
+});
+export const apiKeysQuery = v.object(paging());

@@ -1,15 +1,19 @@
 import { hash } from "node:crypto";
+import type * as v from "valibot";
 import type { Feed } from "../events/feed.ts";
-import { type Clock, isoOf } from "../kernel/clock.ts";
+import { type Clock, instant, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { notFound } from "../kernel/errors.ts";
+import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
+import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
+import { covers, rolesFor, type Scope } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { keysRepository } from "./repository.ts";
+import type { newApiKey } from "./schema.ts";
 
 /** A new key. `key` is the whole secret: it is shown once and stored nowhere. */
 export interface NewKey {
@@ -30,6 +34,8 @@ export interface Identity {
 }
 
 const minute_ms = milliseconds("1m");
+/** Each key has a rate window of its own, so that nobody may make them without end. */
+const most = 100;
 
 /** Keys are long and random, so one round of SHA-256 is enough: a slow hash would cost every request. */
 export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
@@ -65,31 +71,62 @@ export function keysService({
     const at = lastUse(row.id, row.last_used_at);
     return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: at === null ? null : isoOf(at) };
   };
+  /** Whoever manages users manages everybody's keys; others their own. */
+  const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
+
+  const find = async (organization_id: string, id: string, tx?: Tx) => {
+    const row = await keys(tx).find({ organization_id, id });
+    if (!row) throw notFound("key");
+    return row;
+  };
+  /** Somebody else's key is answered like an unknown one. */
+  const findManaged = async (caller: Caller, id: string, tx?: Tx) => {
+    const row = await find(caller.organization_id, id, tx);
+    if (row.user_id !== caller.user_id && !managesAll(caller)) throw notFound("key");
+    return row;
+  };
+
+  const refuseScopes = (caller: Caller, scopes: readonly Scope[]) => {
+    const lacking = scopes.filter((scope) => !covers(caller.scopes, scope));
+    if (lacking.length === 0) return;
+    throw new Problem(
+      "insufficient_scope",
+      `a key cannot give ${lacking.join(", ")}, since it has ${caller.scopes.join(", ")} only; leave them out`,
+    );
+  };
+
+  const remove = async (tx: Tx, { organization_id, user_id, id }: Row<"api_keys">) => {
+    await keys(tx).remove({ organization_id, id });
+    feed.tell(tx, { kind: "rights", organization_id, user_id });
+  };
+
+  const insert = async (tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) => {
+    const secret = key ?? `sk_live_${random.letters(40)}`;
+    const row: Row<"api_keys"> = {
+      id: ids.next("key"),
+      organization_id,
+      user_id,
+      name,
+      hash: hashOf(secret),
+      scopes: JSON.stringify(scopes),
+      rate_limit: rate_limit ?? null,
+      expires_at: expires_at ?? null,
+      last_used_at: null,
+      created_at: clock.iso(),
+    };
+    try {
+      await keys(tx).insert(row);
+    } catch (error) {
+      if (!store.engine.isDuplicate(error)) throw error;
+      throw new Error("this API key is already in use; choose another one", {
+        cause: error,
+      });
+    }
+    return { row, key: secret };
+  };
+
   return {
-    async insert(tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) {
-      const secret = key ?? `sk_live_${random.letters(40)}`;
-      const row: Row<"api_keys"> = {
-        id: ids.next("key"),
-        organization_id,
-        user_id,
-        name,
-        hash: hashOf(secret),
-        scopes: JSON.stringify(scopes),
-        rate_limit: rate_limit ?? null,
-        expires_at: expires_at ?? null,
-        last_used_at: null,
-        created_at: clock.iso(),
-      };
-      try {
-        await keys(tx).insert(row);
-      } catch (error) {
-        if (!store.engine.isDuplicate(error)) throw error;
-        throw new Error("this API key is already in use; choose another one", {
-          cause: error,
-        });
-      }
-      return { row, key: secret };
-    },
+    insert,
 
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
@@ -130,11 +167,39 @@ export function keysService({
     },
 
     /** The key of this very request. */
-    async current({ organization_id, key_id }: Caller) {
-      const row = await keys().find({ organization_id, id: key_id });
-      if (!row) throw notFound("key");
-      return viewOf(row);
+    current: async ({ organization_id, key_id }: Caller) => viewOf(await find(organization_id, key_id)),
+
+    get: async (caller: Caller, id: string) => viewOf(await findManaged(caller, id)),
+
+    async list(caller: Caller, query: PageQuery) {
+      const { organization_id, user_id } = caller;
+      const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
+      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), viewOf);
     },
+
+    /** One of the caller's own. It may do no more, no more often and no longer than the key that makes it. */
+    async create(caller: Caller, { name, scopes, expires_at }: v.InferOutput<typeof newApiKey>) {
+      const { organization_id, user_id, key_id } = caller;
+      refuseScopes(caller, scopes ?? []);
+      const wanted = instant(expires_at ?? "");
+      if (wanted !== undefined && wanted <= clock.now()) throw invalid("expires_at", "must be in the future");
+      return store.transaction(async (tx) => {
+        const maker = await find(organization_id, key_id, tx);
+        const end = maker.expires_at ?? undefined;
+        const ends = wanted === undefined ? end : isoOf(wanted);
+        if (end !== undefined && ends !== undefined && ends > end)
+          throw invalid("expires_at", `must not be after ${end}, when the key that makes it expires`);
+        const { number } = (await keys(tx).count({ organization_id, user_id })) ?? { number: 0 };
+        if (number >= most) throw new Problem("limit_reached", `a user has at most ${most} keys; revoke one first`);
+        const rate_limit = maker.rate_limit ?? undefined;
+        const own = { organization_id, user_id, name, scopes: [...new Set(scopes ?? caller.scopes)] };
+        const { row, key } = await insert(tx, { ...own, expires_at: ends, rate_limit });
+        return { ...viewOf(row), key };
+      }, caller);
+    },
+
+    revoke: (caller: Caller, id: string) =>
+      store.transaction(async (tx) => remove(tx, await findManaged(caller, id, tx)), caller),
 
     async all(organization_id: string) {
       return (
@@ -142,12 +207,7 @@ export function keysService({
       ).map(viewOf);
     },
 
-    async remove(tx: Tx, organization_id: string, id: string) {
-      const row = await keys(tx).find({ organization_id, id });
-      if (!row) throw notFound("key");
-      await keys(tx).remove(row);
-      feed.tell(tx, { kind: "rights", organization_id, user_id: row.user_id });
-    },
+    remove: async (tx: Tx, organization_id: string, id: string) => remove(tx, await find(organization_id, id, tx)),
     /** All keys of a user who leaves. */
     async removeOf(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeOf({ organization_id, user_id });

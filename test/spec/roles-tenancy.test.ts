@@ -24,7 +24,8 @@ async function records(here: World): Promise<Record<string, string>> {
   const integrations = expect(await call("owner", "POST", "/v1/integrations", custom), 201).id;
   const order = { model: "image-draft", prompt: "a hill", resolution: "512" };
   const generations = expect(await call("owner", "POST", "/v1/generations", order), 201).id;
-  return { projects, deployments, invitations, users, webhooks, integrations, generations };
+  const keys = expect(await call("viewer", "POST", "/v1/api-keys", { name: "mine" }), 201).id;
+  return { projects, deployments, invitations, users, webhooks, integrations, generations, "api-keys": keys };
 }
 
 /** Good for every operation that takes one: unknown fields are ignored. */
@@ -32,8 +33,10 @@ const body = { name: "taken over", role: "viewer", description: "mine", variable
 
 const withId = operations.filter(({ path }) => path.includes("{id}"));
 
+const pathOf = (path: string, id: string) => `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown")}`;
+
 const ask = ({ call }: World, who: Who, { method, path, body: judged }: Operation, id: string): Promise<Reply> =>
-  call(who, method, `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown")}`, judged ? body : undefined, {
+  call(who, method, pathOf(path, id), judged ? body : undefined, {
     "x-request-id": "the-same",
   });
 

@@ -43,6 +43,7 @@ const table = `
   POST   /invitations/accept                    -     -
   GET    /api-keys                              oadv  users:read
   POST   /api-keys                              oadv  users:write
+  GET    /api-keys/{}                           oadv  users:read
   DELETE /api-keys/{}                           oadv  users:write
   GET    /organization                          oadv  users:read
   PUT    /organization                          o     users:write

@@ -1,0 +1,64 @@
+import { byId } from "../kernel/api.ts";
+import { operationsOf } from "../kernel/operation.ts";
+import { roles } from "../kernel/roles.ts";
+import { apiKey, apiKeysQuery, madeApiKey, newApiKey } from "./schema.ts";
+import type { KeysService } from "./service.ts";
+
+const operation = operationsOf<{ keys: KeysService }>();
+
+/** CONTRACT section 9. Every member has keys of their own, so writing is not for those alone who manage users. */
+export const keysOperations = [
+  operation({
+    id: "keys.list",
+    summary: "List the API keys: one's own, or for owner and admin all of the organization",
+    method: "GET",
+    path: "/api-keys",
+    needs: "users:read",
+    answers: "list",
+    addition: true,
+    query: apiKeysQuery,
+    result: apiKey,
+    problems: [],
+    run: ({ query }, { keys }, caller) => keys.list(caller, query),
+  }),
+  operation({
+    id: "keys.create",
+    summary: "Make an API key of one's own, which is shown this once",
+    method: "POST",
+    path: "/api-keys",
+    needs: "users:write",
+    roles,
+    answers: "created",
+    addition: true,
+    body: newApiKey,
+    result: madeApiKey,
+    problems: ["limit_reached"],
+    run: ({ body }, { keys }, caller) => keys.create(caller, body),
+  }),
+  operation({
+    id: "keys.get",
+    summary: "Get an API key, without its secret",
+    method: "GET",
+    path: "/api-keys/{id}",
+    needs: "users:read",
+    answers: "object",
+    addition: true,
+    params: byId,
+    result: apiKey,
+    problems: ["not_found"],
+    run: ({ params }, { keys }, caller) => keys.get(caller, params.id),
+  }),
+  operation({
+    id: "keys.revoke",
+    summary: "Revoke an API key: it stops at once",
+    method: "DELETE",
+    path: "/api-keys/{id}",
+    needs: "users:write",
+    roles,
+    answers: "empty",
+    addition: true,
+    params: byId,
+    problems: ["not_found"],
+    run: ({ params }, { keys }, caller) => keys.revoke(caller, params.id),
+  }),
+];
