@@ -19,6 +19,7 @@ const tags: Readonly<Record<string, string>> = {
   generations: "Models that run asynchronously and make images and films.",
   events: "What happened.",
   keys: "The API keys of the organization's members.",
+  organization: "The organization of the key: its name and plan.",
   me: "Whose key this is.",
   openapi: "This document.",
 };

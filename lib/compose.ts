@@ -81,6 +81,11 @@ export function compose(
     ...{ ...ports, bus, queue, projects, environments, driver, rollout, steps },
     scenarios: driver.takesScenarios ? told : undefined,
   });
+  // Each asks the other within a transaction, and none while it is made.
+  const planned = (tx: Tx, organization_id: string, plan: string) => integrations.planned(tx, organization_id, plan);
+  const organizations = organizationsService({ ...ports, users, keys, planned });
+  const { planOf } = organizations;
+  const integrations = integrationsService({ ...ports, endpoints, desk, outbound, projects, planOf });
   return {
     ...composeGenerations({ ...ports, queue, outbound, origin, scenarios: told }, settings.generations),
     bus,
@@ -92,11 +97,11 @@ export function compose(
     environments,
     outbox,
     webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
-    integrations: integrationsService({ ...ports, endpoints, desk, outbound, projects }),
+    integrations,
     rollout,
     scenarios,
     projects,
-    organizations: organizationsService({ ...ports, users, keys }),
+    organizations,
     invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
     deployments,
     pushes: pushesService({ ...ports, endpoints, deployments }),

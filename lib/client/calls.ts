@@ -54,6 +54,8 @@ export const calls = {
   "keys.create": "POST /api-keys {}",
   "keys.get": "GET /api-keys/{id}",
   "keys.revoke": "DELETE /api-keys/{id}",
+  "organization.get": "GET /organization",
+  "organization.update": "PUT /organization {}",
   "me.get": "GET /me",
   "openapi.get": "GET /openapi.json",
 } as const;

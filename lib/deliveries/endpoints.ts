@@ -124,6 +124,18 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
       return after ?? before;
     },
 
+    /** Those of an organization that are not turned off. */
+    active: async (tx: Tx, family: Family, organization_id: string) =>
+      (await endpoints(tx).ofOrganization({ organization_id })).filter(
+        (row) => row.family === family && row.status === "active",
+      ),
+
+    /** Turns one off that no caller turns off: it was abandoned, or the plan does not include it any more. */
+    async deactivate(tx: Tx, row: Endpoint) {
+      await deliveries(tx).skipPending({ ...row, endpoint_id: row.id });
+      await endpoints(tx).update({ ...row, status: endpointLifecycle.moves.deactivate.to });
+    },
+
     /** "Deleting stops what is pending at once": the deliveries go with their endpoint. */
     remove: (family: Family, caller: Caller, id: string) =>
       store.transaction(async (tx) => {

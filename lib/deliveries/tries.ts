@@ -75,8 +75,7 @@ export function createTries(ports: Ports) {
     const endpoint = await targets(tx).forJob({ id: delivery.endpoint_id });
     if (!endpoint || (endpoint.succeeded_at ?? "") >= delivery.created_at || endpoint.status === "inactive")
       return true;
-    await targets(tx).update({ ...endpoint, status: "inactive" });
-    await rows(tx).skipPending({ ...endpoint, endpoint_id: endpoint.id });
+    await endpoints.deactivate(tx, endpoint);
     return true;
   };
 

@@ -21,12 +21,14 @@ interface Ports {
   readonly desk: Desk;
   readonly outbound: Pick<Outbound, "judge">;
   readonly projects: Pick<ProjectsService, "exists">;
+  /** The organization's plan as it is in the transaction: it may have been lowered while a request arrived. */
+  readonly planOf: (tx: Tx, organization_id: string) => Promise<string>;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, desk, outbound, projects }: Ports) {
+export function integrationsService({ store, endpoints, desk, outbound, projects, planOf }: Ports) {
   const item = ({ id, type, name, status, created_at }: Row<"endpoints">) => ({
     id,
     type: type as Type,
@@ -41,8 +43,9 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     return { ...item(row), config: { ...config, ...redacted(secrets), ...events } };
   };
 
+  const includes = (plan: string, type: Row<"endpoints">["type"]) => type !== "monitoring" || plan !== "starter";
   const refusePlan = (type: Type, plan: string) => {
-    if (type === "monitoring" && plan === "starter") {
+    if (!includes(plan, type)) {
       throw new Problem("plan_required", "monitoring needs the plan pro or enterprise; this organization has starter");
     }
   };
@@ -97,6 +100,7 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
       const parts = partsOf(type, config);
       await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
+        refusePlan(type, await planOf(tx, caller.organization_id));
         await refuseProject(tx, caller, parts);
         return view(await insert(tx, caller.organization_id, type, parts));
       }, caller);
@@ -105,16 +109,25 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     async update(caller: Caller, id: string, { config, status }: v.InferOutput<typeof integrationChanges>) {
       const before = await endpoints.get(family, caller, id);
       const type = before.type as Type;
-      if (config !== undefined || status === "active") refusePlan(type, caller.plan);
+      const needsPlan = config !== undefined || status === "active";
+      if (needsPlan) refusePlan(type, caller.plan);
       const parts = config === undefined ? undefined : partsOf(type, kept(before, config));
       if (parts) await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
+        if (needsPlan) refusePlan(type, await planOf(tx, caller.organization_id));
         if (parts) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
         const settings = parts ?? endpoints.settingsOf(before);
         return view(await endpoints.update(tx, before, { ...settings, name, events, status: status ?? before.status }));
       }, caller);
+    },
+
+    /** "Monitoring requires Pro or Enterprise": what a new plan does not include is turned off. */
+    async planned(tx: Tx, organization_id: string, plan: string) {
+      for (const row of await endpoints.active(tx, family, organization_id)) {
+        if (!includes(plan, row.type)) await endpoints.deactivate(tx, row);
+      }
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),

@@ -34,7 +34,7 @@ export const problems = {
   },
   name_taken: {
     status: 409,
-    when: "another project of the organization has this name",
+    when: "another project of the organization, or another organization, has this name",
   },
   project_archived: {
     status: 409,

@@ -9,6 +9,13 @@ export function organizationsRepository(query: Queries) {
     find: query.first((db, p: { organization_id: string }) =>
       db.selectFrom("organizations").selectAll().where("id", "=", p.organization_id),
     ),
+    update: query.first((db, p: { organization_id: string; name: string; name_folded: string; plan: string }) =>
+      db
+        .updateTable("organizations")
+        .set({ name: p.name, name_folded: p.name_folded, plan: p.plan })
+        .where("id", "=", p.organization_id)
+        .returningAll(),
+    ),
     named: query.first((db, p: { name_folded: string }) =>
       db.selectFrom("organizations").selectAll().where("name_folded", "=", p.name_folded),
     ),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { id, textOf } from "../kernel/api.ts";
+import { datetime, id, oneOf, textOf } from "../kernel/api.ts";
 import { roles } from "../kernel/roles.ts";
 
 /** CONTRACT section 2: "Plans". */
@@ -8,6 +8,15 @@ export const plans = ["starter", "pro", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
 export const organizationName = textOf(1, 64, { trim: true });
+
+/** CONTRACT section 9. */
+export const organization = v.object({
+  id: id("org"),
+  name: v.string(),
+  plan: v.picklist(plans),
+  created_at: datetime(),
+});
+export const organizationChanges = v.object({ name: v.optional(organizationName), plan: v.optional(oneOf(plans)) });
 
 /** CONTRACT section 9, `GET /me`. */
 export const me = v.object({

@@ -1,5 +1,6 @@
+import type * as v from "valibot";
 import type { Clock } from "../kernel/clock.ts";
-import { notFound } from "../kernel/errors.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -9,7 +10,9 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { UsersService } from "../users/service.ts";
 import { organizationsRepository } from "./repository.ts";
-import type { Plan } from "./schema.ts";
+import type { organizationChanges, Plan } from "./schema.ts";
+
+type Organization = Row<"organizations">;
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
@@ -20,14 +23,25 @@ export function organizationsService({
   ids,
   users,
   keys,
+  planned,
 }: {
   store: Store;
   clock: Clock;
   ids: Ids;
   users: UsersService;
   keys: KeysService;
+  /** Told in the transaction that gives an organization a plan, so that what it does not include can end. */
+  planned: (tx: Tx, organization_id: string, plan: string) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
+
+  const get = async ({ organization_id }: Pick<Caller, "organization_id">, tx?: Tx): Promise<Organization> => {
+    const found = await organizations(tx).find({ organization_id });
+    if (!found) throw notFound("organization");
+    return found;
+  };
+  const view = (row: Organization) => ({ ...row, plan: row.plan as Plan });
+
   return {
     /** Whether the database holds none yet, so that a seed may fill it. */
     isEmpty: async () => (await organizations().any({})) === undefined,
@@ -51,15 +65,28 @@ export function organizationsService({
       return row;
     },
 
+    get: async (caller: Caller) => view(await get(caller)),
+
+    /** The plan as it is in a transaction, which may be another one than when the request came. */
+    planOf: async (tx: Tx, organization_id: string) => (await get({ organization_id }, tx)).plan,
+
+    update: (caller: Caller, changes: v.InferOutput<typeof organizationChanges>) =>
+      store.transaction(async (tx) => {
+        const { organization_id } = caller;
+        const before = await get(caller, tx);
+        const { name = before.name, plan = before.plan } = changes;
+        const name_folded = folded(name);
+        const other = await organizations(tx).named({ name_folded });
+        if (other && other.id !== before.id)
+          throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
+        const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
+        await planned(tx, organization_id, plan);
+        return view(after ?? before);
+      }, caller),
+
     async me(caller: Caller) {
-      const organization = await organizations().find(caller);
-      if (!organization) throw notFound("organization");
       return {
-        organization: {
-          id: organization.id,
-          name: organization.name,
-          plan: organization.plan as Plan,
-        },
+        organization: view(await get(caller)),
         user: await users.get(caller, caller.user_id),
         key: await keys.current(caller),
       };

@@ -9,7 +9,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "http/*": "rate windows by bucket, and answers by API key, which belongs to one organization",
   "organizations/insert": "the root of a scope",
   "organizations/any": "start-up: whether there is one yet",
-  "organizations/named": "start-up and the operator's commands, by name",
+  "organizations/named": "start-up, the operator's commands, and whether a name is free",
   "keys/identify": "sign-in: a key tells its organization",
   "invitations/withToken": "the invitee has a token and no organization yet",
   "invitations/prune": "periodic work, for every organization",
