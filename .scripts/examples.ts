@@ -23,6 +23,7 @@ const words: Json = {
   data: { project_id: idOf("proj") },
   config: { repo: "acme/web", branch: "main", environment: "production" },
   scopes: ["*"],
+  variables: { PORT: "8080" },
   error: "answered 500",
   response: "Internal Server Error",
   model: "image-standard",

@@ -20,6 +20,7 @@ const tags: Readonly<Record<string, string>> = {
   events: "What happened.",
   keys: "The API keys of the organization's members.",
   organization: "The organization of the key: its name and plan.",
+  environments: "The named targets of a project, each with variables.",
   me: "Whose key this is.",
   openapi: "This document.",
 };

@@ -69,13 +69,13 @@ export function compose(
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const mails = mailsService(ports);
   const users = usersService({ ...ports, bus, keys });
-  const environments = environmentsService(ports);
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
   const scenarios = scenariosService(ports);
   const told = settings.mode === "dev" ? scenarios : undefined;
   const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
   const removed = (tx: Tx) => rollout.takeTurns(tx);
   const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
+  const environments = environmentsService({ ...ports, projects });
   const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({
     ...{ ...ports, bus, queue, projects, environments, driver, rollout, steps },

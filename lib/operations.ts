@@ -1,4 +1,5 @@
 import { deploymentsOperations } from "./deployments/operations.ts";
+import { environmentsOperations } from "./environments/operations.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { generationsOperations } from "./generations/operations.ts";
 import { integrationsOperations } from "./integrations/operations.ts";
@@ -14,6 +15,7 @@ import { webhooksOperations } from "./webhooks/operations.ts";
 /** In the order of the specification. */
 const all = [
   ...projectsOperations,
+  ...environmentsOperations,
   ...deploymentsOperations,
   ...usersOperations,
   ...invitationsOperations,

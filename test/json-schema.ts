@@ -61,6 +61,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   minLength: (least: number, value, at) => when((points(value) ?? least) < least, `${at} is shorter than ${least}`),
   maxLength: (most: number, value, at) => when((points(value) ?? most) > most, `${at} is longer than ${most}`),
+  maxProperties: (most: number, value, at) =>
+    when(isObject(value) && Object.keys(value).length > most, `${at} has too many properties`),
   minItems: (least: number, value, at) => when(Array.isArray(value) && value.length < least, `${at} has too few items`),
   maxItems: (most: number, value, at) => when(Array.isArray(value) && value.length > most, `${at} has too many items`),
   minimum: (least: number, value, at) => when(typeof value === "number" && value < least, `${at} is below ${least}`),

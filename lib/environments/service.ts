@@ -1,38 +1,105 @@
-import type * as v from "valibot";
+import * as v from "valibot";
+import { check } from "../kernel/api.ts";
+import { Problem } from "../kernel/errors.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
+import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
 import type { Vault } from "../store/vault.ts";
 import { environmentsRepository } from "./repository.ts";
-import type { variables } from "./schema.ts";
+import { type environmentChanges, environmentName, type variables } from "./schema.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
+type Changes = v.InferOutput<typeof environmentChanges>;
+type Place = Pick<Row<"environments">, "project_id" | "name">;
 
 /** A variable as it is stored: a secret one encrypted, bound to its place. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
 
-/** Environments: named targets of a project, each with variables. CONTRACT section 3. */
-export function environmentsService({ store, vault }: { store: Store; vault: Vault }) {
+/** Environments: named targets of a project, each with variables. CONTRACT sections 3 and 9. */
+export function environmentsService({
+  store,
+  vault,
+  projects,
+}: {
+  store: Store;
+  vault: Vault;
+  projects: Pick<ProjectsService, "get">;
+}) {
   const environments = store.using(environmentsRepository);
+
+  const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
+
+  const view = (row: Row<"environments">) => ({
+    name: row.name,
+    variables: Object.fromEntries(
+      Object.entries(storedOf(row)).map(([key, stored]) => [
+        key,
+        "sealed" in stored ? { secret: true as const } : stored.value,
+      ]),
+    ),
+  });
+
+  /** What is stored of what is given; a secret without a value is the one that was there before. */
+  const sealed = ({ project_id, name }: Place, given: Changes["variables"], before: Stored = {}): string => {
+    const stored: Stored = {};
+    const missing: string[] = [];
+    for (const [key, variable] of Object.entries(given)) {
+      const there = before[key];
+      if (typeof variable === "string") stored[key] = { value: variable };
+      else if (!("value" in variable)) {
+        if (there && "sealed" in there) stored[key] = there;
+        else missing.push(`variables.${key}`);
+      } else if (!variable.secret) stored[key] = { value: variable.value };
+      else stored[key] = { sealed: vault.seal(`environments ${project_id} ${name} ${key}`, variable.value) };
+    }
+    if (missing.length === 0) return JSON.stringify(stored);
+    const message = "needs a value: no secret of this name is stored";
+    const details = missing.map((path) => ({ path, message }));
+    throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
+  };
+
   return {
     ensure: (tx: Tx, project_id: string, name: string) => environments(tx).ensure({ project_id, name }),
 
-    async insert(tx: Tx, project_id: string, name: string, given: Variables = {}) {
-      const stored: Stored = {};
-      for (const [key, variable] of Object.entries(given)) {
-        const { value, secret } = typeof variable === "string" ? { value: variable, secret: false } : variable;
-        stored[key] = secret
-          ? {
-              sealed: vault.seal(`environments ${project_id} ${name} ${key}`, value),
-            }
-          : { value };
-      }
-      await environments(tx).insert({
-        project_id,
-        name,
-        variables: JSON.stringify(stored),
+    insert: (tx: Tx, project_id: string, name: string, given: Variables = {}) =>
+      environments(tx).insert({ project_id, name, variables: sealed({ project_id, name }, given) }),
+
+    async list(caller: Caller, id: string, query: PageQuery) {
+      const { id: project_id } = await projects.get(caller, id);
+      const page = await paginate(query, "environments", { project_id }, environments().list, {
+        everything: true,
+        key: "name",
       });
+      return mapPage(page, view);
     },
+
+    /** Gives an environment its variables, all of them; makes it where there is none yet. */
+    async put(caller: Caller, id: string, name: string, { variables }: Changes) {
+      check(v.object({ name: environmentName }), { name });
+      return store.transaction(async (tx) => {
+        const { id: project_id } = await projects.get(caller, id, tx);
+        const before = await environments(tx).find({ project_id, name });
+        const row = {
+          project_id,
+          name,
+          variables: sealed({ project_id, name }, variables, before && storedOf(before)),
+        };
+        await environments(tx).put(row);
+        return view(row);
+      }, caller);
+    },
+
+    /** Its deployments stay, and a later one makes it anew. */
+    remove: (caller: Caller, id: string, name: string) =>
+      store.transaction(async (tx) => {
+        const { id: project_id } = await projects.get(caller, id, tx);
+        if ((await environments(tx).remove({ project_id, name })) === 0)
+          throw new Problem("not_found", "the project has no environment of this name");
+      }, caller),
   };
 }

@@ -85,7 +85,7 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
     }, caller);
 
   return {
-    get: (caller: Caller, id: string) => get(caller.organization_id, id),
+    get: (caller: Caller, id: string, tx?: Tx) => get(caller.organization_id, id, tx),
 
     exists: async (tx: Tx, organization_id: string, id: string) =>
       (await projects(tx).find({ organization_id, id })) !== undefined,

@@ -33,7 +33,9 @@ const body = { name: "taken over", role: "viewer", description: "mine", variable
 
 const withId = operations.filter(({ path }) => path.includes("{id}"));
 
-const pathOf = (path: string, id: string) => `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown")}`;
+/** The deployments of `records()` made the environment. */
+const pathOf = (path: string, id: string) =>
+  `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown").replace("{name}", "production")}`;
 
 const ask = ({ call }: World, who: Who, { method, path, body: judged }: Operation, id: string): Promise<Reply> =>
   call(who, method, pathOf(path, id), judged ? body : undefined, {
