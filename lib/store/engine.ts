@@ -4,6 +4,8 @@ import type { Tables } from "./tables.ts";
 /** A prepared statement, with positional parameters. */
 export interface Statement {
   all(parameters: readonly unknown[]): Promise<unknown[]>;
+  /** The first row, where there is one. */
+  first(parameters: readonly unknown[]): Promise<unknown>;
   /** Runs a write and answers how many rows it changed. */
   change(parameters: readonly unknown[]): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import { type Compilable, type CompiledQuery, type Insertable, type Kysely, sql } from "kysely";
 import type { Place } from "../kernel/page.ts";
-import type { Connection, Engine } from "./engine.ts";
+import type { Connection, Engine, Statement } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
 /** Stands for a value that comes with each call. */
@@ -67,24 +67,27 @@ export function createQueries(engine: Engine, connection: Connection, written: W
   };
   const prepare = <P>(build: Build<P, unknown>) => {
     const text: { compiled?: CompiledQuery } = own({});
+    let statement: Statement | undefined;
     return (args: P) => {
       text.compiled ??= build(engine.db, named as P).compile();
-      const { sql, parameters } = text.compiled;
-      return [connection.statement(sql), bind(parameters, args as Values)] as const;
-    };
-  };
-  const all: Queries["all"] = (build) => {
-    const prepared = prepare(build);
-    return (args) => {
-      const [statement, values] = prepared(args);
-      return statement.all(values) as Promise<never[]>;
+      statement ??= connection.statement(text.compiled.sql);
+      return [statement, bind(text.compiled.parameters, args as Values)] as const;
     };
   };
   return {
-    all,
+    all(build) {
+      const prepared = prepare(build);
+      return (args) => {
+        const [statement, values] = prepared(args);
+        return statement.all(values) as Promise<never[]>;
+      };
+    },
     first(build) {
-      const rows = all(build);
-      return async (args) => (await rows(args))[0];
+      const prepared = prepare(build);
+      return (args) => {
+        const [statement, values] = prepared(args);
+        return statement.first(values) as Promise<never>;
+      };
     },
     change(build) {
       const prepared = prepare(build);

@@ -47,33 +47,18 @@ export function openDatabase(source: string | Buffer): Database {
 }
 
 export function createSqliteEngine(database: Database): Engine {
-  const statements = new Map<string, Prepared>();
-  const prepared = (text: string): Prepared => {
-    let statement = statements.get(text);
-    if (!statement) {
-      statement = database.prepare(text);
-      statements.set(text, statement);
-      if (statements.size > 512) statements.delete(statements.keys().next().value as string);
-    }
-    return statement;
-  };
+  const statements = new Map<string, Statement>();
   const group = createGroup(database, unavailable);
   const connection = {
-    statement: (text: string): Statement => ({
-      async all(parameters) {
-        const statement = prepared(text);
-        if (!statement.readonly) insist(database);
-        try {
-          return statement.all(parameters);
-        } catch (error) {
-          throw unavailable(error);
-        }
-      },
-      async change(parameters) {
-        insist(database);
-        return prepared(text).run(parameters).changes;
-      },
-    }),
+    statement(text: string): Statement {
+      let statement = statements.get(text);
+      if (!statement) {
+        statement = statementOf(database, database.prepare(text));
+        statements.set(text, statement);
+        if (statements.size > 512) statements.delete(statements.keys().next().value as string);
+      }
+      return statement;
+    },
   };
   return {
     name: "sqlite",
@@ -92,6 +77,25 @@ export function createSqliteEngine(database: Database): Engine {
 }
 
 /** A write outside of a transaction would be a commit of its own, and could be left half done. */
+function statementOf(database: Database, prepared: Prepared): Statement {
+  const read = <T>(run: () => T): T => {
+    if (!prepared.readonly) insist(database);
+    try {
+      return run();
+    } catch (error) {
+      throw unavailable(error);
+    }
+  };
+  return {
+    all: async (parameters) => read(() => prepared.all(parameters)),
+    first: async (parameters) => read(() => prepared.get(parameters)),
+    async change(parameters) {
+      insist(database);
+      return prepared.run(parameters).changes;
+    },
+  };
+}
+
 function insist(database: Database): void {
   if (!database.inTransaction) throw new Error("a write outside of a transaction");
 }

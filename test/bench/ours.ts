@@ -6,6 +6,7 @@ const [database = ""] = process.argv.slice(2);
 const day_ms = 86_400_000;
 const service = await createService({
   database,
+  mode: "start",
   rateLimit: 1_000_000_000,
   deployments: { driver: { delay: () => day_ms, step: () => Promise.reject(new Error("nothing is due")) } },
 });
