@@ -131,8 +131,8 @@ function stopped(service: Service): Promise<void> {
     const stop = () => {
       if (asked) process.exit(1);
       asked = true;
-      // What is not finished after ten seconds is kept in the store for the next start.
-      machineTimer("10s", () => resolve());
+      // Closing gives what is in flight ten seconds, and then hands the rest back: this is for a close that hangs.
+      machineTimer("15s", () => resolve());
       service.close().then(resolve, reject);
     };
     process.on("SIGTERM", stop);

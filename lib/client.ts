@@ -142,6 +142,6 @@ async function wait(sender: Sender, feature: string, id: string, options?: CallO
   for (let pause = 250; ; pause = Math.min(pause * 2, 5_000)) {
     const record = await sender.call(request, options);
     if (ended.includes((record as { status: string }).status)) return record;
-    await sender.sleep(pause);
+    await sender.sleep(pause, options?.signal);
   }
 }

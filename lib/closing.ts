@@ -24,12 +24,12 @@ export async function end({ foundation, parts }: World, listening: readonly List
     // Painting is cut off at once: it costs nothing to begin anew.
     await features.runners.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
-    await outbound.close();
     const tellUnused = async () => {
       for (const { match, next } of await features.scenarios.unused())
         log.warn("a scenario was not used", { match: JSON.stringify(match), next });
     };
-    for (const last of [loop.release, late.flush, () => keepClock(clock.now()), tellUnused]) {
+    // Released first: what is cut off then has failed for nobody.
+    for (const last of [loop.release, outbound.close, late.flush, () => keepClock(clock.now()), tellUnused]) {
       await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
     }
   } finally {

@@ -45,10 +45,15 @@ export interface Worlds extends House {
   close(): Promise<void>;
 }
 
+/** Each is a whole database, so the oldest go. */
+const mostSnapshots = 100;
+
 /** What a fork takes along. */
 interface Inheritance {
   readonly sinks: ReadonlyMap<string, Sink>;
   readonly images: ReadonlyMap<string, Image>;
+  /** How many snapshots were taken, so that no identifier comes twice. */
+  readonly count: number;
   readonly first: Image | undefined;
 }
 
@@ -61,6 +66,7 @@ const imageOf = ({ foundation, parts, apiKey }: World): Image => ({
 /** The worlds that one service goes through, one after the other. */
 export function createWorlds(settings: Settings, inherited?: Inheritance): Worlds {
   const images = new Map(inherited?.images);
+  let count = inherited?.count ?? 0;
   const leaving = new Set<Promise<void>>();
   let first = inherited?.first;
   let world: World | undefined;
@@ -111,8 +117,10 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
     snapshots: {
       async snapshot() {
         const image = await take();
-        const id = `snap_${images.size + 1}`;
+        count += 1;
+        const id = `snap_${count}`;
         images.set(id, image);
+        for (const oldest of images.keys()) if (images.size > mostSnapshots) images.delete(oldest);
         return { id, now: now().foundation.clock.iso() };
       },
       restore: async (id) => ({ id, now: await bring(images.get(id)) }),
@@ -131,7 +139,7 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
     enter,
     async fork() {
       const image = await take();
-      const fork = createWorlds({ ...settings, database: ":memory:" }, { sinks: house.sinks, images, first });
+      const fork = createWorlds({ ...settings, database: ":memory:" }, { sinks: house.sinks, images, count, first });
       await fork.enter(image, openImage(image.rows), now().foundation);
       return fork;
     },

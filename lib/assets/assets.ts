@@ -33,7 +33,9 @@ export function createAssets({ generations, links }: { generations: GenerationsS
     };
     if (matches(header("if-none-match"), etag)) return { status: 304, headers, body: null, request_id };
     const condition = header("if-range");
-    const asked = condition === undefined || condition === etag ? rangeOf(header("range"), size) : "whole";
+    // A range is of what is sent, so only GET has one.
+    const range = method === "GET" ? header("range") : undefined;
+    const asked = condition === undefined || condition === etag ? rangeOf(range, size) : "whole";
     if (asked === "beyond") {
       throw new Problem("range_not_satisfiable", `the range lies beyond the file's ${size} bytes`, {
         headers: { "content-range": `bytes */${size}` },

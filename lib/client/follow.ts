@@ -9,7 +9,7 @@ import { eventsOf } from "./sse.ts";
 export async function* follow({ send, sleep }: Sender, path: string, options: CallOptions): AsyncGenerator<unknown> {
   let last: string | undefined;
   for (let lost = 0; lost <= 3; lost++) {
-    if (lost > 0) await sleep(250 * 2 ** lost);
+    if (lost > 0) await sleep(250 * 2 ** lost, options.signal);
     const headers = { accept: "text/event-stream", ...(last !== undefined && { "last-event-id": last }) };
     const response = await send({ method: "GET", path, headers, more_ms: aDay }, options);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream"))

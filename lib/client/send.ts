@@ -41,7 +41,8 @@ export interface Sender {
   send(request: Request, options?: CallOptions): Promise<Response>;
   /** The same, with the answer read: in the flat form, undefined where there is none. */
   call(request: Request, options?: CallOptions): Promise<unknown>;
-  readonly sleep: (ms: number) => Promise<unknown>;
+  /** Rejects with the signal's reason once that is aborted. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
 }
 
 const passing = [429, 502, 503, 504];
@@ -71,6 +72,16 @@ export function createSender(options: ClientOptions): Sender {
     }
   };
 
+  const rest: Sender["sleep"] = async (ms, signal) => {
+    signal?.throwIfAborted();
+    let leave = () => {};
+    const left = new Promise<never>((_, reject) => {
+      leave = () => reject(signal?.reason);
+    });
+    signal?.addEventListener("abort", leave);
+    await Promise.race([sleep(ms), left]).finally(() => signal?.removeEventListener("abort", leave));
+  };
+
   const send: Sender["send"] = async (request, { signal, idempotencyKey } = {}) => {
     const { method, body } = request;
     const init = {
@@ -96,13 +107,13 @@ export function createSender(options: ClientOptions): Sender {
       const after = problem instanceof ClientProblem ? problem.retryAfter : undefined;
       const wait = after === undefined ? Math.min(250 * 2 ** tries, 8 * aSecond) : after * aSecond;
       if (!isPassing || tries >= retries || wait > longestWait) throw problem;
-      await sleep(wait);
+      await rest(wait, signal);
     }
   };
 
   return {
     send,
-    sleep,
+    sleep: rest,
     async call(request, given) {
       const response = await send(request, given);
       if (response.status === 204 || !response.ok) return undefined;

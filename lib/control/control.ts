@@ -68,6 +68,8 @@ function wrongMethod({ calls }: Route): Problem {
 
 function isLocal({ socket, header }: Exchange): boolean {
   if (!socket) return true;
+  // A proxy on this machine speaks for somebody who may be anywhere.
+  if (header("forwarded") !== undefined || header("x-forwarded-for") !== undefined) return false;
   const address = socket.socket.remoteAddress ?? "";
   return isLoopbackHost(header("host")) && /^(::ffff:)?127\.|^::1$/.test(address);
 }

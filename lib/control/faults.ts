@@ -89,11 +89,16 @@ interface Kept extends StoredFault {
 
 const view = ({ seen: _, ...fault }: Kept): StoredFault => fault;
 
-/** The code for a status: the table's where there is one alone. */
-function codeFor(status: number): string {
-  const codes = Object.entries(problems).filter(([, problem]) => problem.status === status);
-  return codes.length === 1 && codes[0] ? codes[0][0] : "fault";
-}
+/** The first code that the table has for a status. */
+const codeFor = (status: number): string =>
+  Object.entries(problems).find(([, problem]) => problem.status === status)?.[0] ?? "fault";
+
+/** What the interface itself sends with such a status. */
+const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { "www-authenticate": "Bearer" },
+  429: { "retry-after": "1" },
+  503: { "retry-after": "1" },
+};
 const isKnown = (code: string): code is ProblemCode => Object.hasOwn(problems, code);
 
 /** The error of a fault that names a status, a code, or both. */
@@ -146,11 +151,12 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
         (match.method ?? method) === method && (match.path === undefined || matches(match.path, path));
       const met = faults.filter(fits).find(use);
       if (!met) return undefined;
-      const { delay, drop, truncate, headers = {} } = met.respond;
+      const { delay, drop, truncate, headers } = met.respond;
+      const error = errorOf(met.respond);
       return {
         wait: delay === undefined ? async () => {} : pause(milliseconds(delay)),
-        error: errorOf(met.respond),
-        headers,
+        error,
+        headers: { ...usualHeaders[error?.status ?? 0], ...headers },
         breaks: drop ? "drop" : truncate ? "truncate" : undefined,
       };
     },

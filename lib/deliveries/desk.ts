@@ -1,6 +1,6 @@
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, instant, isoOf } from "../kernel/clock.ts";
-import { notFound } from "../kernel/errors.ts";
+import { invalid, notFound } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
@@ -44,7 +44,7 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
       return mapPage({ ...page, data: views }, (one) => one);
     },
 
-    /** A `ping` event, to this endpoint alone. */
+    /** A `ping` event, to this endpoint alone; it is sent to one that is turned off, too. */
     test: (family: Family, caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
@@ -56,8 +56,8 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
           timestamp: clock.iso(),
           data,
         };
-        const [made] = await outbox.enqueue(tx, endpoint, event);
-        if (!made) throw notFound(family);
+        const [made] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
+        if (!made) throw invalid("type", `must be one that is sent events; a ${endpoint.type} is sent none`);
         return { ...made, attempts: [] };
       }, caller),
 

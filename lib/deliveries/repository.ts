@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
+import { rungs } from "./ladder.ts";
 
 type Key = { organization_id: string; id: string };
 type Family = Row<"endpoints">["family"];
@@ -112,12 +113,14 @@ export function deliveriesRepository(query: Queries) {
         .where("rung", "=", p.rung)
         .where(pending),
     ),
+    /** Not those whose last try is under way: that decides about them. */
     skipPending: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
       db
         .updateTable("deliveries")
         .set({ status: "skipped", next_attempt_at: null })
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id)
+        .where("rung", "<", sql.lit(rungs))
         .where(pending),
     ),
     /** Everything since then that did not arrive. */

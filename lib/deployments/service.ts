@@ -74,7 +74,7 @@ export function deploymentsService(ports: Ports) {
   const enqueue = async (
     tx: Tx,
     of: Pick<Deployment, "organization_id" | "project_id" | "environment" | "source"> &
-      Partial<Pick<Deployment, "version" | "restores" | "revision">>,
+      Partial<Pick<Deployment, "id" | "version" | "restores" | "revision">>,
   ) => {
     const now = clock.iso();
     const source = JSON.parse(of.source) as Source;
@@ -208,17 +208,17 @@ export function deploymentsService(ports: Ports) {
             "no_previous_version",
             `no deployment to ${from.environment} before this one became active`,
           );
+        const new_deployment_id = ids.next("dep");
+        await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
+          ...rollout.about({ ...from, version: target.version }),
+          ...{ new_deployment_id, reason: "manual" },
+        });
         const row = await enqueue(tx, {
-          ...rollout.origin(from),
+          ...{ ...rollout.origin(from), id: new_deployment_id },
           source: target.source,
           version: target.version,
           restores: target.id,
           revision: target.revision,
-        });
-        await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
-          ...rollout.about({ ...from, version: target.version }),
-          new_deployment_id: row.id,
-          reason: "manual",
         });
         return view(row);
       }, caller),

@@ -7,6 +7,8 @@ import { faultOf } from "./faults.ts";
 const mostRead = 64 * 1024;
 const mostShown = 1024;
 const mostInterim = 16;
+/** How long a request may still be on its way once it was answered. */
+const patienceAfter = "1s";
 
 /** One request to one checked address. */
 export interface Call {
@@ -130,9 +132,14 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
 
     const end = (outcome: Outcome, keep = false) => {
       call.signal.removeEventListener("abort", stop);
-      // A connection serves again only once the request is through as well: some answer before they have read it.
-      if (!keep || !asked.writableFinished) asked.destroy();
+      if (!keep) asked.destroy();
+      else if (!asked.writableFinished) finish();
       resolve(answered ? { ...answered(), cut: keep ? undefined : (outcome.error ?? undefined) } : outcome);
+    };
+    /** A connection serves again only once the request is through as well: some answer before they have read it. */
+    const finish = () => {
+      const cancel = machineTimer(patienceAfter, () => asked.destroy());
+      asked.once("finish", cancel).once("close", cancel);
     };
     const stop = () => end(failed(String(call.signal.reason)));
     const take = (answer: IncomingMessage) => {

@@ -68,7 +68,7 @@ export function sizeFor(
 }
 
 /** sd-server reads parameters of its own out of a prompt, which are the operator's and not a caller's. */
-const harmless = (prompt: string) => prompt.replace(/<\/?sd_cpp_extra_args>/gi, "");
+const harmless = (prompt: string) => prompt.replace(/<\/?sd_cpp_extra_args>/gi, " ");
 
 /**
  * Pictures by the images interface of OpenAI, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways speak. It

@@ -40,7 +40,10 @@ const fields = record({
 export const simulatedOutcome = v.pipe(
   fields,
   v.forward(
-    v.check(({ at, result }) => at === undefined || result === "fail", 'is for the result "fail"'),
+    v.check(
+      ({ at, result }) => at !== "building" || result !== "rolled_back",
+      'must be "deploying" for the result "rolled_back", which is a failed health check',
+    ),
     ["at"],
   ),
 );

@@ -59,9 +59,11 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
   /** What a caller read and sends back redacted, or leaves out, stays the secret that it was; null takes it away. */
   const kept = (before: Row<"endpoints">, config: unknown): unknown => {
     if (typeof config !== "object" || config === null) return config;
-    const { secrets } = endpoints.settingsOf(before);
+    const { config: known, secrets } = endpoints.settingsOf(before);
     const hidden = integrationTypes[before.type as Type].redacted(secrets);
     const given = { ...config } as Record<string, unknown>;
+    // A key that nobody can read must not be sent elsewhere by somebody who only moves the address.
+    if (before.type === "monitoring" && given.site !== known.site) return config;
     for (const [key, shown] of Object.entries(hidden)) {
       if (given[key] === shown || given[key] === undefined) given[key] = secrets[key];
     }

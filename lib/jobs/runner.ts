@@ -59,7 +59,8 @@ export function createRunner(ports: {
         kind: row.kind,
         reason: reasonOf(error),
       });
-      return retry(error instanceof Error ? error.message : String(error));
+      // The reason reaches people, and chats; a fault that nobody foresaw may hold anything.
+      return retry(`the service failed unexpectedly; its log has the reason under ${row.id}`);
     }
   };
 

@@ -8,6 +8,6 @@ const server = createServer({ ...certificate(), keepAliveTimeout: 60_000 }, (req
   request.on("end", () => response.end("ok"));
 });
 server.listen(0, "127.0.0.1", () => {
-  process.send?.({ url: `https://localhost:${(server.address() as AddressInfo).port}/hook` });
+  process.send?.({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook` });
 });
 process.on("disconnect", () => process.exit());

@@ -41,7 +41,7 @@ test("status and code, of which either tells the other", async (t) => {
     [{ status: 503 }, 503, "unavailable"],
     [{ status: 500 }, 500, "internal_error"],
     [{ status: 429 }, 429, "rate_limited"],
-    [{ status: 409 }, 409, "fault"],
+    [{ status: 409 }, 409, "name_taken"],
     [{ status: 502 }, 502, "fault"],
     [{ code: "name_taken" }, 409, "name_taken"],
     [{ code: "teapot" }, 500, "teapot"],

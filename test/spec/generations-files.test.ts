@@ -43,8 +43,9 @@ test("HEAD answers what GET does, without the file", async (t) => {
   const [head, get] = [await ask({ "x-request-id": "a" }, "HEAD"), await ask({ "x-request-id": "a" })];
   assert.deepEqual([head.status, [...head.headers]], [get.status, [...get.headers]]);
   assert.equal(await head.text(), "");
-  const part = await ask({ range: "bytes=0-4" }, "HEAD");
-  assert.deepEqual([part.status, part.headers.get("content-length")], [206, "5"]);
+  // RFC 9110: a range is defined for GET alone, and must be passed over elsewhere.
+  const ranged = await ask({ range: "bytes=0-4" }, "HEAD");
+  assert.deepEqual([ranged.status, ranged.headers.get("content-length")], [200, get.headers.get("content-length")]);
 });
 
 test("One range, an open one and a suffix are parts of the file", async (t) => {

@@ -193,7 +193,7 @@ test("a wrong scenario is 422 with its place, and nothing is kept", async (t) =>
     ["a deployment's and a generation's fields", { match: { repo: "a", model: "b" }, outcome }, "match"],
     ["an unknown result", { outcome: { result: "failed" } }, "outcome.result"],
     ["an unknown step", { outcome: { result: "fail", at: "queued" } }, "outcome.at"],
-    ["a step of what succeeds", { outcome: { at: "building" } }, "outcome.at"],
+    ["a health check in the build", { outcome: { result: "rolled_back", at: "building" } }, "outcome.at"],
     ["an empty message", { outcome: { message: "" } }, "outcome.message"],
     ["a duration without a unit", { outcome: { durations: { building: "3" } } }, "outcome.durations.building"],
     ["a duration of more than ten years", { outcome: { durations: { queued: "3651d" } } }, "outcome.durations.queued"],
@@ -213,7 +213,9 @@ test("a wrong scenario is 422 with its place, and nothing is kept", async (t) =>
       assert.deepEqual(pathsOf(expect(await post(here, body), 422)), [path]);
     });
   }
-  assert.throws(() => here.service.scenarios.next("deployment", { at: "building" }), { code: "validation_failed" });
+  assert.throws(() => here.service.scenarios.next("deployment", { at: "active" as "building" }), {
+    code: "validation_failed",
+  });
   assert.deepEqual(await here.service.scenarios.list(), []);
 });
 
