@@ -10,11 +10,14 @@ import { createInbox } from "./drivers/inbox.ts";
 import { createOutbound } from "./drivers/outbound.ts";
 import { stream } from "./events/operations.ts";
 import type { Advanced } from "./facade.ts";
+import { createHealth } from "./health/health.ts";
+import { createMetrics } from "./health/metrics.ts";
 import { createHooks } from "./hooks/hooks.ts";
 import { createWriter } from "./http/answer.ts";
 import { type App, createApp } from "./http/app.ts";
 import { createGate } from "./http/gate.ts";
 import { createIdempotency } from "./http/idempotency.ts";
+import { createMeter } from "./http/meter.ts";
 import { createWindows } from "./http/windows.ts";
 import { createLoop, type Loop } from "./jobs/loop.ts";
 import { type Periodic, periodicJobs } from "./jobs/periodic.ts";
@@ -81,12 +84,20 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const links = createAssets(features);
   const { watchKey, keys } = features;
   const gate = createGate({ identify: keys.identify, watchKey, windows, rateLimit, addressRateLimit });
+  const meter = createMeter();
+  const metrics = createMetrics({
+    ...{ meter, clock, mode, feed: features.feed, closing: life.closing.signal, databaseBytes: store.engine.size },
+    ...{ jobs: runner.load, deliveries: features.outbox.pending },
+    ...{ deployments: features.rollout.load, generations: features.generationsProgress.load },
+  });
   const makeApp = () => {
     const [closing, checkHost] = [life.closing.signal, known.check];
-    const live = createLive({ ...features, gate, log, closing, operation: stream, checkHost });
+    const live = createLive({ ...features, gate, log, meter, closing, operation: stream, checkHost });
+    const readable = () => kept().read({ name: "vault" });
     return createApp({
       ...{ operations, services: features, gate, idempotency, store, clock, log, ids },
-      ...{ envelope, bodyLimit, behindProxy, closing, checkHost, upgrade: live.upgrade },
+      ...{ envelope, bodyLimit, behindProxy, closing, checkHost, meter, upgrade: live.upgrade },
+      health: createHealth({ gate, closing, readable, metrics, behindProxy }),
       beside: async (exchange) =>
         (isDev ? await control(exchange) : undefined) ?? (await links(exchange)) ?? hooks(exchange),
       faults: isDev ? faults.meet : undefined,

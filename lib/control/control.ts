@@ -1,7 +1,7 @@
 import { type Answer, createWriter } from "../http/answer.ts";
 import { parseBody, readBody } from "../http/body.ts";
 import { type Exchange, queryOf } from "../http/exchange.ts";
-import { isLoopbackHost } from "../http/hosts.ts";
+import { isLocal } from "../http/hosts.ts";
 import { check, record, type Schema } from "../kernel/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -64,14 +64,6 @@ async function bodyOf(exchange: Exchange, schema: Schema, limit: number): Promis
 function wrongMethod({ calls }: Route): Problem {
   const methods = [...calls.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
   return new Problem("method_not_allowed", `this path takes ${methods}`, { headers: { allow: methods } });
-}
-
-function isLocal({ socket, header }: Exchange): boolean {
-  if (!socket) return true;
-  // A proxy on this machine speaks for somebody who may be anywhere.
-  if (header("forwarded") !== undefined || header("x-forwarded-for") !== undefined) return false;
-  const address = socket.socket.remoteAddress ?? "";
-  return isLoopbackHost(header("host")) && /^(::ffff:)?127\.|^::1$/.test(address);
 }
 
 /** A browser sends `Origin` with what a page does: only pages of this very address may. */

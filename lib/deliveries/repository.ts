@@ -177,6 +177,13 @@ export function deliveriesRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
+    /** Of every organization: a metric. */
+    pending: query.first((db, _: object) =>
+      db
+        .selectFrom("deliveries")
+        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .where(pending),
+    ),
     countOutside: query.first((db, p: { id: string }) =>
       db
         .updateTable("deliveries")

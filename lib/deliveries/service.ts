@@ -126,6 +126,9 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
       while ((await store.transaction((tx) => rows(tx).prune({ below }))) > 0);
     },
 
+    /** How many deliveries, of every organization, have not come to their end. */
+    pending: async (): Promise<number> => (await rows().pending({}))?.number ?? 0,
+
     /**
      * The job `deliveries.pump`: all that is due for one endpoint, some side by side. Each turn is one transaction: what
      * has landed is settled in it, and what goes out next is counted.

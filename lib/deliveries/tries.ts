@@ -69,9 +69,19 @@ export function createTries(ports: Ports) {
     return endpoint && kind && { kind, settings: endpoints.settingsOf(endpoint) };
   };
 
+  const tell = (tx: Tx, { organization_id, id }: Delivery, status: "succeeded" | "abandoned") =>
+    feed.tell(tx, { kind: "delivery", organization_id, id, status });
+
+  const succeed = async (tx: Tx, delivery: Delivery) => {
+    if ((await rows(tx).succeed(delivery)) === 0) return false;
+    tell(tx, delivery, "succeeded");
+    return true;
+  };
+
   /** After the sixth failure: the endpoint is turned off, "unless it had a success since that event happened". */
   const abandon = async (tx: Tx, delivery: Delivery) => {
     if ((await rows(tx).fail({ ...delivery, status: "abandoned", next_attempt_at: null })) === 0) return false;
+    tell(tx, delivery, "abandoned");
     const endpoint = await targets(tx).forJob({ id: delivery.endpoint_id });
     if (!endpoint || (endpoint.succeeded_at ?? "") >= delivery.created_at || endpoint.status === "inactive")
       return true;
@@ -147,7 +157,7 @@ export function createTries(ports: Ports) {
           await leaveOpen(tx, made, delivery.rung);
           continue;
         }
-        const moved = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await fail(tx, made);
+        const moved = arrived(made.sent) ? await succeed(tx, delivery) : await fail(tx, made);
         if (moved || (await rows(tx).forJob(delivery))) await note(tx, made);
         if (!moved || !arrived(made.sent) || succeeded) continue;
         succeeded = true;
@@ -159,7 +169,7 @@ export function createTries(ports: Ports) {
     async settleOutside(tx: Tx, made: Made) {
       const { delivery } = made;
       if (made.sent.open_ms !== undefined) return leaveOpen(tx, made, null);
-      const known = arrived(made.sent) ? (await rows(tx).succeed(delivery)) > 0 : await rows(tx).forJob(delivery);
+      const known = arrived(made.sent) ? await succeed(tx, delivery) : await rows(tx).forJob(delivery);
       if (!known) return;
       await note(tx, made);
       if (arrived(made.sent)) await targets(tx).succeeded({ ...delivery, id: delivery.endpoint_id, at: clock.iso() });

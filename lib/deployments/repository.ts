@@ -99,7 +99,14 @@ export function deploymentsRepository(query: Queries) {
     forJob: query.first((db, p: { id: string }) => db.selectFrom("deployments").selectAll().where("id", "=", p.id)),
     /** In the order of the partial index, or the planner would read the whole table. */
     running: query.all((db, _: object) =>
-      db.selectFrom("deployments").select("id").where(running).orderBy("project_id").orderBy("environment"),
+      db.selectFrom("deployments").select(["id", "status"]).where(running).orderBy("project_id").orderBy("environment"),
+    ),
+    /** Of every organization: a metric. */
+    waiting: query.first((db, _: object) =>
+      db
+        .selectFrom("deployments")
+        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .where(queued),
     ),
     /** The first in the queue of one environment. */
     head: query.first((db, p: Place) =>

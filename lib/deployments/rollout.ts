@@ -180,6 +180,13 @@ export function createRollout({ store, bus, feed, clock, queue, driver, concurre
           await queue.add(tx, "deployments.turns", {});
       }),
 
+    /** How many, of every organization, are in a state that is not the end. */
+    async load(): Promise<{ queued: number; building: number; deploying: number }> {
+      const [count, running] = [await deployments().waiting({}), await deployments().running({})];
+      const building = running.filter(({ status }) => status === "building").length;
+      return { queued: count?.number ?? 0, building, deploying: running.length - building };
+    },
+
     /** The job `deployments.turns`. */
     turns: async (): Promise<Outcome> => done(takeTurns),
 

@@ -35,6 +35,13 @@ export type Change =
       readonly error: string | null;
       readonly duration_ms: number;
     }
+  /** A delivery came to its end by a try. */
+  | {
+      readonly kind: "delivery";
+      readonly organization_id: string;
+      readonly id: string;
+      readonly status: "succeeded" | "abandoned";
+    }
   /** A deployment's log grew. */
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
   /** A user's rights are other ones: a key of theirs was revoked, or they were suspended, removed, or given another role. */

@@ -145,6 +145,12 @@ export function createProgress(ports: Ports) {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
       }),
 
+    /** How many, of every organization, are in a state that is not the end. */
+    async load(): Promise<{ queued: number; in_progress: number }> {
+      const [count, running] = [await generations().waiting({}), await generations().running({})];
+      return { queued: count?.number ?? 0, in_progress: running.length };
+    },
+
     /** The job `generations.advance`: asks the driver how far it is, and acts on it. */
     async advance(generation_id: string): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { H3, type H3Event } from "h3/node";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, machineNow } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
@@ -13,6 +13,7 @@ import { type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { shuttingDown } from "./leaving.ts";
+import type { Count, Meter } from "./meter.ts";
 import { perform } from "./perform.ts";
 import { refuse, send, written } from "./send.ts";
 import type { Handler, Upgrade } from "./server.ts";
@@ -38,10 +39,13 @@ export interface Ports {
   /** Throws 421; never asked in process, where there is no `Host`. */
   readonly checkHost: (host: string | undefined) => void;
   readonly beside: Beside;
+  /** Asked before all others, and while the service shuts down too. */
+  readonly health: Beside;
   /** Faults of the mode dev; undefined in the mode start. */
   readonly faults: Faults | undefined;
   /** Told of every answered request; undefined where nobody asks. */
   readonly observe: ((seen: Observed) => void) | undefined;
+  readonly meter: Meter;
   /** Takes a connection over, or throws the problem with which it is refused. */
   readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>;
   /** Aborted when the service shuts down: 503 from then on. */
@@ -81,38 +85,42 @@ export function createApp(ports: Ports): App {
   });
   const app = new H3({ silent: true, allowMalformedURL: true });
 
-  const serve = async (event: H3Event, target: Target): Promise<Response> => {
+  /** Tells the log, the meter and a tester's journal of a request that was answered. */
+  const tell = (exchange: Exchange, status: number, count: Count, duration_ms: number) => {
+    const { id: request_id, method, path, key_id, begun } = exchange;
+    const ms = machineNow() - begun;
+    count(status, ms);
+    const seen = { request_id, method, path, status };
+    log[exchange.isRoutine ? "debug" : "info"]("request", { ...seen, duration_ms: Math.round(ms * 10) / 10, key_id });
+    ports.observe?.({ ...seen, duration_ms, key_id });
+  };
+
+  const serve = async (event: H3Event, target: Target, count: Count): Promise<Response> => {
     const begun = clock.now();
     const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
       failed(ports, error, exchange, writer),
     );
-    log.debug("request", {
-      request_id: exchange.id,
-      method: exchange.method,
-      path: exchange.path,
-      status: answer.status,
-    });
-    ports.observe?.(observed(exchange, answer.status, clock.now() - begun));
+    tell(exchange, answer.status, count, clock.now() - begun);
     const response = send(answer, exchange);
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
+  const elsewhere = ports.meter.count("none");
+  const upgrades = ports.meter.count("upgrade");
   for (const [path, group] of byPath(operations)) {
     const route = base + path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = group.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
     for (const operation of group) {
-      app.on(operation.method, route, (event) => serve(event, operation));
+      const count = ports.meter.count(operation.id);
+      app.on(operation.method, route, (event) => serve(event, operation, count));
       // h3 answers HEAD for GET only as long as no other method has a handler of the path.
-      if (operation.method === "GET") app.on("HEAD", route, (event) => serve(event, operation));
+      if (operation.method === "GET") app.on("HEAD", route, (event) => serve(event, operation, count));
     }
-    app.all(route, (event) => serve(event, { problem: () => wrongMethod(methods) }));
+    app.all(route, (event) => serve(event, { problem: () => wrongMethod(methods) }, elsewhere));
   }
-  app.all("/**", (event) =>
-    serve(event, {
-      problem: () => new Problem("not_found", "this path does not exist"),
-    }),
-  );
+  const unknown = { problem: () => new Problem("not_found", "this path does not exist") };
+  app.all("/**", (event) => serve(event, unknown, elsewhere));
   const call = async (request: Request) => {
     const response = await app.fetch(request);
     const failure = failureOf(response);
@@ -127,21 +135,22 @@ export function createApp(ports: Ports): App {
       if (response !== written) await sendNodeResponse(res, response).catch(() => res.destroy());
     },
     async upgrade(request, socket, head) {
+      const begun = clock.now();
       const exchange = exchangeOfUpgrade(request, ids, ports.behindProxy);
+      let status = 101;
       try {
         ports.checkHost(exchange.header("host"));
         if (ports.closing.aborted) throw shuttingDown();
         await ports.upgrade(exchange, socket, head);
       } catch (error) {
-        refuse(socket, failed(ports, error, exchange, writer), exchange);
+        const answer = failed(ports, error, exchange, writer);
+        status = answer.status;
+        refuse(socket, answer, exchange);
       }
+      tell(exchange, status, upgrades, clock.now() - begun);
     },
   };
 }
-
-const observed = ({ id: request_id, method, path, key_id }: Exchange, status: number, duration_ms: number) => ({
-  ...{ request_id, method, path, status, duration_ms, key_id },
-});
 
 function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
   const paths = new Map<string, Operation[]>();
@@ -162,6 +171,8 @@ const isVersioned = ({ path }: Exchange) => path === base || path.startsWith(`${
 async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
   if (exchange.socket) ports.checkHost(exchange.header("host"));
   if (!isVersioned(exchange)) {
+    const health = await ports.health(exchange);
+    if (health) return health;
     if (ports.closing.aborted) throw shuttingDown();
     const answer = await ports.beside(exchange);
     if (answer) return answer;

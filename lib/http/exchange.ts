@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
+import { machineNow } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Fault } from "./fault.ts";
 import type { Window } from "./windows.ts";
@@ -31,6 +32,10 @@ export interface Exchange {
   fault: Fault | undefined;
   /** A key that came later than the request: a browser cannot send a header with a WebSocket. */
   token: string | undefined;
+  /** When it came, by the machine's clock. */
+  readonly begun: number;
+  /** Asked every few seconds by a machine, so that it is no news in the log. */
+  isRoutine: boolean;
 }
 
 /** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
@@ -66,6 +71,8 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     key_id: null,
     fault: undefined,
     token: undefined,
+    begun: machineNow(),
+    isRoutine: false,
   };
 }
 
@@ -92,6 +99,8 @@ export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy
     key_id: null,
     fault: undefined,
     token: undefined,
+    begun: machineNow(),
+    isRoutine: false,
   };
 }
 

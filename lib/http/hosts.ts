@@ -1,4 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
+import type { Exchange } from "./exchange.ts";
 
 const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
@@ -35,5 +36,9 @@ export function createHosts(known: readonly string[]): Hosts {
   };
 }
 
-/** For the control interface, which has no key: loopback names only, whatever else is allowed. */
-export const isLoopbackHost = (host: string | undefined): boolean => loopback.test(hostname(host ?? ""));
+/** For what has no key: in process, or over a loopback address under a loopback name, whatever other hosts are known. */
+export function isLocal({ socket, header }: Exchange): boolean {
+  if (!socket) return true;
+  const address = socket.socket.remoteAddress ?? "";
+  return loopback.test(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);
+}

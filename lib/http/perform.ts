@@ -46,9 +46,18 @@ export async function perform(
   } finally {
     if (!(result instanceof Stream)) leaving?.over();
   }
-  const body = eventStream(result, operation.shape, leave(), log, exchange.id);
+  const body = eventStream(result, operation.shape, counted(leave(), ports.meter.opened("sse")), log, exchange.id);
   return { status: 200, headers: eventHeaders, body, request_id: exchange.id };
 }
+
+/** Tells too that the stream has ended. */
+const counted = ({ signal, over }: Leaving, ended: () => void): Leaving => ({
+  signal,
+  over() {
+    ended();
+    over();
+  },
+});
 
 /** With an idempotency key: the answer is kept in the transaction of the work, and replayed where the key comes again. */
 function once(

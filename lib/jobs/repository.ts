@@ -81,6 +81,12 @@ export function jobsRepository(query: Queries) {
     next: query.first((db, _: object) =>
       db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),
+    waiting: query.first((db, _: object) =>
+      db
+        .selectFrom("jobs")
+        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .where(waiting),
+    ),
     /** The next that is not periodic: those never end, so waiting for the last one would take for ever. */
     nextOnce: query.first((db, _: object) =>
       db

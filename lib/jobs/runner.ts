@@ -21,6 +21,14 @@ export const isSuspect = (row: JobRow): boolean => row.crashes >= suspect;
 const goOn = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
 
+/** How much work there is. */
+export interface Load {
+  readonly waiting: number;
+  readonly running: number;
+  /** When the earliest waiting job is due; undefined where none waits. */
+  readonly due_at: number | undefined;
+}
+
 /** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
 export interface Runner {
   /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself and before all others. */
@@ -28,6 +36,7 @@ export interface Runner {
   run(row: JobRow): Promise<void>;
   /** When the earliest waiting job is due, without periodic ones where only work that ends counts; undefined where none waits. */
   next(only?: "work that ends"): Promise<number | undefined>;
+  load(): Promise<Load>;
   /** Hands back what still runs, without counting a crash. */
   release(): Promise<void>;
   /** Takes back every job that an earlier process left behind. */
@@ -155,6 +164,10 @@ export function createRunner(ports: {
       if (unstored.length > 0) return clock.now() + 1_000;
       const row = await (only ? rows().nextOnce({}) : rows().next({}));
       return row && Date.parse(row.run_at);
+    },
+    async load() {
+      const [count, next] = [await rows().waiting({}), await rows().next({})];
+      return { waiting: count?.number ?? 0, running: running.size, due_at: next && Date.parse(next.run_at) };
     },
     async release() {
       await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));

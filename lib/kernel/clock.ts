@@ -147,6 +147,9 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
   };
 }
 
+/** Milliseconds of the machine since the process began: to tell how long something took, and never to decide anything. */
+export const machineNow = (): number => performance.now();
+
 /** A timer of the machine, not of the service: for flushing and shutting down. Only `hold` keeps the process alive. */
 export function machineTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {
   // setTimeout fires at once beyond 24.8 days, so no wait is longer than a minute; who needs more asks again.

@@ -7,6 +7,7 @@ import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
 import { type Exchange, queryOf } from "../http/exchange.ts";
 import type { Gate } from "../http/gate.ts";
+import type { Meter } from "../http/meter.ts";
 import { stamp } from "../http/send.ts";
 import { check } from "../kernel/api.ts";
 import { machineTimer } from "../kernel/clock.ts";
@@ -20,6 +21,7 @@ interface Ports {
   readonly events: EventsService;
   readonly gate: Gate;
   readonly log: Log;
+  readonly meter: Meter;
   readonly closing: AbortSignal;
   /** The operation that this is: its path, scope and role. */
   readonly operation: Operation;
@@ -60,7 +62,7 @@ const isHandshake = ({ method, headers }: IncomingMessage) =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
 
 /** The WebSocket of CONTRACT section 9: an organization's events and state changes as they happen. */
-export function createLive({ feed, events, gate, log, closing, operation, checkHost }: Ports) {
+export function createLive({ feed, events, gate, log, meter, closing, operation, checkHost }: Ports) {
   const open = new Set<Stream>();
   const readers = new Map<string, Set<Stream>>();
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
@@ -157,6 +159,7 @@ export function createLive({ feed, events, gate, log, closing, operation, checkH
     const stream = new Stream(socket, wanted.events);
     if (open.size === 0) start();
     open.add(stream);
+    socket.once("close", meter.opened("websocket"));
     socket.on("error", () => {});
     socket.on("pong", () => {
       stream.lives = true;
@@ -185,6 +188,7 @@ export function createLive({ feed, events, gate, log, closing, operation, checkH
       const isHere = exchange.path === `/v1${operation.path}`;
       const later = isHere && exchange.header("authorization") === undefined;
       const caller = await gate.enter(exchange, !later);
+      exchange.key_id = caller.key_id || null;
       if (!isHere) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
       if (!later) permit(operation, caller);
       refuseForeign(exchange.header("origin"));

@@ -29,6 +29,8 @@ export interface Engine {
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which awaits nothing, between two transactions: it sees what is committed and nothing half done. */
   between<T>(work: () => T): Promise<T>;
+  /** Bytes that the database takes, without its log. */
+  size(): number;
   /** Whether a unique rule was broken. */
   isDuplicate(error: unknown): boolean;
   /** Every text that was prepared, for the test that looks at the query plans. */

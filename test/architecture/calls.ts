@@ -3,8 +3,9 @@ import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source
 
 /** Modules that may use the machine's own time and chance, each with what it needs and why. */
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
-  "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout)/, because: "it is the source of time" },
+  "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout|performance\.now)/, because: "it is the source of time" },
   "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
+  "lib/health/loop-delay.ts": { names: /^(node:)?perf_hooks$/, because: "it measures how late the event loop is" },
   "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
   "lib/client/send.ts": {
     names: /^(setTimeout|crypto\.getRandomValues)$/,
@@ -95,7 +96,9 @@ export const callRules: readonly Rule[] = [
       const found = [...uses(source)].filter(
         ({ name }) => timeOrChance.test(name) && !machine[source.path]?.names.test(name),
       );
-      const modules = source.imports.filter(({ of, isType }) => clockModules.test(of) && !isType);
+      const modules = source.imports.filter(
+        ({ of, isType }) => clockModules.test(of) && !isType && !machine[source.path]?.names.test(of),
+      );
       return [...found, ...modules.map(({ of, line }) => ({ name: `the module ${of}`, line }))].map(({ name, line }) =>
         said(
           source,
@@ -115,6 +118,7 @@ export const callRules: readonly Rule[] = [
       ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
       ["lib/store/group.ts", "setTimeout(flush, 1);"],
       ["lib/store/store.ts", "setImmediate(flush);"],
+      ["lib/users/service.ts", 'import { monitorEventLoopDelay } from "node:perf_hooks";'],
     ],
     keeps: [
       ["lib/users/service.ts", "const at = new Date(clock.now()); const b = Date.parse(text); type D = Date;"],

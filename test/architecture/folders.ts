@@ -12,7 +12,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
-export const besides = ["assets", "control", "hooks", "live", "dashboard"] as const;
+export const besides = ["assets", "control", "health", "hooks", "live", "dashboard"] as const;
 
 /** Files at the top of lib, which only compose: the one place that may know every feature. */
 export const root = [

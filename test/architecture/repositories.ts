@@ -26,6 +26,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "deliveries/forJob": "the job loop works for every organization",
   "deliveries/countOutside": "the job loop works for every organization",
   "deliveries/due": "the job loop: one endpoint at a time, which belongs to one organization",
+  "deliveries/pending": "a metric of the whole service",
   "deliveries/prune": "periodic work, for every organization",
   "deliveries/next": "the job loop: one endpoint at a time, which belongs to one organization",
   "integrations/insertOnce": "a push is known by the integration that it came to",
@@ -33,12 +34,14 @@ const unscoped: Readonly<Record<string, string>> = {
   "generations/byId": "the job loop, and who holds a signed link, work for every organization",
   "generations/running": "the job loop: the limit is one over all",
   "generations/ready": "the job loop: the limit is one over all",
+  "generations/waiting": "a metric of the whole service",
   "generations/outlived": "periodic work, for every organization",
   "generations/forget": "periodic work, for every organization",
   "deployments/forJob": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
   "deployments/busy": "the job loop: whether an environment is busy, by the project of a row that it holds",
+  "deployments/waiting": "a metric of the whole service",
   "deployments/ready": "the job loop: the limit is one over all",
 };
 

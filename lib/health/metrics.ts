@@ -1,0 +1,130 @@
+import type { Feed } from "../events/feed.ts";
+import { bounds, type Meter, type Series } from "../http/meter.ts";
+import type { Load } from "../jobs/runner.ts";
+import { type Clock, machineNow } from "../kernel/clock.ts";
+import { version } from "../kernel/version.ts";
+import { exposition, type Family, type Sample } from "./exposition.ts";
+import { createLoopDelay } from "./loop-delay.ts";
+
+interface Ports {
+  readonly meter: Meter;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  readonly mode: string;
+  /** Asked at a scrape, and only then. */
+  readonly jobs: () => Promise<Load>;
+  readonly deliveries: () => Promise<number>;
+  readonly deployments: () => Promise<Readonly<Record<string, number>>>;
+  readonly generations: () => Promise<Readonly<Record<string, number>>>;
+  readonly databaseBytes: () => number;
+}
+
+const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
+  Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
+
+/** Numbers by name, that only grow. */
+class Tally {
+  readonly #numbers = new Map<string, number>();
+  add(name: string): void {
+    this.#numbers.set(name, (this.#numbers.get(name) ?? 0) + 1);
+  }
+  by(label: string): Sample[] {
+    return by(label, Object.fromEntries(this.#numbers));
+  }
+}
+
+const gauge = (name: string, help: string, samples: readonly Sample[] | number): Family => ({
+  ...{ name, help, type: "gauge" },
+  samples: typeof samples === "number" ? [{ value: samples }] : samples,
+});
+const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
+  ...{ name, help, type: "counter", samples },
+});
+
+/** A histogram counts in each bucket what fell into the smaller ones too. */
+function durations(operation: string, { buckets, seconds }: Series): Sample[] {
+  let sum = 0;
+  const upTo = [...bounds.map(String), "+Inf"].map((le, i) => {
+    sum += buckets[i] ?? 0;
+    return { suffix: "_bucket", labels: { operation, le }, value: sum };
+  });
+  const labels = { operation };
+  return [...upTo, { suffix: "_sum", labels, value: seconds }, { suffix: "_count", labels, value: sum }];
+}
+
+function ofRequests({ requests, streams }: Meter): Family[] {
+  const answered = [...requests].filter(([, { statuses }]) => statuses.size > 0);
+  const each = ([operation, { statuses }]: (typeof answered)[number]): Sample[] =>
+    [...statuses].map(([status, value]) => ({ labels: { operation, status: String(status) }, value }));
+  return [
+    counter("svc_http_requests_total", "Requests answered, by operation and status.", answered.flatMap(each)),
+    {
+      name: "svc_http_request_duration_seconds",
+      type: "histogram",
+      help: "How long it took until an answer was there; of a stream, until it began.",
+      samples: answered.flatMap(([operation, series]) => durations(operation, series)),
+    },
+    gauge("svc_streams_open", "Followed logs and WebSockets that are open.", [
+      { labels: { kind: "sse" }, value: streams.sse.size },
+      { labels: { kind: "websocket" }, value: streams.websocket.size },
+    ]),
+  ];
+}
+
+function ofProcess(mode: string): Family[] {
+  const { user, system } = process.cpuUsage();
+  const info = { version: version(), node: process.version, mode };
+  return [
+    gauge("svc_info", "What runs here; always 1.", [{ labels: info, value: 1 }]),
+    gauge("process_resident_memory_bytes", "Memory that the process holds.", process.memoryUsage.rss()),
+    counter("process_cpu_seconds_total", "Time of processors that the process has used.", [
+      { value: (user + system) / 1e6 },
+    ]),
+    // The machine's clock begins with the process.
+    gauge("process_uptime_seconds", "How long the process has run.", machineNow() / 1000),
+  ];
+}
+
+/**
+ * What the service does, in the text format of Prometheus. What happens is counted while it happens, from the start of
+ * the process or the state that was last brought back; what waits is counted in the rows, through an index, at a scrape.
+ */
+export function createMetrics({ meter, feed, clock, closing, mode, ...ask }: Ports): () => Promise<string> {
+  const tries = new Tally();
+  const ends = new Tally();
+  const moves = { deployment: new Tally(), generation: new Tally() };
+  const loopDelay = createLoopDelay(closing);
+  feed.listen((change) => {
+    if (change.kind === "try") tries.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
+    else if (change.kind === "delivery") ends.add(change.status);
+    else if (change.kind === "deployment" || change.kind === "generation") moves[change.kind].add(change.status);
+  });
+
+  return async () => {
+    const [jobs, deliveries, deployments, generations] = await Promise.all([
+      ask.jobs(),
+      ask.deliveries(),
+      ask.deployments(),
+      ask.generations(),
+    ]);
+    const { waiting, running, due_at } = jobs;
+    const lag_ms = due_at === undefined ? 0 : Math.max(0, clock.now() - due_at);
+    const late = loopDelay([0.5, 0.99]).map(([quantile, value]) => ({ labels: { quantile: String(quantile) }, value }));
+    return exposition([
+      ...ofRequests(meter),
+      gauge("svc_jobs", "Jobs that wait or run.", by("state", { waiting, running })),
+      gauge("svc_jobs_lag_seconds", "How long the job that is due longest has been due.", lag_ms / 1000),
+      gauge("svc_deliveries_pending", "Deliveries that have not come to their end.", deliveries),
+      counter("svc_deliveries_total", "Deliveries that a try brought to their end, by outcome.", ends.by("outcome")),
+      counter("svc_delivery_tries_total", "Tries of deliveries that ended, by outcome.", tries.by("outcome")),
+      gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
+      counter("svc_deployments_total", "Deployments that entered a state.", moves.deployment.by("state")),
+      gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
+      counter("svc_generations_total", "Generations that entered a state.", moves.generation.by("state")),
+      gauge("svc_database_bytes", "What the database takes, without its log.", ask.databaseBytes()),
+      gauge("svc_event_loop_delay_seconds", "How late the event loop was since the last scrape.", late),
+      ...ofProcess(mode),
+    ]);
+  };
+}

@@ -1,0 +1,56 @@
+/** The upper ends of the buckets of durations, in seconds; one more takes what is longer. */
+export const bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
+
+/** What was answered of one operation. */
+export interface Series {
+  readonly statuses: ReadonlyMap<number, number>;
+  /** How many fell between one bound and the next. */
+  readonly buckets: readonly number[];
+  readonly seconds: number;
+}
+
+/** Streams that stay open: followed logs, and WebSockets. */
+export type StreamKind = "sse" | "websocket";
+
+/** Counts one answered request. */
+export type Count = (status: number, ms: number) => void;
+
+/** Counts requests and streams, since this interface was made. It costs a request two additions and no look-up by name. */
+export interface Meter {
+  /** Asked once for each operation. */
+  count(operation: string): Count;
+  /** A stream began. Answers how to tell that it ended, which may be told twice. */
+  opened(kind: StreamKind): () => void;
+  readonly requests: ReadonlyMap<string, Series>;
+  readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;
+}
+
+export function createMeter(): Meter {
+  const requests = new Map<string, Series>();
+  const streams = { sse: new Set<object>(), websocket: new Set<object>() };
+  return {
+    requests,
+    streams,
+    count(operation) {
+      const series = {
+        statuses: new Map<number, number>(),
+        buckets: new Array<number>(bounds.length + 1).fill(0),
+        seconds: 0,
+      };
+      requests.set(operation, series);
+      return (status, ms) => {
+        const seconds = ms / 1000;
+        let bucket = 0;
+        while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket += 1;
+        series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
+        series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
+        series.seconds += seconds;
+      };
+    },
+    opened(kind) {
+      const stream = {};
+      streams[kind].add(stream);
+      return () => void streams[kind].delete(stream);
+    },
+  };
+}
