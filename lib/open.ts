@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { type Clock, createClock } from "./kernel/clock.ts";
 import { createIds } from "./kernel/ids.ts";
-import { createLog, type Log } from "./kernel/log.ts";
+import { createLog, type Log, lines, type Take } from "./kernel/log.ts";
 import { createRandom } from "./kernel/random.ts";
 import type { Settings } from "./options.ts";
 import { assetsInFolder, assetsInMemory } from "./store/assets.ts";
@@ -109,20 +109,11 @@ function refuseLost({ database, mode, create }: Settings, exclusive: boolean): v
 }
 
 /** What is still under way when a state is replaced fails, and is nobody's concern any more. */
-function logOf(settings: Settings, store: Store, clock: Clock): Log {
-  const log = settings.logger ?? toStderr(settings, clock.iso);
-  const entry =
-    (level: keyof Log): Log["error"] =>
-    (message, fields) =>
-      store.retired ? undefined : log[level](message, fields);
-  return { error: entry("error"), warn: entry("warn"), info: entry("info"), debug: entry("debug") };
-}
-
-function toStderr({ logLevel }: Settings, now: () => string): Log {
-  return createLog({
-    level: logLevel,
-    json: !process.stderr.isTTY,
-    now,
-    write: (line) => void process.stderr.write(`${line}\n`),
-  });
+function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const take: Take = logger
+    ? (level, message, fields) => logger[level](message, fields)
+    : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  // A logger of the user's has levels of its own.
+  return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

@@ -1,7 +1,9 @@
+import { redact, redactField } from "./redact.ts";
+
 export const levels = ["silent", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 
-/** What is known about an entry, beside its words. Never a secret: callers name what they log. */
+/** What is known about an entry, beside its words. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Shaped like the loggers that people have, so theirs can be given to `createService({ logger })`. */
@@ -12,22 +14,18 @@ export interface Log {
   debug(message: string, fields?: Fields): void;
 }
 
-/** A logger that writes one line an entry: JSON for machines, words for people. */
-export function createLog(options: {
-  level: Level;
-  json: boolean;
-  now: () => string;
-  write: (line: string) => void;
-}): Log {
-  const wanted = levels.indexOf(options.level);
+/** Takes entries, to write them down or to hand them on. */
+export type Take = (level: keyof Log, message: string, fields: Fields) => void;
+
+/** A logger. Whoever takes its entries, and whatever was logged, what is secret is taken out of them here. */
+export function createLog(level: Level, take: Take): Log {
+  const wanted = levels.indexOf(level);
   const entry =
-    (level: Exclude<Level, "silent">) =>
+    (level: keyof Log) =>
     (message: string, fields: Fields = {}) => {
       if (levels.indexOf(level) > wanted) return;
-      const at = options.now();
-      options.write(
-        options.json ? JSON.stringify({ at, level, message, ...fields }) : readable(at, level, message, fields),
-      );
+      const shown = Object.entries(fields).map(([name, value]) => [name, redactField(name, value)]);
+      take(level, redact(message), Object.fromEntries(shown));
     };
   return {
     error: entry("error"),
@@ -36,6 +34,12 @@ export function createLog(options: {
     debug: entry("debug"),
   };
 }
+
+/** Writes one line an entry: JSON for machines, words for people. */
+export const lines =
+  ({ json, now, write }: { json: boolean; now: () => string; write: (line: string) => void }): Take =>
+  (level, message, fields) =>
+    write(json ? JSON.stringify({ at: now(), level, message, ...fields }) : readable(now(), level, message, fields));
 
 /** Values are quoted, so that a line break or a colour code in one cannot forge an entry. */
 function readable(at: string, level: string, message: string, fields: Fields): string {
