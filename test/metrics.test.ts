@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { exposition } from "../lib/health/exposition.ts";
@@ -185,6 +186,19 @@ test("the process is described: version, memory, processor, database, event loop
     seen = delayed(await scrape(here));
   }
   assert.ok(seen >= 0);
+});
+
+test("the README names every metric, and no other", async (t) => {
+  const here = await world(t);
+  const served = [...(await (await here.service.fetch("/metrics")).text()).matchAll(/^# TYPE (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  const chapter = readFileSync("README.md", "utf8").split("\n| metric | what it tells |\n")[1]?.split("\n\n")[0] ?? "";
+  const named = [...chapter.matchAll(/`((?:svc|process)_\w+)/g)].map(([, name = ""]) => name);
+  for (const name of served) assert.ok(named.includes(name ?? ""), `${name} is missing`);
+  // Those of which nothing was counted yet are not served, so the source tells whether they exist.
+  const source = readFileSync("lib/health/metrics.ts", "utf8");
+  for (const name of named) assert.ok(source.includes(`"${name}"`), `${name} is none`);
 });
 
 const asked = (here: Wire, headers: Record<string, string>) => here.send("GET", "/metrics", { headers });

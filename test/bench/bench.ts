@@ -32,8 +32,8 @@ function run<T>(script: string, args: readonly string[], flags: readonly string[
 
 /** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
 await build({
-  entryPoints: ["starts", "inside", "rows", "ours", "limit", "load", "deliveries", "receiver"].map((name) =>
-    join(here, `${name}.ts`),
+  entryPoints: ["starts", "inside", "rows", "ours", "limit", "load", "deliveries", "receiver", "streams", "reader"].map(
+    (name) => join(here, `${name}.ts`),
   ),
   outdir: built,
   bundle: true,
@@ -41,7 +41,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: ["better-sqlite3"],
+  external: ["better-sqlite3", "ws"],
   outExtension: { ".js": ".js" },
   logLevel: "warning",
 });
@@ -70,6 +70,7 @@ function starts(): Figure[] {
 try {
   const figures = [...starts(), ...run<Figure[]>(join(built, "inside.js"), [])];
   figures.push(...run<Figure[]>(join(built, "deliveries.js"), [folder]));
+  figures.push(...run<Figure[]>(join(built, "streams.js"), [folder], ["--expose-gc"]));
   const rows = run<Rows>(join(built, "rows.js"), [join(folder, "rows.db"), String(rowsOverHttp)]);
   figures.push(...(await overHttp(built, folder, rows, Number(values.rounds), round_ms)));
   process.stdout.write(`${table(figures)}\n`);
