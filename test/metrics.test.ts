@@ -211,6 +211,8 @@ test("over loopback the metrics need no key, under a loopback name alone", async
   const named = await asked(here, { host: "svc.example.com" });
   assert.deepEqual([named.status, named.body.error.code], [401, "unauthorized"]);
   assert.equal((await asked(here, { host: "evil.example" })).status, 421);
+  for (const forwarded of [{ "x-forwarded-for": "203.0.113.9" }, { forwarded: "for=203.0.113.9" }])
+    assert.equal((await asked(here, forwarded)).status, 401, "what a proxy hands on is not local");
 });
 
 test("behind a proxy everybody needs the key of an owner or admin", async (t) => {
