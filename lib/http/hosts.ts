@@ -39,6 +39,8 @@ export function createHosts(known: readonly string[]): Hosts {
 /** For what has no key: in process, or over a loopback address under a loopback name, whatever other hosts are known. */
 export function isLocal({ socket, header }: Exchange): boolean {
   if (!socket) return true;
+  // A proxy on this machine speaks for somebody who may be anywhere; one that nobody named tells itself by what it adds.
+  if (header("x-forwarded-for") !== undefined || header("forwarded") !== undefined) return false;
   const address = socket.socket.remoteAddress ?? "";
   return loopback.test(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);
 }
