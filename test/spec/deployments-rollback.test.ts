@@ -31,7 +31,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
     given: history,
     when: ["POST", ({ v3 }) => path(v3)],
     then: 201,
-    events: ["deployment.queued", "deployment.rolled_back"],
+    events: ["deployment.rolled_back", "deployment.queued"],
     and: async ({ meta: _, ...fresh }, { headers }, world, { v2, v3 }) => {
       const now = world.service.clock.now().toISOString();
       assert.equal(headers.get("location"), `/v1/deployments/${fresh.id}`);
@@ -50,7 +50,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
     given: history,
     when: ["POST", ({ v3 }) => path(v3)],
     then: 201,
-    events: ["deployment.queued", "deployment.rolled_back"],
+    events: ["deployment.rolled_back", "deployment.queued"],
     and: async ({ id }, _reply, world, { project, v3 }) => {
       const place = { project_id: project, environment: "production", version: "v2" };
       const timestamp = world.service.clock.now().toISOString();
@@ -83,7 +83,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
       ["deploying", version],
       ["active", version],
     ]);
-    const names = ["deployment.queued", "deployment.rolled_back", "deployment.started", "deployment.succeeded"];
+    const names = ["deployment.rolled_back", "deployment.queued", "deployment.started", "deployment.succeeded"];
     assert.deepEqual((await here.events()).slice(-4), names);
     const data = (await told(here)).slice(-2).map((event) => event.data.version);
     assert.deepEqual(data, [version, version]);
@@ -107,7 +107,7 @@ test("which version a rollback takes", async (t) => {
       given: history,
       when: ["POST", (past) => path(of(past))],
       then: 201,
-      events: ["deployment.queued", "deployment.rolled_back"],
+      events: ["deployment.rolled_back", "deployment.queued"],
       and: (body) => assert.deepEqual([body.version, body.source.tag], [version, version]),
     });
   }
@@ -139,7 +139,7 @@ test("which version a rollback takes", async (t) => {
       },
       when: ["POST", (running) => path(running)],
       then: 201,
-      events: ["deployment.queued", "deployment.rolled_back"],
+      events: ["deployment.rolled_back", "deployment.queued"],
       and: ({ version }) => assert.equal(version, "v1"),
     });
   }
