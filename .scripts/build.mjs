@@ -40,7 +40,7 @@ function keepReachable(entries) {
   const visit = (file) => {
     if (reached.has(file)) return;
     reached.add(file);
-    const text = readFileSync(file, "utf8").replaceAll(/(from "|import\(")(\.{1,2}\/[^"]+)\.ts"/g, '$1$2.js"');
+    const text = opaque(readFileSync(file, "utf8")).replaceAll(/(from "|import\(")(\.{1,2}\/[^"]+)\.ts"/g, '$1$2.js"');
     writeFileSync(file, text);
     for (const [, path] of text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)\.js"/g))
       visit(normalize(join(dirname(file), `${path}.d.ts`)));
@@ -50,6 +50,19 @@ function keepReachable(entries) {
     const file = normalize(join(out, String(name)));
     if (file.endsWith(".d.ts") && !reached.has(file)) rmSync(file);
   }
+}
+
+/** Types of packages that users do not get are nobody's business outside: whatever is said of them is `any`. */
+function opaque(text) {
+  return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "([^".][^"]*)";$/gm, (whole, names, from) => {
+    if (
+      from.startsWith("node:") ||
+      Object.keys(dependencies).some((name) => name === from && name !== "better-sqlite3")
+    )
+      return whole;
+    const own = names.split(",").map((name) => name.trim().replace(/^type /, ""));
+    return own.map((name) => `type ${name}<_A = any, _B = any> = any;`).join("\n");
+  });
 }
 
 /** MIT and its kin ask that their text travels with the code. */

@@ -184,6 +184,15 @@ export function deliveriesRepository(query: Queries) {
         .select((eb) => eb.fn.countAll<number>().as("number"))
         .where(pending),
     ),
+    succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
+      db
+        .selectFrom("deliveries")
+        .select("id")
+        .where("endpoint_id", "=", p.endpoint_id)
+        .where("id", ">", p.id)
+        .where("status", "=", "succeeded")
+        .limit(sql.lit(1)),
+    ),
     countOutside: query.first((db, p: { id: string }) =>
       db
         .updateTable("deliveries")

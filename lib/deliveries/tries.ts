@@ -78,13 +78,18 @@ export function createTries(ports: Ports) {
     return true;
   };
 
+  /** Within one instant of a standing clock the order of the deliveries tells which came first. */
+  const succeededSince = async (tx: Tx, { succeeded_at }: Endpoint, { id, endpoint_id, created_at }: Delivery) =>
+    succeeded_at !== null &&
+    (succeeded_at > created_at ||
+      (succeeded_at === created_at && (await rows(tx).succeededAfter({ endpoint_id, id })) !== undefined));
+
   /** After the sixth failure: the endpoint is turned off, "unless it had a success since that event happened". */
   const abandon = async (tx: Tx, delivery: Delivery) => {
     if ((await rows(tx).fail({ ...delivery, status: "abandoned", next_attempt_at: null })) === 0) return false;
     tell(tx, delivery, "abandoned");
     const endpoint = await targets(tx).forJob({ id: delivery.endpoint_id });
-    if (!endpoint || (endpoint.succeeded_at ?? "") >= delivery.created_at || endpoint.status === "inactive")
-      return true;
+    if (!endpoint || endpoint.status === "inactive" || (await succeededSince(tx, endpoint, delivery))) return true;
     await endpoints.deactivate(tx, endpoint);
     return true;
   };

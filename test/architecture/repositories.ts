@@ -24,6 +24,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "scenarios/*": "the tester's, of the mode dev: what every organization's simulated work does",
   "deliveries/ofType": "pushes of the connected app reach every organization's integrations",
   "deliveries/forJob": "the job loop works for every organization",
+  "deliveries/succeededAfter": "the job loop: one endpoint at a time, which belongs to one organization",
   "deliveries/countOutside": "the job loop works for every organization",
   "deliveries/due": "the job loop: one endpoint at a time, which belongs to one organization",
   "deliveries/pending": "a metric of the whole service",

@@ -88,3 +88,14 @@ test("the hundred newest snapshots are kept, and no identifier comes twice", asy
   await assert.rejects(here.service.restore(ids[1] ?? ""), { code: "not_found" });
   await here.service.restore(ids[2] ?? "");
 });
+
+test("a success before the event, in the same instant, does not keep an endpoint on", async (t) => {
+  const here = await world(t);
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
+  expect(await here.call("owner", "POST", `/v1/webhooks/${id}/test`), 202);
+  await here.service.settle();
+  here.service.inbox.script("hook", fails);
+  await here.project();
+  await here.service.clock.advance("3h");
+  assert.equal(expect(await here.call("owner", "GET", `/v1/webhooks/${id}`), 200).status, "inactive");
+});
