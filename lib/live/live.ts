@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import * as v from "valibot";
-import type { WebSocket, WebSocketServer } from "ws";
+import type { RawData, WebSocket, WebSocketServer } from "ws";
 import type { Feed } from "../events/feed.ts";
 import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
@@ -141,7 +141,7 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
   const expectKey = (stream: Stream, exchange: Exchange, wanted: Wanted) => {
     const calm = machineTimer(patience, () => stream.close(codes.unauthorized, "no API key came within 10 seconds"));
     stream.socket.once("close", calm);
-    stream.socket.once("message", async (data) => {
+    const take = async (data: RawData) => {
       calm();
       try {
         const caller = await gate.knock(exchange, keyIn(String(data)));
@@ -152,7 +152,8 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
         const { code, message } = error instanceof Problem ? error : { code: "", message: "the service failed" };
         stream.close(codeOf[code] ?? codes.failed, message.slice(0, 120));
       }
-    });
+    };
+    stream.socket.once("message", (data) => void take(data));
   };
 
   const opened = (socket: WebSocket, exchange: Exchange, caller: Caller | undefined, wanted: Wanted) => {
