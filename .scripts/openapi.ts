@@ -162,6 +162,8 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
     }),
     responses: {
       [statusOf(operation)]: success(operation, result && names.get(result), schemas, envelope),
+      // Tools that make clients refuse a document with an operation that has no 2xx at all.
+      ...(operation.answers === "socket" && { "2XX": { description: "Never: a WebSocket opens with 101." } }),
       ...Object.fromEntries(
         [...refusalsOf(operation)].map(([status, codes]) => [status, ref("responses", nameOf(codes))]),
       ),
