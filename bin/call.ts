@@ -59,6 +59,21 @@ const callCommand = command(
 
 export { callCommand as call };
 
+/** `svc-server users invite …` is `svc-server call users.invite …`. */
+export const users = command(
+  "users",
+  "List the members, or do with them what users.* can: svc-server users invite email=ada@example.com role=developer.",
+  {
+    verb: { type: "positional", description: "list (where it is left out), invite, get, update, …", required: false },
+    ...reach,
+  },
+  (args) => {
+    const [verb = "list", ...words] = args._;
+    return call({ ...args, _: [`users.${verb}`, ...words] });
+  },
+  { more: true },
+);
+
 const logs = command(
   "logs",
   "Print the log of a deployment.",

@@ -13,6 +13,7 @@ export const main = defineCommand({
     dev: async () => (await import("./serve.ts")).dev,
     start: async () => (await import("./serve.ts")).start,
     call: async () => (await import("./call.ts")).call,
+    users: async () => (await import("./call.ts")).users,
     deployments: async () => (await import("./call.ts")).deployments,
     openapi: async () => (await import("./call.ts")).openapi,
     login: async () => (await import("./call.ts")).login,

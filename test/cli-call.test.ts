@@ -35,7 +35,7 @@ async function desk(t: TestContext) {
 }
 
 test("any operation is called by its name, with fields in the types of its schema", async (t) => {
-  const { call, answer, home } = await desk(t);
+  const { call, answer, home, env } = await desk(t);
   const project = answer("projects.create", "name=4242", "region=eu-west-1", "description=null");
   assert.deepEqual([project.name, project.description], ["4242", null]);
   assert.equal(answer("projects.list", "per_page=1").data.length, 1);
@@ -55,6 +55,10 @@ test("any operation is called by its name, with fields in the types of its schem
   const people = call("users.list");
   assert.match(people.stdout, /^ID +NAME +EMAIL +ROLE +STATUS +JOINED_AT\n/);
   assert.match(call("me.get").stdout, /^organization +\{/);
+  assert.equal(run(["users"], home, env).stdout, people.stdout);
+  const invited = run(["users", "invite", "email=grace@example.com", "role=viewer", "--json"], home, env);
+  assert.equal(JSON.parse(invited.stdout).role, "viewer");
+  assert.match(run(["users", "lst"], home, env).stderr, /did you mean users\.list\?/);
 });
 
 test("what is wrong is told with the nearest right name, and ends with 2; a refusal ends with 1", async (t) => {
