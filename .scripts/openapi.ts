@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import type * as v from "valibot";
+import { models } from "../lib/generations/models.ts";
 import { type ProblemCode, problems } from "../lib/kernel/errors.ts";
 import { type Operation, problemsOf } from "../lib/kernel/operation.ts";
 import { version } from "../lib/kernel/version.ts";
@@ -185,6 +186,8 @@ export async function openapi(envelope: Envelope): Promise<Json> {
   return {
     openapi: "3.1.1",
     info: { ...info, version: version() },
+    // What each model of our own costs in US dollars, by resolution: the same table that the service reckons with.
+    "x-models": models.map(({ id, kind, summary, price }) => ({ id, kind, summary, price })),
     servers: [{ url: "/v1", description: "Where this document was read." }],
     security: [{ key: [] }],
     tags: tagsOf(operations.map(({ id }) => id.split(".")[0] ?? "")),
