@@ -88,6 +88,8 @@ export function connect(args: Given): Client {
 
 /** A refusal in words for people: each broken rule on a line, and what helps. */
 export function explained(error: unknown): unknown {
+  // What the client refuses before it sends anything was given wrong on the command line.
+  if (error instanceof TypeError) return new Usage(error.message);
   if (!(error instanceof ClientProblem)) return error;
   const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
   const key = error.code === "unauthorized" ? "\n  Set SVC_API_KEY, or keep a key with: svc-server login" : "";

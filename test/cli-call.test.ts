@@ -66,7 +66,7 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
   const cases: [string[], number, RegExp][] = [
     [["projects.lst"], 2, /no operation is called "projects\.lst"; did you mean projects\.list\?/],
     [["projects.create", "nmae=web"], 2, /projects\.create has no field nmae; did you mean name\?/],
-    [["projects.get"], 1, /projects\.get needs id/],
+    [["projects.get"], 2, /projects\.get needs id/],
     [["projects.create", "name=x", "region=a b"], 1, /\n {2}name must have 3 to 64 characters\n {2}region must be/],
   ];
   for (const [given, code, sentence] of cases) {
