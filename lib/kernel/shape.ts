@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { Schema } from "./api.ts";
+import { copier } from "./compile.ts";
 
 /** Copies what a schema names and nothing else; undefined where every value may pass as it is. */
 type Shaper = ((value: unknown) => unknown) | undefined;
@@ -26,7 +27,7 @@ function shaperOf(schema: Parts): Shaper {
 }
 
 function plain(schema: Parts): Shaper {
-  if (schema.entries) return object(Object.entries(schema.entries).map(([key, of]) => [key, shaperOf(of as Parts)]));
+  if (schema.entries) return object(schema.entries);
   if (schema.item) {
     const shape = shaperOf(schema.item as Parts);
     return shape && ((value) => (value as unknown[]).map(shape));
@@ -41,14 +42,11 @@ function plain(schema: Parts): Shaper {
   return undefined;
 }
 
-function object(parts: readonly (readonly [string, Shaper])[]): Shaper {
-  return (value) => {
-    const from = value as Record<string, unknown>;
-    const to: Record<string, unknown> = {};
-    for (const [key, shape] of parts) {
-      const part = from[key];
-      if (part !== undefined) to[key] = shape ? shape(part) : part;
-    }
-    return to;
-  };
-}
+const object = (entries: Record<string, Schema>): Shaper =>
+  copier(
+    Object.entries(entries).map(([name, of]) => ({
+      name,
+      optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
+      shape: shaperOf(of as Parts),
+    })),
+  );

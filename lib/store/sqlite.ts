@@ -1,5 +1,6 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { recordOf } from "../kernel/compile.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Engine, Statement } from "./engine.ts";
 import { createGroup } from "./group.ts";
@@ -88,9 +89,16 @@ function statementOf(database: Database, prepared: Prepared): Statement {
       throw unavailable(error);
     }
   };
+  let record: ((values: readonly unknown[]) => object) | undefined;
+  if (prepared.reader) prepared.raw();
+  // Compiled at the first row: most statements of most worlds never run.
+  const recorder = () => (record ??= recordOf(prepared.columns().map(({ name }) => name)));
   return {
-    all: async (parameters) => read(() => prepared.all(parameters)),
-    first: async (parameters) => read(() => prepared.get(parameters)),
+    all: async (parameters) => read(() => (prepared.all(parameters) as unknown[][]).map(recorder())),
+    async first(parameters) {
+      const values = read(() => prepared.get(parameters)) as unknown[] | undefined;
+      return values && recorder()(values);
+    },
     async change(parameters) {
       insist(database);
       return prepared.run(parameters).changes;
