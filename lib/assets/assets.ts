@@ -18,7 +18,7 @@ export function createAssets({ generations, links }: { generations: GenerationsS
     if (!path.startsWith(prefix)) return undefined;
     if (method !== "GET" && method !== "HEAD")
       throw new Problem("method_not_allowed", "this path takes GET, HEAD", { headers: { allow: "GET, HEAD" } });
-    const link = links.open(path, query);
+    const link = links.open(path, query());
     if (!link)
       throw new Problem("link_expired", "this link was changed or is too old; get the generation again for a new one");
     const asset = await generations.asset(link.id);

@@ -90,9 +90,10 @@ export function createApp(ports: Ports): App {
     const { id: request_id, method, path, key_id, begun } = exchange;
     const ms = machineNow() - begun;
     count(status, ms);
-    const seen = { request_id, method, path, status };
-    log[exchange.isRoutine ? "debug" : "info"]("request", { ...seen, duration_ms: Math.round(ms * 10) / 10, key_id });
-    ports.observe?.({ ...seen, duration_ms, key_id });
+    const rounded = Math.round(ms * 10) / 10;
+    const entry = { request_id, method, path, status, duration_ms: rounded, key_id };
+    log[exchange.isRoutine ? "debug" : "info"]("request", entry);
+    ports.observe?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
   const serve = async (event: H3Event, target: Target, count: Count): Promise<Response> => {

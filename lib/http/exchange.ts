@@ -10,9 +10,9 @@ export interface Exchange {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  readonly query: URLSearchParams;
+  query(): URLSearchParams;
   /** The address that is counted; undefined in process. */
-  readonly address: string | undefined;
+  address(): string | undefined;
   /** The request as it came over a socket; undefined in process. */
   readonly socket: IncomingMessage | undefined;
   /** Where its answer can be written without a detour over web streams; undefined in process. */
@@ -54,13 +54,9 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     id: idOf(header("x-request-id"), ids),
     method: event.req.method,
     path: event.url.pathname,
-    // Most requests need neither.
-    get query() {
-      return event.url.searchParams;
-    },
-    get address() {
-      return socket && addressOf(socket, behindProxy);
-    },
+    // Most requests need neither. Getters would take longer to make than the rest of this object together.
+    query: () => event.url.searchParams,
+    address: () => socket && addressOf(socket, behindProxy),
     socket,
     reply: node?.res as ServerResponse | undefined,
     params: event.context.params ?? {},
@@ -83,8 +79,8 @@ export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy
     id: idOf(socket.headers["x-request-id"] as string | undefined, ids),
     method: socket.method ?? "GET",
     path,
-    query: new URLSearchParams(query),
-    address: addressOf(socket, behindProxy),
+    query: () => new URLSearchParams(query),
+    address: () => addressOf(socket, behindProxy),
     socket,
     reply: undefined,
     params: {},
@@ -107,7 +103,7 @@ export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy
 /** A repeated parameter becomes a list, which a schema of one value refuses by itself. */
 export function queryOf({ query }: Pick<Exchange, "query">): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of query) {
+  for (const [name, value] of query()) {
     const before = all[name];
     all[name] = before === undefined ? value : [before, value].flat();
   }

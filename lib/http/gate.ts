@@ -36,7 +36,7 @@ export function createGate(ports: {
   addressRateLimit: number;
 }): Gate {
   const { identify, windows, rateLimit, addressRateLimit } = ports;
-  const bucket = (exchange: Exchange) => `address ${exchange.address ?? "in process"}`;
+  const bucket = (exchange: Exchange) => `address ${exchange.address() ?? "in process"}`;
 
   const pass = async (exchange: Exchange, name: string, limit: number) => {
     exchange.window = await windows.take(name, limit);

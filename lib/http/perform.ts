@@ -8,6 +8,8 @@ import { eventHeaders, eventStream } from "./events.ts";
 import { type Exchange, queryOf } from "./exchange.ts";
 import { type Leaving, leavingOf } from "./leaving.ts";
 
+const noBytes = Buffer.alloc(0);
+
 /** Runs an operation for a caller who may, and writes its answer. */
 export async function perform(
   ports: Ports,
@@ -18,7 +20,7 @@ export async function perform(
 ): Promise<Answer> {
   const { services, gate, closing, log } = ports;
   const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
-  const bytes = takesBody ? await readBody(exchange, ports.bodyLimit) : Buffer.alloc(0);
+  const bytes = takesBody ? await readBody(exchange, ports.bodyLimit) : noBytes;
   let leaving: Leaving | undefined;
   const leave = () => {
     leaving ??= leavingOf(exchange, closing, (lost) => gate.watch(exchange, lost));

@@ -9,39 +9,48 @@ import type { Window } from "./windows.ts";
 export const written: Response = new FastResponse(null);
 
 /** All headers in one go; what is whole is written to its socket without a detour over a Response. */
-export function send({ status, headers, body, request_id }: Answer, exchange: Exchange): Response {
-  const { method, window, fault } = exchange;
-  const all: Record<string, string> = { ...headers, ...stamp(request_id, window), ...fault?.headers };
-  const isHead = method === "HEAD";
-  if (body instanceof ReadableStream) {
-    if (!isHead) return new FastResponse(body, { status, statusText: phraseOf(status), headers: all });
-    void body.cancel();
-  } else if (body !== null) all["content-length"] ??= String(Buffer.byteLength(body));
-  const shown = isHead || body instanceof ReadableStream ? null : body;
-  const reply = fault ? undefined : exchange.reply;
-  if (!reply) return new FastResponse(shown, { status, statusText: phraseOf(status), headers: all });
-  if (shown === null && !isHead && status !== 204 && status !== 304) all["content-length"] = "0";
-  reply.writeHead(status, all).end(shown ?? undefined);
+export function send(answer: Answer, exchange: Exchange): Response {
+  const { status, body } = answer;
+  const { method, fault, reply } = exchange;
+  const shown = method === "HEAD" ? null : body;
+  if (shown === null && body instanceof ReadableStream) void body.cancel();
+  const headers = headersOf(answer, exchange);
+  if (!reply || fault || shown instanceof ReadableStream) {
+    const all = { ...Object.fromEntries(pairsOf(headers)), ...fault?.headers };
+    return new FastResponse(shown, { status, statusText: phraseOf(status), headers: all });
+  }
+  reply.writeHead(status, headers).end(shown ?? undefined);
   return written;
 }
 
+/** Names and values in turns, as Node takes them. To put objects together would cost more than the rest of the answer. */
+function headersOf({ status, headers, body, request_id }: Answer, { method, window }: Exchange): string[] {
+  const all = stamp(request_id, window);
+  for (const name in headers) all.push(name, headers[name] ?? "");
+  const isOpen = body instanceof ReadableStream || headers["content-length"] !== undefined;
+  const isEmpty = body === null && (method === "HEAD" || status === 204 || status === 304);
+  if (!isOpen && !isEmpty) all.push("content-length", body === null ? "0" : String(Buffer.byteLength(body)));
+  return all;
+}
+
+export const pairsOf = (headers: readonly string[]) =>
+  headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? ""] as const] : []));
+
 /** What every answer under the interface carries: the request's id, and the window that it was counted in. */
-export function stamp(request_id: string, window: Window | undefined): Record<string, string> {
-  const id = { "x-request-id": request_id };
-  if (!window) return id;
-  return {
-    ...id,
-    "x-ratelimit-limit": String(window.limit),
-    "x-ratelimit-remaining": String(window.remaining),
-    "x-ratelimit-reset": String(window.reset_at),
-  };
+export function stamp(request_id: string, window: Window | undefined): string[] {
+  const all = ["x-request-id", request_id];
+  if (window) {
+    const { limit, remaining, reset_at } = window;
+    all.push("x-ratelimit-limit", String(limit), "x-ratelimit-remaining", String(remaining));
+    all.push("x-ratelimit-reset", String(reset_at));
+  }
+  return all;
 }
 
 /** An answer to a connection that wanted to become something else, written by hand: no response exists for it. */
-export function refuse(socket: Duplex, { status, headers, body, request_id }: Answer, { window }: Exchange): void {
-  const text = typeof body === "string" ? body : "";
-  const length = String(Buffer.byteLength(text));
-  const all = { ...headers, ...stamp(request_id, window), connection: "close", "content-length": length };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${phraseOf(status)}\r\n${lines.join("")}\r\n${text}`);
+export function refuse(socket: Duplex, answer: Answer, exchange: Exchange): void {
+  const headers = new Map([...pairsOf(headersOf(answer, exchange)), ["connection", "close"]]);
+  const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`);
+  const text = typeof answer.body === "string" ? answer.body : "";
+  socket.end(`HTTP/1.1 ${answer.status} ${phraseOf(answer.status)}\r\n${lines.join("")}\r\n${text}`);
 }

@@ -20,13 +20,13 @@ export type Take = (level: keyof Log, message: string, fields: Fields) => void;
 /** A logger. Whoever takes its entries, and whatever was logged, what is secret is taken out of them here. */
 export function createLog(level: Level, take: Take): Log {
   const wanted = levels.indexOf(level);
-  const entry =
-    (level: keyof Log) =>
-    (message: string, fields: Fields = {}) => {
-      if (levels.indexOf(level) > wanted) return;
+  const entry = (level: keyof Log) => {
+    if (levels.indexOf(level) > wanted) return () => {};
+    return (message: string, fields: Fields = {}) => {
       const shown = Object.entries(fields).map(([name, value]) => [name, redactField(name, value)]);
       take(level, redact(message), Object.fromEntries(shown));
     };
+  };
   return {
     error: entry("error"),
     warn: entry("warn"),

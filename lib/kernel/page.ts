@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
 
 /** What a list was asked for. */
@@ -63,8 +63,7 @@ export async function paginate<F extends object, R extends object>(
   };
 }
 
-const seal = (scope: string, body: string) =>
-  createHash("sha256").update(`${scope}\n${body}`).digest("base64url").slice(0, 12);
+const seal = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
 
 function cursorOf(after: string, page: number, scope: string): string {
   const body = Buffer.from(`${page}~${after}`).toString("base64url");

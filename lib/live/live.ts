@@ -8,7 +8,7 @@ import type { EventsService } from "../events/service.ts";
 import { type Exchange, queryOf } from "../http/exchange.ts";
 import type { Gate } from "../http/gate.ts";
 import type { Meter } from "../http/meter.ts";
-import { stamp } from "../http/send.ts";
+import { pairsOf, stamp } from "../http/send.ts";
 import { check } from "../kernel/api.ts";
 import { machineTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -75,8 +75,7 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
     made.on("headers", (lines, request) => {
       const exchange = exchanges.get(request);
       if (exchange)
-        for (const [name, value] of Object.entries(stamp(exchange.id, exchange.window)))
-          lines.push(`${name}: ${value}`);
+        for (const [name, value] of pairsOf(stamp(exchange.id, exchange.window))) lines.push(`${name}: ${value}`);
     });
     return made;
   };
