@@ -22,7 +22,7 @@ interface Ports {
   readonly outbound: Pick<Outbound, "judge">;
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan as it is in the transaction: it may have been lowered while a request arrived. */
-  readonly planOf: (tx: Tx, organization_id: string) => Promise<string>;
+  readonly planOf: (organization_id: string, tx?: Tx) => Promise<string>;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
@@ -98,11 +98,11 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     async create(caller: Caller, { type, config }: v.InferOutput<typeof newIntegration>) {
-      refusePlan(type, caller.plan);
+      refusePlan(type, await planOf(caller.organization_id));
       const parts = partsOf(type, config);
       await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
-        refusePlan(type, await planOf(tx, caller.organization_id));
+        refusePlan(type, await planOf(caller.organization_id, tx));
         await refuseProject(tx, caller, parts);
         return view(await insert(tx, caller.organization_id, type, parts));
       }, caller);
@@ -112,12 +112,12 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
       const before = await endpoints.get(family, caller, id);
       const type = before.type as Type;
       const needsPlan = config !== undefined || status === "active";
-      if (needsPlan) refusePlan(type, caller.plan);
+      if (needsPlan) refusePlan(type, await planOf(caller.organization_id));
       const parts = config === undefined ? undefined : partsOf(type, kept(before, config));
       if (parts) await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
-        if (needsPlan) refusePlan(type, await planOf(tx, caller.organization_id));
+        if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         if (parts) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
         const settings = parts ?? endpoints.settingsOf(before);

@@ -10,7 +10,6 @@ import type { Unit } from "./unit.ts";
 /** Who makes a request: the user behind the API key, as they are at this moment. */
 export interface Caller extends Unit {
   readonly organization_id: string;
-  readonly plan: string;
   readonly user_id: string;
   readonly role: Role;
   readonly key_id: string;
@@ -20,7 +19,6 @@ export interface Caller extends Unit {
 /** The caller of an operation that needs no key. It belongs to no organization, so nothing is found for it. */
 export const nobody: Caller = {
   organization_id: "",
-  plan: "",
   user_id: "",
   role: "viewer",
   key_id: "",

@@ -10,7 +10,6 @@ export function keysRepository(query: Queries) {
       db
         .selectFrom("api_keys")
         .innerJoin("users", "users.id", "api_keys.user_id")
-        .innerJoin("organizations", "organizations.id", "api_keys.organization_id")
         .select([
           "api_keys.id as key_id",
           "api_keys.organization_id",
@@ -18,10 +17,9 @@ export function keysRepository(query: Queries) {
           "api_keys.rate_limit",
           "api_keys.expires_at",
           "api_keys.last_used_at",
-          "users.id as user_id",
+          "api_keys.user_id",
           "users.role",
           "users.status",
-          "organizations.plan",
         ])
         .where("api_keys.hash", "=", p.hash),
     ),

@@ -134,14 +134,13 @@ export function keysService({
       if (row?.status !== "active") return undefined;
       const now = clock.now();
       if (row.expires_at !== null && row.expires_at <= isoOf(now)) return undefined;
-      const { organization_id, user_id, role, key_id, plan } = row;
+      const { organization_id, user_id, role, key_id } = row;
       // Told at most once a minute, and written with the next flush: reading must not cost a commit.
       const last = lastUse(key_id, row.last_used_at);
       if (last === null || last + minute_ms <= now) used.set(key_id, { organization_id, at: now });
       return {
         caller: {
           organization_id,
-          plan,
           user_id,
           role,
           key_id,

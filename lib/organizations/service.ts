@@ -67,8 +67,7 @@ export function organizationsService({
 
     get: async (caller: Caller) => view(await get(caller)),
 
-    /** The plan as it is in a transaction, which may be another one than when the request came. */
-    planOf: async (tx: Tx, organization_id: string) => (await get({ organization_id }, tx)).plan,
+    planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 
     update: (caller: Caller, changes: v.InferOutput<typeof organizationChanges>) =>
       store.transaction(async (tx) => {
