@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Database from "better-sqlite3";
@@ -7,23 +7,25 @@ import { serve } from "./server.ts";
 /**
  * The limit: the same work by hand, on the same tables, with `node:http` and prepared statements and nothing else. Key,
  * headers, checks, six writes and a durable answer. `each` commits every request, `group` all that arrive in one turn.
+ * It avoids what is known to be slow: rows as objects, objects made of others, headers as an object.
  */
 const [file = "", mode = "each"] = process.argv.slice(2);
 const db = new Database(file);
 for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) db.pragma(pragma);
 
+const columns = "id, project_id, environment, status, version, created_at, updated_at, completed_at, deployed_at";
 const statement = {
   key: db.prepare(
     "select k.id, k.organization_id, k.scopes, u.role, u.status from api_keys k join users u on u.id = k.user_id where k.hash = ?",
   ),
-  get: db.prepare("select * from deployments where id = ? and organization_id = ?"),
-  list: db.prepare("select * from deployments where organization_id = ? order by id desc limit 21"),
+  get: db.prepare(`select ${columns}, source from deployments where id = ? and organization_id = ?`).raw(),
+  list: db.prepare(`select ${columns} from deployments where organization_id = ? order by id desc limit 21`).raw(),
   project: db.prepare("select status from projects where id = ? and organization_id = ?"),
   environment: db.prepare(
     "insert into environments (project_id, name, variables) values (?, ?, '{}') on conflict do nothing",
   ),
   deployment: db.prepare(
-    "insert into deployments (id, organization_id, project_id, environment, status, source, ready_at, created_at, updated_at, step_at, log_entries, log_bytes) values (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, 1, 6)",
+    "insert into deployments (id, organization_id, project_id, environment, status, source, repo, ready_at, created_at, updated_at, step_at, log_entries, log_bytes) values (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, 1, 6)",
   ),
   log: db.prepare("insert into deployment_logs values (?, 0, ?, ?, 'info', 'Queued')"),
   event: db.prepare("insert into events values (?, ?, 'deployment.queued', ?, ?)"),
@@ -39,48 +41,39 @@ interface Key {
   readonly role: string;
   readonly status: string;
 }
-type Row = Record<string, string | null>;
+type Row = readonly (string | null)[];
 
 let last = 0;
 const next = (prefix: string) => `${prefix}_02${String(++last).padStart(24, "0")}`;
 const now = () => new Date().toISOString();
 
-function answer(response: ServerResponse, status: number, body: object, more: object = {}): void {
-  const request_id = next("req");
-  const meta = { request_id, timestamp: now(), ...more };
-  const text = JSON.stringify({ ...body, meta });
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "content-length": Buffer.byteLength(text),
-    "x-request-id": request_id,
-    "x-ratelimit-limit": "1000",
-    "x-ratelimit-remaining": "999",
-    "x-ratelimit-reset": "1800000000",
-  });
+function answer(response: ServerResponse, status: number, body: string, more = ""): void {
+  const id = next("req");
+  const text = `${body.slice(0, -1)},"meta":{"request_id":"${id}","timestamp":"${now()}"${more}}}`;
+  response.writeHead(status, [
+    ...["content-type", "application/json", "cache-control", "no-store", "x-content-type-options", "nosniff"],
+    ...["content-length", String(Buffer.byteLength(text)), "x-request-id", id],
+    ...["x-ratelimit-limit", "1000", "x-ratelimit-remaining", "999", "x-ratelimit-reset", "1800000000"],
+  ]);
   response.end(text);
 }
 
-const item = ({
-  id,
-  project_id,
-  environment,
-  status,
-  version,
-  created_at,
-  updated_at,
-  completed_at,
-  deployed_at,
-}: Row) => ({
-  ...{ id, project_id, environment, status, version, created_at, updated_at, completed_at },
-  ...(deployed_at !== null && { deployed_at }),
+const item = (row: Row) => ({
+  id: row[0],
+  project_id: row[1],
+  environment: row[2],
+  status: row[3],
+  version: row[4],
+  created_at: row[5],
+  updated_at: row[6],
+  completed_at: row[7],
+  deployed_at: row[8] ?? undefined,
 });
-const view = (row: Row) => ({ ...item(row), source: JSON.parse(row["source"] ?? "null") });
+const view = (row: Row) => `${JSON.stringify(item(row)).slice(0, -1)},"source":${row[9]}}`;
 
 function identify(request: IncomingMessage): Key | undefined {
   const secret = request.headers.authorization?.slice("Bearer ".length) ?? "";
-  const key = statement.key.get(createHash("sha256").update(secret).digest("hex")) as Key | undefined;
+  const key = statement.key.get(hash("sha256", secret, "hex")) as Key | undefined;
   return key?.status === "active" ? key : undefined;
 }
 
@@ -98,13 +91,13 @@ function create(
   const due = new Date(Date.parse(at) + 86_400_000).toISOString();
   const source = JSON.stringify({ type: "git", repo: null, branch: null, tag: null, image_url: null, ...body.source });
   statement.environment.run(project_id, environment);
-  statement.deployment.run(id, organization_id, project_id, environment, source, due, at, at, at);
+  const repo = (body.source as { repo?: string }).repo?.toLowerCase() ?? null;
+  statement.deployment.run(id, organization_id, project_id, environment, source, repo, due, at, at, at);
   statement.log.run(id, organization_id, at);
   const data = { deployment_id: id, project_id, environment, version: null };
   statement.event.run(next("evt"), organization_id, at, JSON.stringify(data));
   statement.job.run(next("job"), due);
-  const rest = { version: null, created_at: at, updated_at: at, completed_at: null, deployed_at: null };
-  return { id, project_id, environment, status: "queued", source, ...rest };
+  return [id, project_id, environment, "queued", null, at, at, null, null, source];
 }
 
 const waiting: (() => () => void)[] = [];
@@ -123,7 +116,7 @@ function flush(): void {
 function post(key: Key, text: string, response: ServerResponse): void {
   const work = () => {
     const row = create(key, JSON.parse(text));
-    return () => (row ? answer(response, 201, view(row)) : answer(response, 422, {}));
+    return () => (row ? answer(response, 201, view(row)) : answer(response, 422, `{"error":{}}`));
   };
   if (mode === "group") {
     if (waiting.push(work) === 1) setImmediate(flush);
@@ -137,7 +130,7 @@ function post(key: Key, text: string, response: ServerResponse): void {
 
 const server = createServer((request, response) => {
   const key = identify(request);
-  if (!key) return answer(response, 401, {});
+  if (!key) return answer(response, 401, `{"error":{}}`);
   const path = request.url?.split("?", 1)[0] ?? "";
   if (request.method === "POST") {
     const chunks: Buffer[] = [];
@@ -146,11 +139,12 @@ const server = createServer((request, response) => {
   } else if (path === "/v1/deployments") {
     const rows = statement.list.all(key.organization_id) as Row[];
     const data = rows.slice(0, 20).map(item);
-    answer(response, 200, { data }, { per_page: 20, next_cursor: rows[20] ? data.at(-1)?.["id"] : null });
+    const next = rows[20] ? `"${data.at(-1)?.id}"` : "null";
+    answer(response, 200, `{"data":${JSON.stringify(data)}}`, `,"per_page":20,"next_cursor":${next}`);
   } else {
     const row = statement.get.get(path.slice("/v1/deployments/".length), key.organization_id) as Row | undefined;
     if (row) answer(response, 200, view(row));
-    else answer(response, 404, {});
+    else answer(response, 404, `{"error":{}}`);
   }
 });
 server.listen(0, "127.0.0.1", () => {
