@@ -59,13 +59,11 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     };
   };
 
-  const bucketOf = async (name: string, started_at: number) => {
-    let bucket = buckets.get(name);
-    if (bucket) return bucket;
+  const load = async (name: string, started_at: number) => {
     const row = await rows().window({ bucket: name });
     // The window may have turned while the store was asked.
     if (started_at !== current) return { requests: 0, unwritten: true };
-    bucket = buckets.get(name) ?? {
+    const bucket = buckets.get(name) ?? {
       requests: row?.started_at === started_at ? row.requests : 0,
       unwritten: false,
     };
@@ -79,7 +77,7 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
       const started_at = turn();
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
-      const bucket = await bucketOf(name, started_at);
+      const bucket = buckets.get(name) ?? (await load(name, started_at));
       if (bucket.requests >= limit) return told(bucket.requests, limit, started_at);
       bucket.requests += 1;
       if (!bucket.unwritten) {
