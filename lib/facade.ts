@@ -1,11 +1,13 @@
 import { createKey, createOrganization, wantedKey } from "./begin.ts";
 import { type Listening, listen } from "./http/server.ts";
+import { insideSender } from "./inside.ts";
 import { type Instruments, instruments } from "./instruments.ts";
 import { check } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { parseDuration } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import type { Plan } from "./organizations/schema.ts";
+import { type Client, clientOver } from "./typed.ts";
 import type { Worlds } from "./worlds.ts";
 
 /** What moving the clock did: the time it stands at, and how many jobs ran. */
@@ -25,6 +27,11 @@ export interface Service extends Instruments {
    * which the path counts.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /**
+   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Its calls go
+   * straight to their operations and are not tried again. `apiKey` is the service's own unless set; "" is none.
+   */
+  client(as?: { apiKey?: string }): Client;
   /** Opens a port. `port` 0 (the default) picks a free one, `host` is 127.0.0.1 unless set. */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
   readonly clock: {
@@ -93,6 +100,7 @@ export function facade(worlds: Worlds): Service {
       if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
+    client: ({ apiKey = worlds.now.apiKey ?? "" } = {}) => clientOver(insideSender(app, apiKey || undefined)),
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
       if (worlds.now.parts.life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
       const serve: Parameters<typeof listen>[0] = {

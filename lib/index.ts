@@ -26,3 +26,4 @@ export type { Scenario } from "./scenarios/service.ts";
 export { BadSeed, type Seed } from "./seed.ts";
 export { createService } from "./service.ts";
 export { Unusable } from "./store/unusable.ts";
+export type { Client } from "./typed.ts";

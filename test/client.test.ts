@@ -16,10 +16,19 @@ const clientOf = ({ service }: World, more: Partial<ClientOptions> = {}) =>
 
 const git = { type: "git", repo: "acme/web", tag: "v1.4.2" } as const;
 
-for (const envelope of ["flat", "full"] as const) {
-  test(`calls, pages and waits with the ${envelope} envelope`, async (t) => {
+/** The same calls without a request. */
+const insideOf = ({ service }: World) => service.client({ apiKey: keyOf("owner") });
+
+const ways = [
+  ["flat", "over fetch", clientOf],
+  ["full", "over fetch", clientOf],
+  ["flat", "inside", insideOf],
+  ["full", "inside", insideOf],
+] as const;
+for (const [envelope, way, made] of ways) {
+  test(`calls, pages and waits with the ${envelope} envelope, ${way}`, async (t) => {
     const here = await world(t, { envelope });
-    const client = clientOf(here);
+    const client = made(here);
     const project = await client.projects.create({ name: "web", region: "eu-west-1" });
     assert.match(project.id, /^proj_/);
     assert.match(project.meta.request_id, /^req_/);

@@ -1,17 +1,17 @@
 import { ClientProblem, problemOf } from "./problem.ts";
-import type { CallOptions, Sender } from "./send.ts";
+import type { CallOptions, Request, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
 /**
  * The entries of a stream that can be resumed, until its `end` event. A connection that breaks is made again after the
  * last entry that arrived, three times in a row at most.
  */
-export async function* follow({ send, sleep }: Sender, path: string, options: CallOptions): AsyncGenerator<unknown> {
+export async function* follow({ send, sleep }: Sender, of: Request, options: CallOptions): AsyncGenerator<unknown> {
   let last: string | undefined;
   for (let lost = 0; lost <= 3; lost++) {
     if (lost > 0) await sleep(250 * 2 ** lost, options.signal);
     const headers = { accept: "text/event-stream", ...(last !== undefined && { "last-event-id": last }) };
-    const response = await send({ method: "GET", path, headers, more_ms: aDay }, options);
+    const response = await send({ ...of, headers, more_ms: aDay }, options);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream"))
       throw new ClientProblem("unreadable", "this service does not stream; read the list instead", {
         status: response.status,

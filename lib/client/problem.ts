@@ -46,7 +46,7 @@ const isRule = (value: unknown): value is BrokenRule =>
   isObject(value) && typeof value["path"] === "string" && typeof value["message"] === "string";
 
 /** What a refusal says, as far as it can be read. */
-export function problemOf(response: Response, body: unknown): ClientProblem {
+export function problemOf(response: Pick<Response, "status" | "url" | "headers">, body: unknown): ClientProblem {
   const { status, headers } = response;
   const about = {
     status,

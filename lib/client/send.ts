@@ -26,10 +26,15 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** One request, before it is sent. */
+/** One request, before it is sent: an operation, and where it is found. */
 export interface Request {
+  readonly id: string;
   readonly method: string;
+  /** With the query, below the version. */
   readonly path: string;
+  /** What stands in the places of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
   readonly body?: unknown;
   /** Beyond the usual time-out, for calls that wait in the service. */
   readonly more_ms?: number;

@@ -8,8 +8,8 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import { type Operation, permit } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
-import { type Exchange, exchangeOf, exchangeOfUpgrade } from "./exchange.ts";
-import { type Faults, failureOf, spoilt, underFault } from "./fault.ts";
+import { type Called, type Exchange, exchangeOf, exchangeOfCall, exchangeOfUpgrade } from "./exchange.ts";
+import { breakOff, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { shuttingDown } from "./leaving.ts";
@@ -71,6 +71,8 @@ type Target = Operation | { readonly problem: () => Problem };
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: Handler;
+  /** An operation by its name. Rejects where the connection of a request would have broken. */
+  call(id: string, called: Called): Promise<Answer>;
   /** A request that asks for another protocol. */
   readonly upgrade: Upgrade;
 }
@@ -96,24 +98,36 @@ export function createApp(ports: Ports): App {
     ports.observe?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
-  const serve = async (event: H3Event, target: Target, count: Count): Promise<Response> => {
+  const answerTo = async (exchange: Exchange, target: Target, count: Count): Promise<Answer> => {
     const begun = clock.now();
-    const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
       failed(ports, error, exchange, writer),
     );
     tell(exchange, answer.status, count, clock.now() - begun);
+    return answer;
+  };
+
+  const serve = async (event: H3Event, target: Target, count: Count): Promise<Response> => {
+    const exchange = exchangeOf(event, ids, ports.behindProxy);
+    const answer = await answerTo(exchange, target, count);
     const response = send(answer, exchange);
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
   const elsewhere = ports.meter.count("none");
   const upgrades = ports.meter.count("upgrade");
+  const named = new Map<string, (called: Called) => Promise<Answer>>();
   for (const [path, group] of byPath(operations)) {
     const route = base + path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = group.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
     for (const operation of group) {
       const count = ports.meter.count(operation.id);
+      named.set(operation.id, async (called) => {
+        const exchange = exchangeOfCall({ ...called, path: base + called.path }, ids);
+        const answer = await answerTo(exchange, operation, count);
+        breakOff(exchange);
+        return answer;
+      });
       app.on(operation.method, route, (event) => serve(event, operation, count));
       // h3 answers HEAD for GET only as long as no other method has a handler of the path.
       if (operation.method === "GET") app.on("HEAD", route, (event) => serve(event, operation, count));
@@ -135,6 +149,7 @@ export function createApp(ports: Ports): App {
       // A reader that left in the middle of a stream is no fault of ours, and nothing can be told to it.
       if (response !== written) await sendNodeResponse(res, response).catch(() => res.destroy());
     },
+    call: (id, called) => named.get(id)?.(called) ?? Promise.reject(new TypeError(`no operation is called ${id}`)),
     async upgrade(request, socket, head) {
       const begun = clock.now();
       const exchange = exchangeOfUpgrade(request, ids, ports.behindProxy);

@@ -100,6 +100,42 @@ export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy
   };
 }
 
+/** An operation that is called in this process by its name, without a request: nothing has to be routed or parsed. */
+export interface Called {
+  readonly method: string;
+  /** Below the version, without the query. */
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** JSON; undefined where there is none. */
+  readonly body: string | undefined;
+  /** By their names in small letters. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+export function exchangeOfCall({ method, path, params, query, body, headers, signal }: Called, ids: Ids): Exchange {
+  return {
+    id: idOf(headers["x-request-id"], ids),
+    method,
+    path,
+    query: () => query,
+    address: () => undefined,
+    socket: undefined,
+    reply: undefined,
+    params,
+    body: async () => new TextEncoder().encode(body).buffer,
+    asker: () => signal,
+    header: (name) => headers[name],
+    window: undefined,
+    key_id: null,
+    fault: undefined,
+    token: undefined,
+    begun: machineNow(),
+    isRoutine: false,
+  };
+}
+
 /** A repeated parameter becomes a list, which a schema of one value refuses by itself. */
 export function queryOf({ query }: Pick<Exchange, "query">): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = Object.create(null);

@@ -33,6 +33,13 @@ export async function underFault(
   return error ? writer.problem({ ...error, details: undefined, headers: {} }, exchange.id) : usual();
 }
 
+const othersEnd = () => new TypeError("fetch failed", { cause: new Error("other side closed") });
+
+/** For a call without a request: throws what a broken connection would have thrown. */
+export function breakOff({ fault }: Exchange): void {
+  if (fault?.breaks) throw othersEnd();
+}
+
 /** What `fetch` in process rejects with, instead of answering these. */
 const failures = new WeakMap<Response, unknown>();
 export const failureOf = (response: Response): unknown => failures.get(response);

@@ -36,6 +36,8 @@ export const root = [
   "index",
   "testing",
   "client",
+  "typed", // every operation as a typed call, over whatever sends
+  "inside", // that of a service in this process, without a port
 ] as const;
 
 /** The closed list of a feature's files, and its splits by name. Each split says what it holds. */
