@@ -1,51 +1,57 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { type Figure, figure, table } from "./figures.ts";
-import { overHttp, type Rows } from "./http.ts";
+import { growth } from "./growth.ts";
+import { overHttp } from "./http.ts";
+import { packed } from "./packed.ts";
+import { besidePeers } from "./peers.ts";
+import type { Bench, Rows } from "./servers.ts";
 
 /**
- * `npm run bench [-- --json FILE] [--rounds 5]`: the figures of the README. It asserts nothing: a machine's mood is no
- * fault of the code, and only ratios within one run are worth comparing.
+ * `npm run bench [-- part …] [--all] [--json FILE] [--rounds 5] [--peers FOLDER] [--postgres URL]`: the figures of the
+ * README. It asserts nothing: a machine's mood is no fault of the code, and only ratios within one run are worth
+ * comparing. Without parts it runs all but those that are long, with `--all` those too.
  */
-const { values } = parseArgs({ options: { json: { type: "string" }, rounds: { type: "string", default: "5" } } });
-const round_ms = 600;
-const rowsOverHttp = 10_000;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: "boolean", default: false },
+    json: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    peers: { type: "string", default: "" },
+    postgres: { type: "string", default: "" },
+  },
+});
 
 const here = import.meta.dirname;
-const built = resolve(here, "../../node_modules/.cache/svc-server-bench");
+// Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
+const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
 const folder = mkdtempSync(join(tmpdir(), "svc-server-bench-"));
+const bench: Bench = { built, folder, rounds: Number(values.rounds), ms: 600 };
 
 /** Runs a script of this folder in a fresh process, and answers the JSON that it printed. */
 function run<T>(script: string, args: readonly string[], flags: readonly string[] = []): T {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, script, ...args], {
+  const { stdout, status } = spawnSync(process.execPath, [...flags, script, ...args], {
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "inherit"],
   });
-  if (status !== 0) throw new Error(`${script} failed:\n${stderr}`);
+  if (status !== 0) throw new Error(`${script} failed`);
   return JSON.parse(stdout) as T;
 }
 
-/** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
-await build({
-  entryPoints: ["starts", "inside", "rows", "ours", "limit", "load", "deliveries", "receiver", "streams", "reader"].map(
-    (name) => join(here, `${name}.ts`),
-  ),
-  outdir: built,
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20.19",
-  external: ["better-sqlite3", "ws"],
-  outExtension: { ".js": ".js" },
-  logLevel: "warning",
-});
-writeFileSync(join(built, "package.json"), '{"type":"module"}');
+const made = new Map<number, Rows>();
+/** A database with so many deployments, made once. */
+function rows(count: number): Rows {
+  const known = made.get(count) ?? run<Rows>(join(built, "rows.js"), [join(folder, `${count}.db`), String(count)]);
+  made.set(count, known);
+  return known;
+}
 
 function starts(): Figure[] {
   const dist = resolve(here, "../../dist/lib/index.js");
@@ -63,20 +69,73 @@ function starts(): Figure[] {
   return [
     figure(`import (${what})`, "ms", of("imported")),
     figure("createService() in memory and close, the first", "ms", of("first")),
-    figure("createService() in memory and close, warm", "ms", of("warm")),
+    figure("createService() in memory and close, warm", "ms", of("warm"), { floor: 5, aim: 1 }),
   ];
 }
 
+const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
+  starts,
+  packed: () => packed(bench, rows(10_000)),
+  inside: () => run(join(built, "inside.js"), []),
+  jobs: () => run(join(built, "jobs.js"), [folder, values.peers && resolve(values.peers), values.postgres]),
+  deliveries: () => run(join(built, "deliveries.js"), [folder]),
+  streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),
+  http: () => overHttp(bench, rows(10_000)),
+  peers: () => besidePeers(bench, rows(10_000), values.peers, values.postgres),
+  growth: () => growth(bench, rows(1_000), rows(1_000_000), "1,000 rows against 1,000,000"),
+};
+const long = ["growth"];
+
+function wanted(): string[] {
+  const names = Object.keys(parts);
+  const unknown = positionals.find((name) => !names.includes(name));
+  if (unknown) throw new Error(`there is no part ${unknown}; there are ${names.join(", ")}`);
+  if (positionals.length > 0) return positionals;
+  return names.filter((name) => (values.all || !long.includes(name)) && (name !== "peers" || values.peers));
+}
+
+/** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
+async function bundle(): Promise<void> {
+  const scripts = [
+    "starts",
+    "inside",
+    "rows",
+    "ours",
+    "limit",
+    "load",
+    "deliveries",
+    "receiver",
+    "streams",
+    "reader",
+    "jobs",
+  ];
+  await build({
+    entryPoints: scripts.map((name) => join(here, `${name}.ts`)),
+    outdir: built,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    external: ["better-sqlite3", "ws"],
+    outExtension: { ".js": ".js" },
+    logLevel: "warning",
+  });
+  writeFileSync(join(built, "package.json"), '{"type":"module"}');
+}
+
 try {
-  const figures = [...starts(), ...run<Figure[]>(join(built, "inside.js"), [])];
-  figures.push(...run<Figure[]>(join(built, "deliveries.js"), [folder]));
-  figures.push(...run<Figure[]>(join(built, "streams.js"), [folder], ["--expose-gc"]));
-  const rows = run<Rows>(join(built, "rows.js"), [join(folder, "rows.db"), String(rowsOverHttp)]);
-  figures.push(...(await overHttp(built, folder, rows, Number(values.rounds), round_ms)));
-  process.stdout.write(`${table(figures)}\n`);
+  const names = wanted();
+  await bundle();
+  const figures: Figure[] = [];
+  for (const name of names) {
+    const some = await parts[name]?.();
+    process.stdout.write(`\n${name}\n${table(some ?? [])}\n`);
+    figures.push(...(some ?? []));
+  }
   const { version, platform, arch } = process;
-  const machine = { node: version, platform, arch, processors: availableParallelism() };
+  const machine = { node: version, platform, arch, processors: availableParallelism(), processor: cpus()[0]?.model };
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, figures }, null, 2)}\n`);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  for (const made of [built, folder]) rmSync(made, { recursive: true, force: true });
 }

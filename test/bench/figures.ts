@@ -1,3 +1,9 @@
+/** What a figure ought to be: the least that is good enough, and what is aimed at. An aim below its floor wants less. */
+export interface Goal {
+  readonly floor: number;
+  readonly aim: number;
+}
+
 /** One line of the result: the median of some measurements, and how far they lie apart. */
 export interface Figure {
   readonly name: string;
@@ -5,14 +11,16 @@ export interface Figure {
   readonly median: number;
   readonly low: number;
   readonly high: number;
+  readonly goal?: Goal;
 }
 
 const middle = (sorted: readonly number[]) =>
   ((sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2;
 
-export function figure(name: string, unit: string, values: readonly number[]): Figure {
+export function figure(name: string, unit: string, values: readonly number[], goal?: Goal): Figure {
   const sorted = [...values].sort((a, b) => a - b);
-  return { name, unit, median: middle(sorted), low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN };
+  const [low = Number.NaN, high = Number.NaN] = [sorted[0], sorted.at(-1)];
+  return { name, unit, median: middle(sorted), low, high, ...(goal && { goal }) };
 }
 
 /** Milliseconds of some work. */
@@ -29,20 +37,33 @@ export async function repeated(times: number, work: (i: number) => unknown): Pro
   return all;
 }
 
+/** The value below which a part of all lies; `part` is 0.99 for the 99th percentile. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
+}
+
 const short = (value: number) => (value >= 1000 ? Math.round(value).toLocaleString("en") : value.toPrecision(3));
+
+function verdict({ median, goal }: Figure): string {
+  if (!goal) return "";
+  const reaches = (wanted: number) => (goal.aim > goal.floor ? median >= wanted : median <= wanted);
+  const word = reaches(goal.aim) ? "reaches its aim" : reaches(goal.floor) ? "above its floor" : "MISSES ITS FLOOR";
+  return `floor ${goal.floor}, aim ${goal.aim}: ${word}`;
+}
 
 /** A table for people. */
 export function table(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, unit, median, low, high }) => [
-    name,
-    `${short(median)} ${unit}`,
-    `${short(low)} – ${short(high)}`,
+  const rows = figures.map((one) => [
+    one.name,
+    `${short(one.median)} ${one.unit}`,
+    `${short(one.low)} – ${short(one.high)}`,
+    verdict(one),
   ]);
   const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
   return rows
-    .map(
-      ([name = "", value = "", spread = ""]) =>
-        `${name.padEnd(widths[0] ?? 0)}  ${value.padStart(widths[1] ?? 0)}   ${spread}`,
+    .map(([name = "", value = "", spread = "", goal = ""]) =>
+      `${name.padEnd(widths[0] ?? 0)}  ${value.padStart(widths[1] ?? 0)}   ${spread.padEnd(widths[2] ?? 0)}   ${goal}`.trimEnd(),
     )
     .join("\n");
 }

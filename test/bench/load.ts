@@ -1,14 +1,19 @@
 import { Agent, request } from "node:http";
-import { source } from "./order.ts";
+import { percentile } from "./figures.ts";
 
+/** One request of a round: a GET, or a POST where there is a body. */
+export interface Asked {
+  readonly path: string;
+  readonly body?: object;
+}
 /** One round of load, as the bench asks for it. */
 export interface Round {
   readonly url: string;
-  readonly kind: "get" | "list" | "post";
   readonly ms: number;
-  readonly key: string;
-  readonly project_id: string;
-  readonly ids: readonly string[];
+  /** Sent in turns. */
+  readonly requests: readonly Asked[];
+  readonly keys: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
 }
 export interface Loaded {
   readonly requests: number;
@@ -21,22 +26,25 @@ const connections = 32;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 
 /** One request after the other on each connection, until the time is over. Any answer but a success ends the bench. */
-async function round({ url, kind, ms, key, project_id, ids }: Round): Promise<Loaded> {
-  const body = kind === "post" ? JSON.stringify({ project_id, environment: "production", source }) : undefined;
-  const headers = {
-    authorization: `Bearer ${key}`,
-    ...(body && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
-  };
+async function round({ url, ms, requests, keys, headers: more }: Round): Promise<Loaded> {
   const { hostname, port } = new URL(url);
-  const method = body ? "POST" : "GET";
+  const wanted = requests.map(({ path, body }) => ({ path, body: body && JSON.stringify(body) }));
   const took: number[] = [];
   let turn = 0;
   const one = () =>
     new Promise<void>((resolve, reject) => {
-      const path = kind === "get" ? `/v1/deployments/${ids[(turn++ * 7919) % ids.length]}` : "/v1/deployments";
+      // By a prime, so that neighbours in time are not neighbours in the table.
+      const { path, body } = wanted[(turn * 7919) % wanted.length] ?? { path: "/", body: undefined };
+      const method = body ? "POST" : "GET";
+      const headers = {
+        authorization: `Bearer ${keys[turn++ % keys.length]}`,
+        ...(body && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+        ...more,
+      };
       const from = performance.now();
       const sent = request({ agent, hostname, port, method, path, headers }, (response) => {
-        if ((response.statusCode ?? 500) >= 300) reject(new Error(`${method} ${path} answered ${response.statusCode}`));
+        if ((response.statusCode ?? 500) >= 300)
+          reject(new Error(`${method} ${url}${path} answered ${response.statusCode}`));
         response.resume();
         response.on("end", () => {
           took.push(performance.now() - from);
@@ -52,9 +60,12 @@ async function round({ url, kind, ms, key, project_id, ids }: Round): Promise<Lo
   };
   await Promise.all(Array.from({ length: connections }, connection));
   const seconds = (performance.now() - from) / 1000;
-  took.sort((a, b) => a - b);
-  const at = (part: number) => took[Math.floor(took.length * part)] ?? Number.NaN;
-  return { requests: took.length, per_second: took.length / seconds, p50_ms: at(0.5), p99_ms: at(0.99) };
+  return {
+    requests: took.length,
+    per_second: took.length / seconds,
+    p50_ms: percentile(took, 0.5),
+    p99_ms: percentile(took, 0.99),
+  };
 }
 
 process.on("message", async (asked: Round | "end") => {

@@ -1,42 +1,46 @@
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
 import { source } from "./order.ts";
+import type { Rows } from "./servers.ts";
 
 /**
- * Makes the database that both servers start from: one project, and some thousand deployments that are over. The rows are
- * copies of one that the service made itself, so they have its columns and its indices.
+ * Makes the database that servers start from: fifty keys, one project, and as many deployments that are over as are
+ * wanted. The rows are copies of one that the service made itself, so they have its columns and its indices.
  */
-const [database = "", count = "0"] = process.argv.slice(2);
+const [file = "", count = "0"] = process.argv.slice(2);
 const service = await createService({
-  database,
+  database: file,
   logLevel: "silent",
   deployments: { driver: { delay: () => 0, step } },
 });
 const headers = { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" };
 const post = async (path: string, body: object) => {
   const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-  return (await response.json()) as { id: string };
+  return (await response.json()) as { id: string; key?: string };
 };
 const project = await post("/v1/projects", { name: "bench", region: "eu-west-1" });
 await post("/v1/deployments", { project_id: project.id, environment: "production", source });
 await service.settle();
+const keys = await Promise.all(Array.from({ length: 50 }, (_, i) => post("/v1/api-keys", { name: `bench ${i}` })));
 await service.close();
 
 async function step() {
   return { state: "done", version: "1.0.0", logs: [] } as const;
 }
 
-const db = new Database(database);
+const db = new Database(file);
 const row = db.prepare("select * from deployments").get() as Record<string, unknown>;
 const names = Object.keys(row);
 const insert = db.prepare(`insert into deployments (${names}) values (${names.map((name) => `@${name}`)})`);
 const ids: string[] = [];
+const every = Math.max(1, Number(count) / 10_000);
 db.transaction(() => {
   for (let i = 0; i < Number(count); i++) {
     const id = `dep_01${String(i).padStart(24, "0")}`;
-    ids.push(id);
+    if (i % every === 0) ids.push(id);
     insert.run({ ...row, id });
   }
 })();
 db.close();
-process.stdout.write(JSON.stringify({ key: service.apiKey, project_id: project.id, status: row["status"], ids }));
+const made = { file, key: service.apiKey ?? "", keys: keys.map(({ key }) => key ?? ""), project_id: project.id, ids };
+process.stdout.write(JSON.stringify(made satisfies Rows));
