@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
 /** How many jobs are claimed at once: a batch shares one commit, and its run stalls nobody. */
-const batch = 20;
+const batch = 50;
 /** A job that took its process down this often runs alone, so that none beside it is blamed for the next time. */
 export const suspect = 2;
 
