@@ -5,6 +5,7 @@ import { createOutbox } from "./deliveries/service.ts";
 import { signed } from "./deliveries/signed.ts";
 import { createTries } from "./deliveries/tries.ts";
 import { deploymentsJobs } from "./deployments/jobs.ts";
+import { createRemoval } from "./deployments/removal.ts";
 import { createRollout } from "./deployments/rollout.ts";
 import { deploymentsService } from "./deployments/service.ts";
 import { createSteps } from "./deployments/steps.ts";
@@ -36,12 +37,13 @@ import type { Foundation } from "./open.ts";
 import { openapiService } from "./openapi/service.ts";
 import type { Settings } from "./options.ts";
 import { organizationsService } from "./organizations/service.ts";
+import { projectsJobs } from "./projects/jobs.ts";
 import { projectsService } from "./projects/service.ts";
 import { type ScenariosService, scenariosService } from "./scenarios/service.ts";
 import { usersService } from "./users/service.ts";
 import { webhooksService } from "./webhooks/service.ts";
 
-export const jobs = [...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
+export const jobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
 
 export type Features = ReturnType<typeof compose>;
 
@@ -73,8 +75,8 @@ export function compose(
   const scenarios = scenariosService(ports);
   const told = settings.mode === "dev" ? scenarios : undefined;
   const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
-  const removed = (tx: Tx) => rollout.takeTurns(tx);
-  const projects = projectsService({ ...ports, bus, regions: settings.regions, removed });
+  const [empty, removed] = [createRemoval(ports), (tx: Tx) => rollout.takeTurns(tx)];
+  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
   const environments = environmentsService({ ...ports, projects });
   const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({

@@ -15,7 +15,7 @@ export interface Child {
   readonly lines: AsyncIterable<string>;
 }
 
-export type Command = "hold" | "key" | "write" | "deadly" | "announce" | "climb" | "paint";
+export type Command = "hold" | "key" | "write" | "deadly" | "announce" | "climb" | "paint" | "remove";
 
 /** Whom a child runs as: root may write everywhere, so tests of what is read-only run as nobody. */
 export interface Who {

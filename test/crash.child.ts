@@ -8,6 +8,7 @@
  * - `announce URL`: makes projects as fast as it can, with webhooks at that address: one that is answered, one that is not.
  * - `climb`: moves a standing clock on in small steps.
  * - `paint`: makes pictures, and says what it asked the driver for.
+ * - `remove`: makes a project with many deployments and deletes it, under a standing clock.
  * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
  */
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../lib/index.ts";
@@ -110,6 +111,13 @@ async function climb(service: Service): Promise<void> {
   for (;;) say("ran", (await service.clock.advance("15s")).ran);
 }
 
+/** A project that holds more than one transaction takes away. */
+async function remove(service: Service): Promise<void> {
+  const { body } = await call(service, "POST", "/projects", { name: "large", region: "eu" });
+  for (let i = 0; i < 450; i++) await deploy(service, body.id, `e${i % 7}`);
+  if ((await call(service, "DELETE", `/projects/${body.id}`)).status === 204) say("removed", body.id);
+}
+
 say("starting", process.pid);
 try {
   if (command === "key") {
@@ -120,7 +128,7 @@ try {
     database,
     seed,
     rateLimit: 1_000_000,
-    clock: command === "climb" ? "manual" : "real",
+    clock: ["climb", "remove"].includes(command) ? "manual" : "real",
     logLevel: "silent",
     deployments: { driver: steps, concurrency: 32 },
     generations: { driver: paid },
@@ -130,6 +138,7 @@ try {
   say("ready", process.pid);
   if (command === "announce") await announce(service, receiver);
   if (command === "climb") await climb(service);
+  if (command === "remove") await remove(service);
   if (command === "paint") await Promise.all([0, 1, 2].map((painter) => paint(service, painter)));
   if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
   if (command === "deadly") {

@@ -11,6 +11,12 @@ type Moved = Key & { at: string; version: string | null };
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const active = sql<boolean>`status = 'active'`;
+/** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
+const removed = sql`select project_id from removals`;
+const standing = sql<boolean>`project_id not in (${removed})`;
+/** How many rows of a kind one transaction takes away: some milliseconds of work. */
+export const slice = 100;
+export const logSlice = 1_000;
 
 /** What a list shows: not the source, which would be the larger part of a page. */
 const listed = [
@@ -37,6 +43,7 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("status", "in", from)
+        .where(standing)
         .returningAll();
     });
 
@@ -47,9 +54,15 @@ export function deploymentsRepository(query: Queries) {
       within: ["organization_id"],
       filters: ["project_id", "environment", "status"],
       columns: listed,
+      without: { column: "project_id", among: removed },
     }),
     find: query.first((db, p: Key) =>
-      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+      db
+        .selectFrom("deployments")
+        .selectAll()
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where(standing),
     ),
     moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
       MoveName,
@@ -78,6 +91,7 @@ export function deploymentsRepository(query: Queries) {
         .select("project_id")
         .where("organization_id", "=", p.organization_id)
         .where("repo", "=", p.repo)
+        .where(standing)
         .orderBy("id", "desc")
         .limit(sql.lit(1)),
     ),
@@ -96,17 +110,26 @@ export function deploymentsRepository(query: Queries) {
     ),
 
     /** The job loop's: it works for every organization, and the limit is one over all. */
-    forJob: query.first((db, p: { id: string }) => db.selectFrom("deployments").selectAll().where("id", "=", p.id)),
+    forJob: query.first((db, p: { id: string }) =>
+      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(standing),
+    ),
     /** In the order of the partial index, or the planner would read the whole table. */
     running: query.all((db, _: object) =>
-      db.selectFrom("deployments").select(["id", "status"]).where(running).orderBy("project_id").orderBy("environment"),
+      db
+        .selectFrom("deployments")
+        .select(["id", "status"])
+        .where(running)
+        .where(standing)
+        .orderBy("project_id")
+        .orderBy("environment"),
     ),
     /** Of every organization: a metric. */
     waiting: query.first((db, _: object) =>
       db
         .selectFrom("deployments")
         .select((eb) => eb.fn.countAll<number>().as("number"))
-        .where(queued),
+        .where(queued)
+        .where(standing),
     ),
     /** The first in the queue of one environment. */
     head: query.first((db, p: Place) =>
@@ -135,6 +158,7 @@ export function deploymentsRepository(query: Queries) {
             .selectFrom("deployments")
             .select((of) => of.fn.min("id").as("id"))
             .where(queued)
+            .where(standing)
             .groupBy(["project_id", "environment"])
             .as("heads"),
         )
@@ -155,6 +179,41 @@ export function deploymentsRepository(query: Queries) {
         )
         .orderBy("d.id")
         .limit(sql.lit(64)),
+    ),
+
+    /** A slice of a project's newest deployments without their logs, which go before them; answers how many went. */
+    removeSome: query.change((db, p: { project_id: string }) =>
+      db
+        .deleteFrom("deployments")
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("deployments")
+            .select("id")
+            .where("project_id", "=", p.project_id)
+            .orderBy("id", "desc")
+            .limit(sql.lit(slice)),
+        ),
+    ),
+    /** A slice of the logs of those that `removeSome` takes next; answers how many entries went. */
+    removeLogs: query.change((db, p: { project_id: string }) =>
+      db.deleteFrom("deployment_logs").where(
+        (eb) => eb.refTuple("deployment_id", "seq"),
+        "in",
+        (eb) =>
+          eb
+            .selectFrom("deployment_logs")
+            .select(["deployment_id", "seq"])
+            .where("deployment_id", "in", (of) =>
+              of
+                .selectFrom("deployments")
+                .select("id")
+                .where("project_id", "=", p.project_id)
+                .orderBy("id", "desc")
+                .limit(sql.lit(slice)),
+            )
+            .limit(sql.lit(logSlice))
+            .$asTuple("deployment_id", "seq"),
+      ),
     ),
 
     insertLog: query.insert("deployment_logs"),

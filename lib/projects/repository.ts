@@ -1,15 +1,24 @@
+import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
 type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description" | "status" | "updated_at">;
 
+/** Those that were deleted, and whose rows are still being taken away: nobody sees them. */
+const removed = sql`select project_id from removals`;
+
 export function projectsRepository(query: Queries) {
   return {
     insert: query.insert("projects"),
-    list: query.pages({ table: "projects", within: ["organization_id"] }),
+    list: query.pages({ table: "projects", within: ["organization_id"], without: { column: "id", among: removed } }),
     find: query.first((db, p: Key) =>
-      db.selectFrom("projects").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+      db
+        .selectFrom("projects")
+        .selectAll()
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where(sql<boolean>`id not in (${removed})`),
     ),
     named: query.first((db, p: { organization_id: string; name_folded: string }) =>
       db
@@ -31,6 +40,15 @@ export function projectsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
+    ),
+    hide: query.insert("removals"),
+    /** No name begins with a space, so this one takes none away. */
+    freeName: query.change((db, p: Key) =>
+      db
+        .updateTable("projects")
+        .set({ name_folded: ` ${p.id}` })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
     ),
     remove: query.change((db, p: Key) =>
       db.deleteFrom("projects").where("id", "=", p.id).where("organization_id", "=", p.organization_id),

@@ -1,9 +1,11 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
+import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { type Outcome, until } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
@@ -17,17 +19,22 @@ interface Ports {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly queue: Queue;
   readonly ids: Ids;
   /** Option `regions`: the valid ones; undefined for any. */
   readonly regions: readonly string[] | undefined;
+  /** Takes away what is in a project, a slice a transaction; tells whether that was the last of it. */
+  readonly empty: (tx: Tx, id: string) => Promise<boolean>;
   /** Told in the transaction that removes a project, so that what waited for its work can go on. */
   readonly removed: (tx: Tx) => Promise<void>;
 }
 
+type Key = Pick<Row<"projects">, "organization_id" | "id">;
+
 export type ProjectsService = ReturnType<typeof projectsService>;
 
 /** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
-export function projectsService({ store, bus, clock, ids, regions, removed }: Ports) {
+export function projectsService({ store, bus, clock, queue, ids, regions, empty, removed }: Ports) {
   const projects = store.using(projectsRepository);
 
   const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
@@ -84,6 +91,13 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
       return after ?? before;
     }, caller);
 
+  /** Takes away a slice of a project that nobody sees any more, and at last the project; whether it is gone. */
+  const clear = async (tx: Tx, key: Key) => {
+    const emptied = await empty(tx, key.id);
+    if (emptied) await projects(tx).remove(key);
+    return emptied;
+  };
+
   return {
     get: (caller: Caller, id: string, tx?: Tx) => get(caller.organization_id, id, tx),
 
@@ -130,13 +144,16 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
+    /** What is more than a slice is out of sight at once, and taken away by a job. */
     remove: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
-        const { name, region } = await get(caller.organization_id, id, tx);
-        await projects(tx).remove({
-          organization_id: caller.organization_id,
-          id,
-        });
+        const { organization_id, name, region } = await get(caller.organization_id, id, tx);
+        const key = { organization_id, id };
+        if (!(await clear(tx, key))) {
+          await projects(tx).hide({ project_id: id });
+          await projects(tx).freeName(key);
+          await queue.add(tx, "projects.clear", key);
+        }
         await bus.announce(tx, caller.organization_id, "project.deleted", {
           project_id: id,
           name,
@@ -144,6 +161,13 @@ export function projectsService({ store, bus, clock, ids, regions, removed }: Po
         });
         await removed(tx);
       }, caller),
+
+    /** The job `projects.clear`, a slice a run. */
+    clear: async (key: Key): Promise<Outcome> =>
+      until(async (tx) => ((await clear(tx, key)) ? undefined : clock.now())),
+
+    /** It was given up; the rows must not stay for ever. */
+    clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),
 
     /** The project that a push is deployed in: the named one, or the organization's only one; none that is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {

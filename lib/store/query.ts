@@ -1,4 +1,4 @@
-import { type Compilable, type CompiledQuery, type Insertable, type Kysely, sql } from "kysely";
+import { type Compilable, type CompiledQuery, type Insertable, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Place } from "../kernel/page.ts";
 import type { Connection, Engine, Statement } from "./engine.ts";
 import type { Tables } from "./tables.ts";
@@ -42,6 +42,8 @@ interface List<T extends Text> {
   readonly order?: "asc" | "desc";
   /** Default: all of them. */
   readonly columns?: readonly (keyof Tables[T] & string)[];
+  /** Rows whose column is among these are not shown: few, and most of the time none. */
+  readonly without?: { readonly column: keyof Tables[T] & string; readonly among: RawBuilder<unknown> };
 }
 /** No list without its organization, where the table has one. */
 type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
@@ -158,6 +160,8 @@ function pages<T extends Text>(
   };
   const where = (names: readonly string[]) =>
     sql.join([sql`1 = 1`, ...names.map((name) => sql`${sql.ref(name)} = ${0}`)], sql` and `);
+  const { without } = list;
+  const shown = without ? sql` and ${sql.ref(without.column)} not in (${without.among})` : sql``;
   return {
     async rows(filters, { after, per_page }) {
       const names = given(filters as Values);
@@ -165,7 +169,7 @@ function pages<T extends Text>(
       const statement = text(`${names.join()}|${after === undefined}|${per_page}`, () => {
         const from = after === undefined ? sql`` : descending ? sql` and ${key} < ${0}` : sql` and ${key} > ${0}`;
         const order = descending ? sql`desc` : sql`asc`;
-        return sql`select ${columns} from ${sql.table(list.table)} where ${where(names)}${from} order by ${key} ${order}${limit}`.compile(
+        return sql`select ${columns} from ${sql.table(list.table)} where ${where(names)}${shown}${from} order by ${key} ${order}${limit}`.compile(
           engine.db,
         ).sql;
       });
@@ -174,11 +178,15 @@ function pages<T extends Text>(
     },
     async total(filters) {
       const names = given(filters as Values);
-      const statement = text(
-        `${names.join()}|total`,
-        () => sql`select count(*) as total from ${sql.table(list.table)} where ${where(names)}`.compile(engine.db).sql,
-      );
-      const [row] = (await statement.all(names.map((name) => (filters as Values)[name]))) as { total: number }[];
+      const count = (also: RawBuilder<unknown>) =>
+        sql`(select count(*) from ${sql.table(list.table)} where ${where(names)}${also})`;
+      // An index alone counts all rows; whether one is shown, only the row itself tells, so it is asked where it matters.
+      const total = without
+        ? sql`case when exists (${without.among}) then ${count(shown)} else ${count(sql``)} end`
+        : count(sql``);
+      const statement = text(`${names.join()}|total`, () => sql`select ${total} as total`.compile(engine.db).sql);
+      const values = names.map((name) => (filters as Values)[name]);
+      const [row] = (await statement.all(without ? [...values, ...values] : values)) as { total: number }[];
       return row?.total ?? 0;
     },
   };

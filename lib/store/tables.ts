@@ -54,6 +54,7 @@ export interface Tables {
     updated_at: string;
   };
   environments: { project_id: string; name: string; variables: string };
+  removals: { project_id: string };
   deployments: {
     id: string;
     organization_id: string;

@@ -48,6 +48,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/steps": "how they move whose scenario lets no time move them",
   "deployments/script": "what a scenario told of a deployment",
   "deployments/logs": "how a log grows",
+  "deployments/removal": "takes away what a project holds",
   "deliveries/endpoints": "where events go: webhooks and integrations alike",
   "deliveries/kind": "how a type of endpoint is spoken to",
   "deliveries/signed": "webhooks and custom integrations",

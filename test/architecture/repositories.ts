@@ -43,6 +43,9 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
   "deployments/busy": "the job loop: whether an environment is busy, by the project of a row that it holds",
   "deployments/waiting": "a metric of the whole service",
+  "deployments/removeSome": "scoped by the project, which its service found in the organization",
+  "deployments/removeLogs": "scoped by the project, which its service found in the organization",
+  "projects/hide": "scoped by the project, which its service found in the organization",
   "deployments/ready": "the job loop: the limit is one over all",
 };
 

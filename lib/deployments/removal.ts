@@ -1,0 +1,15 @@
+import type { Tx } from "../kernel/unit.ts";
+import type { Store } from "../store/store.ts";
+import { deploymentsRepository, logSlice, slice } from "./repository.ts";
+
+/**
+ * Takes away what a project holds, newest first, as much of it as one transaction may take; tells whether that was the
+ * last of it.
+ */
+export function createRemoval({ store }: { store: Store }) {
+  const deployments = store.using(deploymentsRepository);
+  return async (tx: Tx, project_id: string): Promise<boolean> => {
+    if ((await deployments(tx).removeLogs({ project_id })) === logSlice) return false;
+    return (await deployments(tx).removeSome({ project_id })) < slice;
+  };
+}
