@@ -75,6 +75,8 @@ async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unk
   const { createService } = await import("../lib/service.ts");
   const service = await createService(options);
   const { url } = await service.listen({ port, host });
+  // Whoever reads that it listens may ask it to stop at once.
+  const end = stopped(service);
   const shown = {
     url,
     base_url: `${url}/v1`,
@@ -91,7 +93,7 @@ async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unk
           color: process.stdout.isTTY === true,
         }),
   );
-  await stopped(service);
+  await end;
   if (args.json) say(JSON.stringify({ event: "stopped" }));
 }
 

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { bundle } from "./bundle.ts";
 
-const program = await bundle("bin/svc-server.ts");
+export const program = await bundle("bin/svc-server.ts");
 
 /** A folder that goes with the test. */
 export function scratch(t: TestContext): string {
