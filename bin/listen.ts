@@ -1,12 +1,13 @@
 import type { ArgsDef } from "citty";
-import { type Client, ClientProblem } from "../lib/client.ts";
 import { signatureOf } from "../lib/deliveries/signature.ts";
-import { machineTimer } from "../lib/kernel/clock.ts";
+import { catalog } from "../lib/events/catalog.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { command, type Given, say } from "./command.ts";
-import { connect, explained, reach } from "./reach.ts";
+import { type Happened, hearing } from "./hearing.ts";
+import { hint } from "./nearest.ts";
+import { explained, placeOf, reach } from "./reach.ts";
 
 const args: ArgsDef = {
   "forward-to": {
@@ -17,27 +18,6 @@ const args: ArgsDef = {
   events: { type: "string", description: "The events to forward, with commas between (all).", valueHint: "NAME,…" },
   ...reach,
 };
-
-interface Happened {
-  readonly id: string;
-  readonly event: string;
-  readonly timestamp: string;
-  readonly data: object;
-}
-
-/** Every two seconds: 300 of the 1,000 requests that a key has in a window, and soon enough for a person who looks on. */
-const pause = () => new Promise<void>((resolve) => void machineTimer("2s", resolve, { hold: true }));
-
-/** The events behind the last one that was seen, oldest first. */
-async function newer(client: Client, last: string | undefined): Promise<Happened[]> {
-  const found: Happened[] = [];
-  for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
-    if (last !== undefined && one.id <= last) break;
-    found.unshift(one);
-    if (last === undefined) break;
-  }
-  return found;
-}
 
 /** Posts one event as a delivery is posted, and answers what came back in a few words. */
 async function forward(to: string, { id, event, timestamp, data }: Happened, secret: string): Promise<string> {
@@ -60,31 +40,32 @@ async function forward(to: string, { id, event, timestamp, data }: Happened, sec
   }
 }
 
+function namesIn(text: string): string[] {
+  const known = Object.keys(catalog);
+  const wanted = text.split(",");
+  const wrong = wanted.find((one) => !known.includes(one));
+  if (wrong !== undefined)
+    throw new Usage(
+      `option --events: no event is called "${wrong}"${hint(wrong, known) || `; there are ${known.join(", ")}`}`,
+    );
+  return wanted;
+}
+
 async function run(given: Given): Promise<void> {
   const to = String(given["forward-to"] ?? "");
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
     throw new Usage("option --forward-to must be a URL such as http://localhost:3000/webhooks");
-  const wanted = given["events"] === undefined ? undefined : String(given["events"]).split(",");
-  const client = connect(given);
+  const wanted = given["events"] === undefined ? undefined : namesIn(String(given["events"]));
   const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().letters(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
-  try {
-    let last = (await newer(client, undefined))[0]?.id ?? "";
+  const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
-    for (;;) {
-      const events = await newer(client, last).catch((error: unknown) => {
-        // A server that starts anew is waited for.
-        if (error instanceof ClientProblem && error.status === 0) return [];
-        throw error;
-      });
-      for (const happened of events) {
-        last = happened.id;
-        if (wanted && !wanted.includes(happened.event)) continue;
-        const result = await forward(to, happened, secret);
-        const { id, event, timestamp } = happened;
-        write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
-      }
-      await pause();
+  try {
+    for await (const happened of hearing(placeOf(given), begun)) {
+      if (wanted && !wanted.includes(happened.event)) continue;
+      const result = await forward(to, happened, secret);
+      const { id, event, timestamp } = happened;
+      write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
     }
   } catch (error) {
     throw explained(error);

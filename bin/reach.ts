@@ -52,8 +52,13 @@ export function keepProfile(name: string, url: string, api_key: string): void {
   chmodSync(path, 0o600);
 }
 
+export interface Place {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+}
+
 /** Which service, and with which key: a named profile, else the environment, else the profile `default`. */
-export function placeOf(args: Given): { url: string; apiKey: string | undefined } {
+export function placeOf(args: Given): Place {
   const { SVC_URL, SVC_API_KEY, SVC_PROFILE } = process.env;
   const named = args["profile"] ?? SVC_PROFILE;
   const profiles = named !== undefined || !SVC_API_KEY ? readProfiles() : {};
@@ -77,8 +82,9 @@ const sameOrigin = (a: string, b: string) =>
 /** The interface of a service: its address with `/v1`, which may be left out. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-export function connect(args: Given): Client {
-  const { url, apiKey } = placeOf(args);
+export const connect = (args: Given): Client => clientOf(placeOf(args));
+
+export function clientOf({ url, apiKey }: Place): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey });
   } catch (error) {

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { described, inputOf } from "../bin/fields.ts";
-import { verifySignature } from "../lib/index.ts";
 import { operations } from "../lib/operations.ts";
 import { launch, run, scratch, stream } from "./program.ts";
 
@@ -131,7 +127,7 @@ test("a log is printed, and followed to its end", async (t) => {
   const [project] = answer("projects.list").data;
   const source = ["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"];
   const { id } = answer("deployments.create", `project_id=${project.id}`, "environment=production", ...source);
-  const lines = stream(t, ["deployments", "logs", id, "--follow", "--json"], env);
+  const { lines } = stream(t, ["deployments", "logs", id, "--follow", "--json"], env);
   await advance("10s");
   const followed = [];
   for (let line = await lines.next(); !line.done; line = await lines.next()) followed.push(JSON.parse(line.value));
@@ -139,38 +135,6 @@ test("a log is printed, and followed to its end", async (t) => {
   const printed = run(["deployments", "logs", id], home, env).stdout.trim().split("\n");
   assert.equal(printed.length, followed.length);
   assert.match(printed[0] ?? "", /^2026-01-01T\S+ {2}info {3}/);
-});
-
-test("listen forwards events, signed, to a receiver over plain http, and tells each result", async (t) => {
-  const { env, answer } = await desk(t);
-  const got: { event: string | undefined; isSigned: boolean }[] = [];
-  const receiver = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const { "x-service-event": event, "x-service-signature": signature } = request.headers;
-    got.push({ event: String(event), isSigned: verifySignature("whsec_demo", body, String(signature)) });
-    response.writeHead(got.length === 1 ? 500 : 204).end();
-  }).listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  t.after(() => void receiver.close());
-  const to = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
-  const lines = stream(t, ["listen", "--forward-to", to, "--json"], { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
-  const next = async () => JSON.parse((await lines.next()).value);
-  assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
-  answer("projects.create", "name=one", "region=eu-west-1");
-  answer("users.invite", "email=new@acme.test", "role=viewer");
-  const results = [await next(), await next()];
-  assert.deepEqual(
-    results.map(({ event, result }) => [event, result]),
-    [
-      ["project.created", "500"],
-      ["user.invited", "204"],
-    ],
-  );
-  assert.deepEqual(got, [
-    { event: "project.created", isSigned: true },
-    { event: "user.invited", isSigned: true },
-  ]);
 });
 
 test("openapi prints the document, and completion what may stand next", () => {

@@ -31,14 +31,21 @@ export function run(
   });
 }
 
-/** Starts the program, and gives what it writes to stdout line by line. */
+/** Starts the program, and gives what it writes to stdout line by line, and how it ended. */
 export function stream(t: TestContext, words: readonly string[], env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [program, ...words], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   t.after(() => void child.kill("SIGKILL"));
-  return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  return {
+    lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+    ended: once(child, "close").then(([code]) => ({ code: code as number | null, errors })),
+  };
 }
 
 /** Starts the program with `--json`, and resolves once it listens. */

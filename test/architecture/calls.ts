@@ -54,6 +54,7 @@ const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici
 const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound.ts": "the one module that sends HTTP",
   "lib/client/send.ts": "is handed its fetch",
+  "bin/hearing.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":
     "posts to the receiver that the person at the keyboard names, mostly on this machine over plain http",
 };
