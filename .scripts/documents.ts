@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import type { CommandDef, Resolvable } from "citty";
-import * as v from "valibot";
 import { main } from "../bin/commands.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
@@ -9,9 +8,8 @@ import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
 import { operations } from "../lib/operations.ts";
+import { declared, variableOf } from "../lib/options.ts";
 import { seed } from "../lib/seed.ts";
-import { optionsSchema } from "../lib/settings.ts";
-import type { Told } from "../lib/settings-words.ts";
 import { jsonSchema } from "./json-schema.ts";
 import { openapi } from "./openapi.ts";
 
@@ -28,19 +26,14 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-function optionRows(
-  schema: typeof optionsSchema | v.StrictObjectSchema<v.ObjectEntries, undefined>,
-  prefix = "",
-): string[][] {
-  return Object.entries(schema.entries).flatMap(([name, entry]) => {
-    const { wrapped, default: fallback } = entry as unknown as { wrapped: v.GenericSchema; default: unknown };
-    const inner = wrapped as unknown as v.StrictObjectSchema<v.ObjectEntries, undefined>;
-    if (inner.type === "strict_object") return optionRows(inner, `${prefix}${name}.`);
-    const { help = "", flag } = v.getMetadata(wrapped) as Partial<Told>;
-    const usual = fallback === undefined ? "" : `\`${JSON.stringify(fallback)}\``;
-    return [[`\`${prefix}${name}\``, flag ? `\`--${flag}\`` : "", usual, help]];
-  });
-}
+const optionRows = () =>
+  declared.map(({ path, help, fallback, flag, written }) => [
+    `\`${path}\``,
+    flag === undefined ? "" : `\`--${flag}\``,
+    written === undefined ? "" : `\`${variableOf({ path })}\``,
+    fallback === undefined ? "" : `\`${JSON.stringify(fallback)}\``,
+    help,
+  ]);
 
 /** A state diagram in words: one line a move. */
 function moves(machine: Machine<string, string>): string {
@@ -77,7 +70,7 @@ function priceOf({ price: { per, usd } }: Model): string {
 }
 
 const parts: Record<string, () => string> = {
-  options: () => table(["option", "flag", "default", "meaning"], optionRows(optionsSchema)),
+  options: () => table(["option", "flag", "variable", "default", "meaning"], optionRows()),
   problems: () =>
     table(
       ["status", "code", "when"],

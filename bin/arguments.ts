@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { flags } from "../lib/options.ts";
+import { type Declared, declared, variableOf } from "../lib/options.ts";
 import { hint } from "./nearest.ts";
 
 /** Wrong usage: exit code 2. */
@@ -39,41 +39,58 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
 
 /** The flags that the options schema names, as citty takes them. */
 export const optionArgs: ArgsDef = Object.fromEntries(
-  flags.map(({ flag, help, value }) => [
-    flag,
-    value === undefined
-      ? { type: "boolean", description: help }
-      : { type: "string", description: help, valueHint: value },
-  ]),
+  declared.flatMap(({ flag, help, value }) =>
+    flag === undefined
+      ? []
+      : [
+          value === undefined
+            ? [flag, { type: "boolean", description: help }]
+            : [flag, { type: "string", description: help, valueHint: value }],
+        ],
+  ),
 );
 
-/** Flags that are set by the environment: `--rate-limit` is `SVC_RATE_LIMIT`. An empty one counts as none. */
-export function fromEnvironment(args: ArgsDef): Record<string, unknown> {
-  const set: Record<string, unknown> = {};
-  for (const [name, { type }] of Object.entries(args)) {
-    const variable = `SVC_${name.toUpperCase().replaceAll("-", "_")}`;
-    const text = process.env[variable];
-    if (!text) continue;
-    if (type === "boolean" && !/^(true|false)$/.test(text)) throw new Usage(`${variable} must be true or false`);
-    set[name] = type === "boolean" ? text === "true" : text;
-  }
-  return set;
+/** What of the environment counts: an empty variable is none. */
+export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
+
+/** The database of the commands that look after one. */
+export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
+  String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
+
+export function switchOf(text: string | undefined, variable: string): boolean | undefined {
+  if (text !== undefined && text !== "true" && text !== "false") throw new Usage(`${variable} must be true or false`);
+  return text === undefined ? undefined : text === "true";
 }
 
-const readers: Record<string, (text: string) => unknown> = {
-  rateLimit: (text) => (/^\d{1,10}$/.test(text) ? Number(text) : text),
-  hosts: (text) => text.split(",").map((one) => one.trim()),
-  seed: (text) => readJson(text, "seed"),
+/** The value of an option that was given as text. The schema judges it, so what is no number stays text. */
+const readers: Record<NonNullable<Declared["written"]>, (text: string, by: string) => unknown> = {
+  text: (text) => text,
+  number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
+  switch: switchOf,
+  list: (text) => text.split(",").map((one) => one.trim()),
+  file: (text) => readJson(text, "seed"),
+  json: parsed,
 };
 
-/** The options that flags set, in the types of the schema, which judges them. */
-export function optionsOf(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const options: Record<string, unknown> = {};
-  for (const { key, flag } of flags) {
-    const given = args[flag];
-    if (given !== undefined) options[key] = typeof given === "string" ? (readers[key]?.(given) ?? given) : given;
-  }
-  return options;
+/** An option that somebody set, and by what: `option --rate-limit`, `SVC_RATE_LIMIT`. */
+export interface Setting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly by: string;
+}
+
+/** The options that flags set, else the environment, in the types of the schema. */
+export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
+  return declared.flatMap((option) => {
+    const { path, flag = "", written } = option;
+    if (written === undefined) return [];
+    const variable = variableOf(option);
+    const isFlag = args[flag] !== undefined;
+    const by = isFlag ? `option --${flag}` : variable;
+    const given = isFlag ? args[flag] : fromEnvironment(variable);
+    if (given === undefined) return [];
+    return [{ path, by, value: typeof given === "string" ? readers[written](given, by) : given }];
+  });
 }
 
 /** A JSON file, or a sentence that names the place where it is wrong. */
@@ -84,13 +101,15 @@ export function readJson(path: string, what: string): unknown {
   } catch (error) {
     throw new Usage(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
   }
+  return parsed(text, `the ${what} file ${path}`);
+}
+
+function parsed(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     const lines = text.slice(0, faultOf(text)).split("\n");
-    throw new Usage(
-      `the ${what} file ${path} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`,
-    );
+    throw new Usage(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
   }
 }
 
@@ -116,10 +135,10 @@ function faultOf(text: string): number {
   return wrong - 1;
 }
 
-/** A whole number of a flag. */
-export function numberOf(name: string, text: string | undefined, most: number): number | undefined {
+/** A whole number of a flag or a variable. */
+export function numberOf(by: string, text: string | undefined, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text) || Number(text) > most)
-    throw new Usage(`option --${name} must be a whole number from 0 to ${most}`);
+  if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)
+    throw new Usage(`${by} must be a whole number from ${least} to ${most}`);
   return Number(text);
 }

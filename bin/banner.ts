@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
@@ -9,9 +10,11 @@ export function banner(about: {
   base_url: string;
   api_key: string | null;
   options: Options;
+  /** Whether this very start made the database. */
+  isNew: boolean;
   color: boolean;
 }): string {
-  const { mode, base_url, api_key, options } = about;
+  const { mode, base_url, api_key, options, isNew } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
   const rows: [string, string][] = [
@@ -22,7 +25,12 @@ export function banner(about: {
         "shown at the first start; make another with: svc-server keys create" +
           (database === "./svc-data" ? "" : ` --database ${database}`),
     ],
-    ["Database", database === ":memory:" ? "in memory: it ends with this program" : database],
+    [
+      "Database",
+      database === ":memory:"
+        ? "in memory: it ends with this program"
+        : `${resolve(database)}${isNew ? ", which was made just now" : ""}`,
+    ],
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as [string, string]] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";

@@ -1,11 +1,10 @@
 import { type ArgsDef, defineCommand } from "citty";
-import { createClient } from "../lib/client.ts";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 import { command, type Given, say, table } from "./command.ts";
 import { described, inputOf } from "./fields.ts";
 import { hint } from "./nearest.ts";
-import { baseOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
+import { clientOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -120,16 +119,16 @@ export const login = command(
   withoutJson,
   async (args) => {
     const name = String(args["profile"] ?? "default");
-    const { url } = placeOf({ ...args, profile: undefined } as Given);
-    if (process.stdin.isTTY) process.stderr.write(`The API key for ${url}: `);
+    const place = placeOf({ ...args, profile: undefined } as Given);
+    if (process.stdin.isTTY) process.stderr.write(`The API key for ${place.url}: `);
     let apiKey = "";
     for await (const chunk of process.stdin) {
       apiKey += chunk;
       if (process.stdin.isTTY && apiKey.includes("\n")) break;
     }
-    const client = createClient({ baseUrl: baseOf(url), apiKey: apiKey.trim() });
+    const client = clientOf({ ...place, apiKey: apiKey.trim(), keyBy: "the key on stdin" });
     const { user, organization } = await client.me.get().catch((error: unknown) => Promise.reject(explained(error)));
-    keepProfile(name, url, apiKey.trim());
+    keepProfile(name, place.url, apiKey.trim());
     say(`The profile ${name} is kept: ${user.name}, ${user.role} of ${organization.name}.`);
   },
 );

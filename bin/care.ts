@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { readJson, Usage } from "./arguments.ts";
+import { databaseOf, readJson } from "./arguments.ts";
 import { command, json, say } from "./command.ts";
 
 const database: ArgsDef = {
@@ -20,7 +20,7 @@ export const backup = command(
   async (args) => {
     const { backup } = await import("../lib/store/backup.ts");
     const file = String(args["file"]);
-    await backup(String(args["database"] ?? "./svc-data"), file, { force: args["force"] === true });
+    await backup(databaseOf(args), file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
@@ -36,7 +36,7 @@ export const restore = command(
   { file: { type: "positional", description: "The copy; its key is FILE.key." }, ...database, ...force, ...json },
   async (args) => {
     const { restore } = await import("../lib/store/backup.ts");
-    const to = String(args["database"] ?? "./svc-data");
+    const to = databaseOf(args);
     restore(String(args["file"]), to, { force: args["force"] === true });
     say(args["json"] ? JSON.stringify({ database: to }) : `${to} is restored; start the server on it.`);
   },
@@ -61,7 +61,7 @@ export const seed = command(
     };
     const path = args["database"];
     if (path !== undefined) {
-      if (existsSync(String(path))) throw new Usage(`the database ${path} is there already; a seed fills a new one`);
+      if (existsSync(String(path))) throw new Error(`the database ${path} is there already; a seed fills a new one`);
       const { createService } = await import("../lib/service.ts");
       // The seed was read above, by the same rules.
       const service = await createService({ mode: "start", database: String(path), seed: given as never });

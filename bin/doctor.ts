@@ -2,8 +2,10 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { dirname, resolve } from "node:path";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
-import { numberOf } from "./arguments.ts";
+import { parseOptions, type Settings } from "../lib/options.ts";
+import { databaseOf } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
+import { configuration, placeArgs } from "./configuration.ts";
 import { probe } from "./serve.ts";
 
 interface Finding {
@@ -13,7 +15,12 @@ interface Finding {
   readonly says: string;
 }
 
-type Check = (at: { database: string; port: number; host: string }) => string | Promise<string>;
+interface At {
+  readonly database: string;
+  readonly port: number;
+  readonly host: string;
+}
+type Check = (at: At) => string | Promise<string>;
 const megabyte = 1_048_576;
 
 /** What mends it is the message of what a check throws. */
@@ -75,33 +82,74 @@ const checks: Readonly<Record<string, Check>> = {
     await probe(port, host);
     return `${host}, port ${port} is free`;
   },
-  drivers() {
-    return "deployments are simulated; generations are painted offline";
+  async drivers() {
+    const { createPainter } = await import("../lib/drivers/painted/painter.ts");
+    const painter = createPainter({ threads: 1 });
+    const size = { width: 16, height: 16, seed: 0, duration_ms: 0 };
+    try {
+      await painter.paint({ kind: "image", format: "png", prompt: "a lake", ...size });
+    } catch (error) {
+      throw new Error(`${(error as Error).message}; install svc-server anew, its file dist/lib/painting.js must run`);
+    } finally {
+      await painter.close();
+    }
+    return "deployments are simulated; a picture was painted offline; mails are kept, and sent by nobody";
   },
 };
 
+type Backend = Settings["generations"]["backends"][string];
+
+/** Whether a server that runs models is there and takes its key: it is asked for its models, which costs nothing. */
+async function backend(name: string, { url, key }: Backend): Promise<string> {
+  const option = `generations.backends.${name}`;
+  const { createOutbound } = await import("../lib/drivers/outbound.ts");
+  const outbound = createOutbound({ mode: "start" });
+  const { status, error } = await outbound.ask({
+    ...{ method: "GET", url: `${url.replace(/\/+$/, "")}/models`, trusted: [new URL(url).origin] },
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    ...{ most: 16 * megabyte, timeout_ms: 5_000 },
+  });
+  await outbound.close();
+  if (status === null) throw new Error(`${url} does not answer: ${error}; start the server, or mend ${option}.url`);
+  if (status === 401 || status === 403)
+    throw new Error(`${url} answers ${status}; ${key === undefined ? "give it a key in" : "mend"} ${option}.key`);
+  if (status >= 500) throw new Error(`${url} answers ${status}; look into that server's log`);
+  return `${url} answers${key === undefined ? " without a key" : " and takes the key"}`;
+}
+
 export const doctor = command(
   "doctor",
-  "Look whether svc-server can run here, and say what mends what is wrong.",
+  "Look whether svc-server can run here with these options, and say what mends what is wrong.",
   {
     database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
-    port: { type: "string", description: "The port that it will listen on (7400).", valueHint: "N" },
-    host: { type: "string", description: "The address that it will listen on (127.0.0.1).", valueHint: "ADDRESS" },
+    ...placeArgs,
     ...json,
   },
   examine,
 );
 
+/** The options as `start` would have them, and what is wrong with them. */
+function optionsOf(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<At, "database"> {
+  const check = "options";
+  const at = configuration("start", args);
+  try {
+    return { ...at, settings: parseOptions(at.options), finding: { check, ok: true, says: "can be used" } };
+  } catch (error) {
+    return { ...at, settings: undefined, finding: { check, ok: false, says: (at.explained(error) as Error).message } };
+  }
+}
+
 async function examine(args: Given): Promise<void> {
-  const at = {
-    database: resolve(String(args["database"] ?? "./svc-data")),
-    port: numberOf("port", args["port"] as string | undefined, 65_535) ?? 7400,
-    host: String(args["host"] ?? "127.0.0.1"),
-  };
-  const findings: Finding[] = [];
-  for (const [check, look] of Object.entries(checks)) {
+  const { settings, finding, port, host } = optionsOf(args);
+  const database = resolve(settings?.database ?? databaseOf(args));
+  const findings = [finding];
+  const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [
+    `backend ${name}`,
+    () => backend(name, one),
+  ]);
+  for (const [check, look] of [...Object.entries(checks), ...backends]) {
     try {
-      findings.push({ check, ok: true, says: await look(at) });
+      findings.push({ check, ok: true, says: await look({ database, port, host }) });
     } catch (error) {
       findings.push({ check, ok: false, says: (error as Error).message });
     }

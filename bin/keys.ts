@@ -2,7 +2,7 @@ import { type ArgsDef, defineCommand } from "citty";
 import type { Admin } from "../lib/admin.ts";
 import { instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { numberOf, Usage } from "./arguments.ts";
+import { databaseOf, numberOf, Usage } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
 
 const where: ArgsDef = {
@@ -23,7 +23,7 @@ const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
 
 async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Promise<void> {
-  const database = String(args.database ?? "./svc-data");
+  const database = databaseOf(args);
   if (database === ":memory:")
     throw new Usage("option --database must be a file; a database in memory belongs to its server alone");
   const { openAdmin } = await import("../lib/admin.ts");
@@ -75,8 +75,7 @@ const create = command(
     const expires = args["expires-at"] === undefined ? undefined : instant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
       throw new Usage("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
-    const rate_limit = numberOf("rate-limit", args["rate-limit"] as string | undefined, 999_999_999);
-    if (rate_limit === 0) throw new Usage("option --rate-limit must be 1 or more");
+    const rate_limit = numberOf("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
     return withAdmin(args, async (admin) => {
       const made = await admin.createKey({
         ...organizationOf(args),

@@ -52,9 +52,12 @@ export function keepProfile(name: string, url: string, api_key: string): void {
   chmodSync(path, 0o600);
 }
 
+/** Where a service is, with which key, and what said so. */
 export interface Place {
   readonly url: string;
+  readonly urlBy: string;
   readonly apiKey: string | undefined;
+  readonly keyBy: string;
 }
 
 /** Which service, and with which key: a named profile, else the environment, else the profile `default`. */
@@ -68,12 +71,23 @@ export function placeOf(args: Given): Place {
     throw new Usage(
       `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
     );
-  const url = String(
-    args["url"] ?? (named ? profile?.url : undefined) ?? SVC_URL ?? profile?.url ?? "http://127.0.0.1:7400",
-  );
+  const kept = { url: profile?.url, urlBy: `the address in the profile ${name}` };
+  const places = [
+    { url: args["url"], urlBy: "option --url" },
+    ...(named ? [kept] : []),
+    { url: SVC_URL, urlBy: "SVC_URL" },
+    kept,
+  ];
+  const { url, urlBy } = places.find(({ url }) => url) ?? { url: "http://127.0.0.1:7400", urlBy: "the address" };
+  const place = { url: String(url), urlBy };
   // A profile's key goes to the profile's service and nowhere else.
-  const kept = profile && sameOrigin(profile.url, url) ? profile.api_key : undefined;
-  return { url, apiKey: named ? kept : (SVC_API_KEY ?? kept) };
+  const key = profile && sameOrigin(profile.url, place.url) ? profile.api_key : undefined;
+  const isVariable = !named && Boolean(SVC_API_KEY);
+  return {
+    ...place,
+    apiKey: isVariable ? SVC_API_KEY : key,
+    keyBy: isVariable ? "SVC_API_KEY" : `the key in the profile ${name}`,
+  };
 }
 
 const sameOrigin = (a: string, b: string) =>
@@ -84,11 +98,14 @@ export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.re
 
 export const connect = (args: Given): Client => clientOf(placeOf(args));
 
-export function clientOf({ url, apiKey }: Place): Client {
+export function clientOf({ url, urlBy, apiKey, keyBy }: Place): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey });
   } catch (error) {
-    throw new Usage((error as Error).message.replace("baseUrl", "the address"));
+    // The library's words are not those of the command line.
+    const { message } = error as Error;
+    if (message.startsWith("apiKey")) throw new Usage(message.replace("apiKey", keyBy));
+    throw new Usage(`${urlBy} must be an http or https URL such as http://127.0.0.1:7400`);
   }
 }
 

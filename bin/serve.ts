@@ -1,46 +1,25 @@
+import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
-import type { Options, Service } from "../lib/index.ts";
+import type { Service } from "../lib/index.ts";
 import { machineTimer } from "../lib/kernel/clock.ts";
-import { fromEnvironment, numberOf, optionArgs, optionsOf, readJson, strict, Usage } from "./arguments.ts";
+import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
 import { banner } from "./banner.ts";
+import { configuration, type Mode, placeArgs } from "./configuration.ts";
 
 const common: ArgsDef = {
-  port: {
-    type: "string",
-    description: "The port to listen on; 0 picks a free one (7400).",
-    valueHint: "N",
-  },
-  host: {
-    type: "string",
-    description: "The address to listen on (127.0.0.1).",
-    valueHint: "ADDRESS",
-  },
-  config: {
-    type: "string",
-    description: "A JSON file of options, named as in createService(), with port and host. Flags win.",
-    valueHint: "FILE",
-  },
-  json: {
-    type: "boolean",
-    description: "Write one JSON object a line to stdout, for programs.",
-  },
+  ...placeArgs,
+  json: { type: "boolean", description: "Write one JSON object a line to stdout, for programs." },
 };
 
 const only = (...names: string[]) =>
   Object.fromEntries(Object.entries(optionArgs).filter(([name]) => !names.includes(name)));
 
-/** What each command takes when nothing else is said. */
-const modes = {
-  dev: { mode: "dev", logLevel: "warn" },
-  start: { mode: "start", database: "./svc-data", logLevel: "info" },
-} as const satisfies Record<string, Options>;
-
-const command = (mode: keyof typeof modes, description: string, args: ArgsDef) =>
+const command = (mode: Mode, description: string, args: ArgsDef) =>
   defineCommand({
     meta: { name: mode, description },
     args,
     setup: ({ rawArgs }) => strict(rawArgs, args),
-    run: ({ args: given }) => serve(mode, { ...fromEnvironment(args), ...given }),
+    run: ({ args: given }) => serve(mode, given),
   });
 
 export const dev = command(
@@ -56,24 +35,19 @@ export const start = command("start", "Run the service for real, on a database f
   ...optionArgs,
 });
 
-async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unknown>>): Promise<void> {
-  const { port: filePort, host: fileHost, ...file } = args.config === undefined ? {} : fileOptions(String(args.config));
-  const options: Options = {
-    ...modes[mode],
-    ...file,
-    ...optionsOf(args),
-    mode,
-  };
-  const port = numberOf("port", args.port as string | undefined, 65_535) ?? filePort ?? 7400;
-  const host = (args.host as string | undefined) ?? fileHost ?? "127.0.0.1";
+async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
+  const { options, port, host, explained } = configuration(mode, args);
+  const json = args.json ?? switchOf(fromEnvironment("SVC_JSON"), "SVC_JSON");
   if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new Usage(
       `listening on ${host} reaches beyond this machine: name where people reach it with --public-url, or say --behind-proxy`,
     );
   }
   await probe(port, host);
+  const { database = ":memory:" } = options;
+  const isNew = database !== ":memory:" && !existsSync(database);
   const { createService } = await import("../lib/service.ts");
-  const service = await createService(options);
+  const service = await createService(options).catch((error: unknown) => Promise.reject(explained(error)));
   const { url } = await service.listen({ port, host });
   // Whoever reads that it listens may ask it to stop at once.
   const end = stopped(service);
@@ -84,31 +58,21 @@ async function serve(mode: keyof typeof modes, args: Readonly<Record<string, unk
     api_key: service.apiKey,
   };
   say(
-    args.json
+    json
       ? JSON.stringify({ event: "listening", ...shown })
       : banner({
           ...shown,
           mode,
           options,
+          isNew,
           color: process.stdout.isTTY === true,
         }),
   );
   await end;
-  if (args.json) say(JSON.stringify({ event: "stopped" }));
+  if (json) say(JSON.stringify({ event: "stopped" }));
 }
 
 const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/.test(host);
-
-function fileOptions(path: string): Options & { port?: number; host?: string } {
-  const given = readJson(path, "configuration");
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw new Usage(`the configuration file ${path} must hold a JSON object of options`);
-  const { port, host } = given as { port?: unknown; host?: unknown };
-  if (port !== undefined && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
-    throw new Usage("option port must be a whole number from 0 to 65535");
-  if (host !== undefined && typeof host !== "string") throw new Usage("option host must be a string");
-  return given as Options & { port?: number; host?: string };
-}
 
 /** Tried before anything is made: a first start that cannot listen must not use up the key that is shown once. */
 export async function probe(port: number, host: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { assemble } from "./assemble.ts";
 import { begin } from "./begin.ts";
 import { facade, type Service } from "./facade.ts";
@@ -25,8 +26,11 @@ export async function createService(options: Options = {}): Promise<Service> {
     await parts.features.rollout.resume();
     await parts.features.generations.sweep();
     await parts.features.generationsProgress.resume();
+    const { opened, log } = foundation;
+    if (opened.created && settings.database !== ":memory:")
+      log.info("a new database was made", { database: resolve(settings.database) });
     const { allow } = settings.outbound;
-    if (allow.length > 0) foundation.log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
+    if (allow.length > 0) log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
     await worlds.begin({ foundation, parts, apiKey });
     return facade(worlds);
   } catch (error) {

@@ -2,13 +2,10 @@ import * as v from "valibot";
 import { parseDuration } from "./kernel/duration.ts";
 
 /** A whole number of at least one. */
-export const positive = (most = 1_000_000_000) =>
-  v.pipe(
-    v.number("must be a number"),
-    v.integer("must be a whole number"),
-    v.minValue(1, "must be 1 or more"),
-    v.maxValue(most, `must be ${most} or less`),
-  );
+export function positive(most = 1_000_000_000) {
+  const rule = `must be a whole number from 1 to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(1, rule), v.maxValue(most, rule));
+}
 /** Such as `"30d"`; read into milliseconds. */
 export const duration = v.pipe(
   v.string("must be a string"),

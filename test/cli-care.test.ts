@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { launch, run, scratch } from "./program.ts";
+import { launch, run, scratch, stream } from "./program.ts";
 
 const demo = resolve("fixtures/demo.json");
 
@@ -80,7 +80,7 @@ test("a seed is checked, and makes a new database", (t) => {
   assert.equal(run(["seed", demo, "--database", database]).status, 0);
   assert.match(run(["keys", "list", "--database", database]).stdout, /^ID +NAME +SCOPES/);
   const again = run(["seed", demo, "--database", database]);
-  assert.deepEqual([again.status, /is there already; a seed fills a new one/.test(again.stderr)], [2, true]);
+  assert.deepEqual([again.status, /is there already; a seed fills a new one/.test(again.stderr)], [1, true]);
   const wrong = join(folder, "wrong.json");
   writeFileSync(wrong, '{"organizations":[{"name":""}]}');
   assert.match(run(["seed", wrong]).stderr, /organizations\.0\.name must have 1 to 64 characters/);
@@ -98,7 +98,7 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   const fresh = look();
   assert.deepEqual([fresh.status, fresh.wrong], [0, []]);
   assert.deepEqual(fresh.checks, [
-    ...["node", "native module", "database", "key file", "disk", "clock", "port", "drivers"],
+    ...["options", "node", "native module", "database", "key file", "disk", "clock", "port", "drivers"],
   ]);
   assert.equal(run(["seed", demo, "--database", database]).status, 0);
   assert.deepEqual(look().wrong, []);
@@ -118,21 +118,45 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   assert.match(taken.wrong.at(-1)?.says ?? "", /is in use/);
 });
 
-test("flags win over the environment, and it over the file", (t) => {
+test("doctor asks the servers that run models, as the options name them", async (t) => {
   const folder = scratch(t);
-  writeFileSync(join(folder, "config.json"), '{"envelope":"square"}');
-  const told = (words: string[], env: Record<string, string>) => {
-    const { status, stderr } = run(["dev", ...words], folder, env);
-    assert.equal(status, 2, stderr);
-    return stderr;
+  const asked: (string | undefined)[] = [];
+  const models = createServer(({ url, headers }, response) => {
+    asked.push(url);
+    response.writeHead(headers.authorization === "Bearer right" ? 200 : 401).end();
+  }).listen(0, "127.0.0.1");
+  await once(models, "listening");
+  t.after(() => void models.close());
+  const url = `http://127.0.0.1:${(models.address() as AddressInfo).port}/v1`;
+  const server = (more: object) => ({ type: "openai", url, models: { flux: {} }, ...more });
+  const backends = {
+    right: server({ key: "right" }),
+    wrong: server({ key: "wrong" }),
+    keyless: server({}),
+    gone: server({ url: "http://127.0.0.1:1/v1" }),
   };
-  const file = { SVC_CONFIG: "config.json", SVC_PORT: "0" };
-  assert.match(told([], file), /option envelope must be/);
-  assert.match(
-    told([], { ...file, SVC_ENVELOPE: "flat", SVC_RATE_LIMIT: "none" }),
-    /option rateLimit must be a number/,
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ port: 0, generations: { backends } }));
+  const child = stream(t, ["doctor", "--config", join(folder, "config.json"), "--json"], {
+    SVC_DATABASE: join(folder, "svc.db"),
+  });
+  const findings = JSON.parse((await child.lines.next()).value) as { check: string; ok: boolean; says: string }[];
+  assert.equal((await child.ended).code, 1);
+  assert.deepEqual(
+    findings.filter(({ check }) => check.startsWith("backend")).map(({ check, ok, says }) => [check, ok, says]),
+    [
+      ["backend right", true, `${url} answers and takes the key`],
+      ["backend wrong", false, `${url} answers 401; mend generations.backends.wrong.key`],
+      ["backend keyless", false, `${url} answers 401; give it a key in generations.backends.keyless.key`],
+      [
+        "backend gone",
+        false,
+        "http://127.0.0.1:1/v1 does not answer: connection refused; start the server, or mend generations.backends.gone.url",
+      ],
+    ],
   );
-  const more = { SVC_ENVELOPE: "round", SVC_PORT: "70000" };
-  assert.match(told(["--envelope", "full"], { ...file, ...more }), /option --port must be a whole number/);
-  assert.match(told([], { ...file, SVC_BEHIND_PROXY: "maybe" }), /SVC_BEHIND_PROXY must be true or false/);
+  assert.deepEqual([...new Set(asked)], ["/v1/models"]);
+  assert.match(findings.find(({ check }) => check === "database")?.says ?? "", /svc\.db does not exist yet/);
+  const wrong = run(["doctor", "--port", "0", "--json"], folder, { SVC_CLOCK: "manual" });
+  assert.match(wrong.stdout, /"check":"options","ok":false,"says":"SVC_CLOCK must be real in the mode start"/);
+  assert.ok(!existsSync(join(folder, "svc.db")) && !existsSync(join(folder, "svc-data")), "nothing is made");
 });

@@ -133,7 +133,7 @@ test("more than a stream goes back is read from the list, in order and once", as
   const here = await wire(t, { rateLimit: 5000 });
   const { url, lead } = await relay(t);
   lead(here.port);
-  const place = { url, apiKey: keyOf("viewer") };
+  const place = { url, urlBy: "the relay", apiKey: keyOf("viewer"), keyBy: "the seed" };
   const make = async (i: number) =>
     expect(await here.call("owner", "POST", "/v1/projects", { name: `web-${i}`, region: "eu-west-1" }), 201);
   let begun = () => {};

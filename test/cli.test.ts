@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { launch, run, scratch } from "./program.ts";
@@ -125,51 +125,11 @@ test("a manual clock is kept in the store and never goes back", async (t) => {
   );
 });
 
-test("wrong usage ends with 2 and one sentence that says what would be right", (t) => {
-  const folder = scratch(t);
-  const bad = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
-  const cases: [string[], RegExp][] = [
-    [["dev", "--prot", "1"], /unknown option --prot; did you mean --port\?/],
-    [["dev", "--port"], /--port needs a value/],
-    [["dev", "--port", "65536"], /--port must be a whole number from 0 to 65535/],
-    [["dev", "extra"], /unexpected word "extra"/],
-    [["nonsense"], /Unknown command/],
-    [["dev", "--envelope", "round"], /option envelope must be flat or full/],
-    [["dev", "--clock", "yesterday"], /option clock must be real, manual/],
-    [["dev", "--key", "sk_test_x"], /option key must be sk_live_/],
-    [["dev", "--rate-limit", "0"], /option rateLimit must be 1 or more/],
-    [["start", "--clock", "manual"], /clock must be real in the mode start/],
-    [["start", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
-    [["dev", "--database", "postgres://x"], /no PostgreSQL store yet/],
-    [["dev", "--seed", join(folder, "none.json")], /cannot be read/],
-    [["dev", "--seed", bad("a.json", '{\n  "organizations": [,]\n}')], /is not JSON: see line 2, column 21/],
-    [
-      [
-        "dev",
-        "--seed",
-        bad("b.json", '{"organizations":[{"name":"x","users":[{"name":"A","email":"a@b.test","role":"boss"}]}]}'),
-      ],
-      /organizations\.0\.users\.0\.role must be/,
-    ],
-    [["dev", "--config", bad("c.json", '{"colour":"blue"}')], /option colour is not known here/],
-    [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
-  ];
-  for (const [words, sentence] of cases) {
-    const { status, stderr, stdout } = run(words, folder);
-    assert.equal(status, 2, `${words.join(" ")}: ${stderr}`);
-    assert.match(stderr, sentence);
-    assert.equal(stdout, "");
-  }
-});
-
 test("the banner's curl lines work as they are printed", async (t) => {
   if (spawnSync("curl", ["--version"]).status !== 0) return t.skip("curl is not installed");
   const { banner } = await import("../bin/banner.ts");
   const server = await launch(t, ["dev", "--port", "0", "--clock", "manual"]);
-  const text = banner({ ...server, mode: "dev", options: { clock: "manual" }, color: false });
+  const text = banner({ ...server, mode: "dev", options: { clock: "manual" }, isNew: false, color: false });
   const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
   assert.equal(lines.length, 3);
   for (const line of lines) {

@@ -60,7 +60,11 @@ export function problemOf(response: Pick<Response, "status" | "url" | "headers">
   }
   const type = headers.get("content-type")?.split(";", 1)[0] ?? "nothing";
   const sentence = `${response.url || "the server"} answered ${status} with ${type}, which is not this interface's`;
-  return new ClientProblem("unreadable", `${sentence}; see that baseUrl ends in /v1 and leads to svc-server`, about);
+  return new ClientProblem(
+    "unreadable",
+    `${sentence}; see that the address ends in /v1 and leads to svc-server`,
+    about,
+  );
 }
 
 /** `Retry-After` in its form of seconds, which is the only one that this interface sends. */

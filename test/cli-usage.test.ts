@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { configuration } from "../bin/configuration.ts";
+import { declared, variableOf } from "../lib/options.ts";
+import { launch, run, scratch } from "./program.ts";
+
+/** Whoever runs this program in a folder of their own, with no profile. */
+function person(t: TestContext) {
+  const folder = scratch(t);
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return name;
+  };
+  const env = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
+  const type = (words: readonly string[], more: Record<string, string> = {}) => run(words, folder, { ...env, ...more });
+  return { folder, file, type };
+}
+
+type Case = readonly [words: readonly string[], sentence: RegExp, more?: Record<string, string>];
+
+/** Each ends with this code and its sentence, and in the folder nothing is made. */
+function refused({ folder, type }: ReturnType<typeof person>, code: number, cases: readonly Case[]): void {
+  const before = readdirSync(folder);
+  for (const [words, sentence, more] of cases) {
+    const { status, stderr, stdout } = type(words, more);
+    assert.equal(status, code, `${words.join(" ")}: ${stderr}`);
+    assert.match(stderr, sentence);
+    assert.ok(!stderr.includes("hush"));
+    assert.equal(stdout, "");
+  }
+  assert.deepEqual(readdirSync(folder), before, "nothing was made");
+}
+
+test("options that are wrong end with 2, under the name of what set them, and what would be right", (t) => {
+  const here = person(t);
+  const { file } = here;
+  const role = '{"organizations":[{"name":"x","users":[{"name":"A","email":"a@b.test","role":"boss"}]}]}';
+  refused(here, 2, [
+    [["dev", "--prot", "1"], /unknown option --prot; did you mean --port\?/],
+    [["dev", "--port"], /--port needs a value/],
+    [["dev", "--port", "65536"], /option --port must be a whole number from 0 to 65535/],
+    [["dev"], /SVC_PORT must be a whole number from 0 to 65535/, { SVC_PORT: "70000" }],
+    [["dev", "extra"], /unexpected word "extra"/],
+    [["nonsense"], /Unknown command/],
+    [["dev", "--envelope", "round"], /option --envelope must be flat or full/],
+    [["dev", "--clock", "yesterday"], /option --clock must be real, manual/],
+    [["dev", "--key", "sk_test_x"], /option --key must be sk_live_/],
+    [["dev", "--rate-limit", "0"], /option --rate-limit must be a whole number from 1 to 1000000000/],
+    [["dev", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1 to 1000000000/],
+    [["dev"], /SVC_RATE_LIMIT must be a whole number from 1/, { SVC_RATE_LIMIT: "none" }],
+    [["dev"], /SVC_BEHIND_PROXY must be true or false/, { SVC_BEHIND_PROXY: "maybe" }],
+    [
+      ["dev"],
+      /SVC_GENERATIONS_BACKENDS is not JSON: see line 1, column 6/,
+      { SVC_GENERATIONS_BACKENDS: '{"a" "hush"}' },
+    ],
+    [["start", "--clock", "manual"], /option --clock must be real in the mode start/],
+    [["start", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
+    [["dev", "--database", "postgres://x"], /no PostgreSQL store yet/],
+    [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
+    [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not JSON: see line 2, column 21/],
+    [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
+    [["dev", "--config", file("c.json", '{"colour":"blue"}')], /c\.json: option colour is not known here/],
+    [
+      ["dev", "--config", file("d.json", '{"deployments":{"concurrency":0}}')],
+      /d\.json: option deployments\.concurrency must/,
+    ],
+  ]);
+});
+
+test("wrong words of any other command end with 2, and one sentence that says what would be right", (t) => {
+  const here = person(t);
+  here.file("b.json", '{"organizations":[{"name":""}]}');
+  refused(here, 2, [
+    [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
+    [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1/],
+    [["keys", "list", "--database", ":memory:"], /option --database must be a file/],
+    [["keys", "revoke"], /Missing required positional argument: ID/],
+    [["mail", "extra"], /unexpected word "extra"/],
+    [["backup"], /Missing required positional argument: FILE/],
+    [["backup", "copy.db", "--databse", "x"], /did you mean --database\?/],
+    [["restore"], /Missing required positional argument: FILE/],
+    [["restore", "a.db", "b.db"], /unexpected word "b\.db"/],
+    [["seed"], /Missing required positional argument: FILE/],
+    [["seed", "none.json"], /the seed file none\.json cannot be read/],
+    [["seed", "b.json", "--database", "new.db"], /organizations\.0\.name must have/],
+    [["login", "extra"], /unexpected word "extra"/],
+    [["login"], /the key on stdin must be sk_live_…, on one line/, { input: "" }],
+    [["login"], /the key on stdin must be sk_live_…, on one line/, { input: "two words" }],
+    [
+      ["login", "--url", "ftp://a"],
+      /option --url must be an http or https URL such as http:\/\/127/,
+      { input: "sk_live_demo" },
+    ],
+    [["call", "me.get"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
+    [["call", "me.get"], /SVC_API_KEY must be sk_live_…, on one line/, { SVC_API_KEY: "two words" }],
+    [["call", "me.get", "--profile", "none"], /there is no profile "none"/],
+    [["call"], /Missing required positional argument: OPERATION/],
+    [["users", "lst"], /did you mean users\.list\?/],
+    [["deployments", "logs"], /Missing required positional argument: ID/],
+    [["openapi", "--envelope", "round"], /option --envelope must be flat or full/],
+    [["listen"], /option --forward-to must be a URL/],
+    [["doctor", "--port", "x"], /option --port must be a whole number/],
+    [["completion", "cmd"], /completion is there for bash, zsh, fish/],
+  ]);
+});
+
+test("right words that the world refuses end with 1, and make nothing", (t) => {
+  const here = person(t);
+  here.file("seed.json", '{"organizations":[{"name":"x"}]}');
+  refused(here, 1, [
+    [["keys", "list"], /svc-data cannot be used: it does not exist/],
+    [["keys", "create", "--database", "far/none.db"], /far\/none\.db cannot be used: it does not exist/],
+    [["keys", "list"], /here\.db cannot be used: it does not exist/, { SVC_DATABASE: "here.db" }],
+    [["mail"], /it does not exist/],
+    [["backup", "copy.db"], /svc-data cannot be used: it does not exist; name the database with --database/],
+    [["restore", "copy.db"], /copy\.db cannot be used: it does not exist/],
+    [["seed", "seed.json", "--database", "seed.json"], /is there already/],
+    [["call", "me.get"], /cannot be reached/, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo" }],
+    [["login"], /cannot be reached/, { SVC_URL: "http://127.0.0.1:1", input: "sk_live_demo" }],
+  ]);
+});
+
+test("a start that makes a database says so with its whole path, and the next one does not", async (t) => {
+  const { folder } = person(t);
+  const database = join(folder, "deep/svc.db");
+  const first = await launch(t, ["start", "--port", "0", "--database", "deep/svc.db"], folder);
+  assert.ok(existsSync(database));
+  assert.match(first.errors(), /"a new database was made","database":"[^"]*deep\/svc\.db"/);
+  await first.stop();
+  const second = await launch(t, ["start", "--port", "0", "--database", database]);
+  assert.doesNotMatch(second.errors(), /was made/);
+  const { banner } = await import("../bin/banner.ts");
+  const about = { ...first, mode: "start", options: { database }, color: false } as const;
+  assert.ok(banner({ ...about, isNew: true }).includes(`${database}, which was made just now`));
+  assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
+});
+
+const examples = { text: "word", number: "7", switch: "true", list: "one, two", json: '{"a":{"b":1}}' };
+const read = { text: "word", number: 7, switch: true, list: ["one", "two"], json: { a: { b: 1 } } };
+
+test("every option that text can say is set by its variable, under the flag and over the file", (t) => {
+  const { folder, file } = person(t);
+  const set = (name: string, value: string) => {
+    process.env[name] = value;
+    t.after(() => delete process.env[name]);
+  };
+  const silent = declared.filter(({ written }) => written === undefined).map(({ path }) => path);
+  assert.deepEqual(silent, ["mode", "deployments.driver", "generations.driver", "transport", "logger"]);
+  const at = (path: string, args = {}) =>
+    path
+      .split(".")
+      .reduce<unknown>((tree, name) => (tree as Record<string, unknown>)?.[name], configuration("dev", args).options);
+  for (const option of declared) {
+    const { path, written } = option;
+    if (written === undefined || written === "file") continue;
+    set(variableOf(option), examples[written]);
+    assert.deepEqual(at(path), read[written], path);
+  }
+  file("seed.json", '{"organizations":[]}');
+  set("SVC_SEED", join(folder, "seed.json"));
+  assert.deepEqual(at("seed"), { organizations: [] });
+  set("SVC_HOST", "::1");
+  set(
+    "SVC_CONFIG",
+    join(folder, file("file.json", '{"host":"127.0.0.2","port":7,"deployments":{"concurrency":1},"bodyLimit":5}')),
+  );
+  const { host, port } = configuration("dev", {});
+  assert.deepEqual([host, port, at("deployments.concurrency"), at("bodyLimit")], ["::1", 7, 7, 7]);
+  assert.equal(at("envelope", { envelope: "full" }), "full");
+  set("SVC_ENVELOPE", "");
+  assert.equal(at("envelope"), undefined, "an empty variable is none");
+});
