@@ -54,6 +54,21 @@ for (const [envelope, way, made] of ways) {
   });
 }
 
+test("a service in this process is reached in one line: its own fetch, and its own key", async (t) => {
+  const { service } = await world(t);
+  const client = createClient({ baseUrl: "http://localhost/v1", apiKey: service.apiKey, fetch: service.fetch });
+  const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
+  const { id } = await client.deployments.create({ project_id, environment: "production", source: git });
+  const entries = client.followLogs(id);
+  const first = entries.next();
+  await service.clock.advance("1m");
+  assert.equal((await first).done, false);
+  for await (const { level } of entries) assert.equal(level, "info");
+  assert.equal((await client.deployments.get({ id })).status, "active");
+  const nobody = createClient({ baseUrl: "http://localhost/v1", apiKey: null, fetch: service.fetch });
+  await assert.rejects(nobody.me.get(), (error) => error instanceof ClientProblem && error.code === "unauthorized");
+});
+
 test("a log is followed to its end, through connections that break", async (t) => {
   const here = await world(t);
   const { service } = here;

@@ -3,9 +3,9 @@ import { ClientProblem, flatOf, problemOf } from "./problem.ts";
 export interface ClientOptions {
   /** Where the interface is, with its version: `http://127.0.0.1:7400/v1`. */
   readonly baseUrl: string;
-  /** `sk_live_…`; may be left out for the calls that need none. */
-  readonly apiKey?: string | undefined;
-  /** What sends; the platform's own fetch, where it is not set. */
+  /** `sk_live_…`; may be left out, or null, for the calls that need none. */
+  readonly apiKey?: string | null | undefined;
+  /** What sends: `service.fetch` of a service in this process; the platform's own fetch, where it is not set. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** How long one try may take, in milliseconds. Default 30,000. */
   readonly timeout?: number | undefined;
@@ -63,7 +63,7 @@ export function createSender(options: ClientOptions): Sender {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const base = baseOf(options.baseUrl);
   // A header that is refused is shown in the platform's error, and a key must not be.
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey))
+  if (typeof apiKey === "string" && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new TypeError("apiKey must be sk_live_…, on one line");
 
   const once = async ({ path, method, more_ms = 0 }: Request, init: RequestInit, signal: AbortSignal | undefined) => {

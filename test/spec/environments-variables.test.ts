@@ -83,7 +83,7 @@ test("what variables are taken", async (t) => {
 });
 
 test("the name of an environment is 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen", async (t) => {
-  for (const name of ["a", "A.b_c-1", "x".repeat(64), "%61"]) {
+  for (const name of ["a", "A.b_c-1", "x".repeat(64), "%61", "...", ".a"]) {
     await check(t, {
       name: `takes the name ${name}`,
       as: "developer",
