@@ -80,6 +80,8 @@ export function environmentsService({
 
     /** Gives an environment its variables, all of them; makes it where there is none yet. */
     async put(caller: Caller, id: string, name: string, { variables }: Changes) {
+      // CONTRACT section 1: "an encoded slash or `;x` makes another path".
+      if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
       return store.transaction(async (tx) => {
         const { id: project_id } = await projects.get(caller, id, tx);

@@ -110,6 +110,20 @@ test("the name of an environment is 1 to 64 of A-Z, a-z, 0-9, dot, underscore an
   }
 });
 
+test("an encoded slash or ;x in the place of a name makes another path", async (t) => {
+  for (const name of ["a%2Fb", "a%2F", "a;x", "a%3Bx"]) {
+    await check(t, {
+      name: `has nothing at ${name}`,
+      as: "developer",
+      given: withProject,
+      when: ["PUT", (project) => pathOf(project, name)],
+      body: { variables: {} },
+      then: [404, "not_found"],
+      and: async (_answer, _reply, here, project) => assert.deepEqual(await all(here, project), []),
+    });
+  }
+});
+
 test("whatever is put is what is read, with secrets hidden", async (t) => {
   const here = await world(t, { rateLimit: 1_000_000 });
   const project = await withProject(here);
