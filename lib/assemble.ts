@@ -76,8 +76,6 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
   const faults = createFaults({ clock, closing: life.closing.signal });
   const journal = createJournal(clock);
   if (isDev) features.feed.listen(journal.change);
-  const calls = callsOf({ ...time, ...features, clock, inbox, faults, journal, snapshots });
-  const control = createControl({ calls, clock, bodyLimit });
   const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   const { secret } = settings.codeHost;
   const hooks = createHooks({ pushes: features.pushes, writer, secret, mode });
@@ -94,6 +92,8 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
     const [closing, checkHost] = [life.closing.signal, known.check];
     const live = createLive({ ...features, gate, log, meter, closing, operation: stream, checkHost });
     const readable = () => kept().read({ name: "vault" });
+    const calls = callsOf({ ...time, ...features, clock, inbox, faults, journal, snapshots });
+    const control = createControl({ calls, clock, bodyLimit });
     return createApp({
       ...{ operations, services: features, gate, idempotency, store, clock, log, ids },
       ...{ envelope, bodyLimit, behindProxy, closing, checkHost, meter, upgrade: live.upgrade },

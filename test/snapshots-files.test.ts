@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
 import { folderOf } from "./room.ts";
 import { seen } from "./stories.ts";
 import { expect, forked, type World, world } from "./world.ts";
@@ -50,6 +51,18 @@ test("a fork of a file is in memory, and leaves the file alone", async (t) => {
   assert.equal((await rows(here)).length, 1);
   await here.service.close();
   assert.equal((await rows(fork)).length, 2);
+});
+
+test("a fork has what changed since the last one, whoever changed it", async (t) => {
+  const { database, here } = await inFile(t);
+  const names = async () => (await rows(await forked(t, here))).map(({ name }: { name: string }) => name);
+  assert.deepEqual([await names(), await names()], [["web"], ["web"]]);
+  await here.project("next");
+  assert.deepEqual(await names(), ["next", "web"]);
+  const beside = new Database(database);
+  beside.prepare("update projects set name = 'renamed' where name = 'next'").run();
+  beside.close();
+  assert.deepEqual(await names(), ["renamed", "web"]);
 });
 
 test("reset in a file that was there before goes back to what this start found", async (t) => {

@@ -56,10 +56,16 @@ export function createLoop({
   let draining = 0;
   const running = new Set<Promise<void>>();
   let turn: Promise<unknown> = Promise.resolve();
+  /** What is still to be taken up: under a standing clock nothing runs before it is moved, and not every fork's is. */
+  let left: (() => Promise<void>) | undefined;
 
   /** One after the other: two that advance at once would run the same instant twice. */
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work);
+    const result = turn.then(async () => {
+      await left?.();
+      left = undefined;
+      return work();
+    });
     turn = result.catch(() => {});
     return result;
   };
@@ -162,8 +168,11 @@ export function createLoop({
 
   return {
     async start(takeUp) {
-      await (takeUp === "after a crash" ? runner.reclaim() : runner.release());
+      if (takeUp === "after a crash") await runner.reclaim();
+      else left = runner.release;
       if (clock.mode === "manual") return;
+      await left?.();
+      left = undefined;
       beat = setInterval(() => {
         if (running.size === 0) return;
         runner.keepAlive().catch((error) =>

@@ -9,5 +9,10 @@ export function packageFile(path: string): string {
   return readFileSync(join(folder, path), "utf8");
 }
 
+let known: string | undefined;
+
 /** The version of the package that this file belongs to. */
-export const version = (): string => (JSON.parse(packageFile("package.json")) as { version: string }).version;
+export function version(): string {
+  known ??= (JSON.parse(packageFile("package.json")) as { version: string }).version;
+  return known;
+}

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Engine } from "./engine.ts";
-import { imageOf, replaceRows } from "./image.ts";
+import { imageOf, imagesOf, replaceRows } from "./image.ts";
 import { applicationId, foreign, isCurrent, isNew, migrate, refuse } from "./migrate.ts";
 import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
 import { sentence, Unusable } from "./unusable.ts";
@@ -40,7 +40,7 @@ export function openImage(image: Buffer): Opened {
     engine: createSqliteEngine(database),
     database,
     created: true,
-    image: () => imageOf(database),
+    image: imagesOf(database),
     withRows: openImage,
     release: () => {},
   };
@@ -91,7 +91,7 @@ function inFile(database: Database, created: boolean, release: () => void): Open
     engine: createSqliteEngine(database),
     database,
     created,
-    image: () => imageOf(database),
+    image: imagesOf(database),
     withRows(image) {
       replaceRows(database, image);
       return opened;

@@ -1,12 +1,27 @@
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import { openPlain, writer } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
-/** A whole database as bytes, which any number of databases in memory can begin with. */
+/** A whole database as bytes, which any number of databases in memory can begin with. Nobody may change them. */
 export function imageOf(database: Database): Buffer {
   const image = database.serialize();
   // The two bytes that say whether it is in WAL mode, which a database in memory cannot be.
   return image.fill(1, 18, 20);
+}
+
+/** What this connection has written, and whether another one has: what a process beside the server does to its file. */
+const changes = "select total_changes() || ' ' || data_version from pragma_data_version";
+
+/** The image of a database whenever it is asked for. A state that has not changed since is not copied a second time. */
+export function imagesOf(database: Database): () => Buffer {
+  let read: Statement | undefined;
+  let taken: { readonly at: unknown; readonly image: Buffer } | undefined;
+  return () => {
+    read ??= database.prepare(changes).pluck();
+    const at = read.get();
+    if (!taken || taken.at !== at) taken = { at, image: imageOf(database) };
+    return taken.image;
+  };
 }
 
 const tables =

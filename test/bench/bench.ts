@@ -77,6 +77,7 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
   starts,
   packed: () => packed(bench, rows(10_000)),
   inside: () => run(join(built, "inside.js"), []),
+  worlds: () => run(join(built, "worlds.js"), [folder]),
   jobs: () => run(join(built, "jobs.js"), [folder, values.peers && resolve(values.peers), values.postgres]),
   deliveries: () => run(join(built, "deliveries.js"), [folder]),
   streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),
@@ -108,6 +109,7 @@ async function bundle(): Promise<void> {
     "streams",
     "reader",
     "jobs",
+    "worlds",
   ];
   await build({
     entryPoints: scripts.map((name) => join(here, `${name}.ts`)),

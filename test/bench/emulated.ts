@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { type Figure, figure, repeated, timed } from "./figures.ts";
+
+/** The part of the npm package `emulate` that is measured. It is compared with where it is installed, and never needed. */
+interface Emulate {
+  defineEmulator(definition: object): object;
+  createEmulator(options: object): Promise<Emulator>;
+}
+interface Emulator {
+  request(path: string, init?: RequestInit): Promise<Response>;
+  snapshot(): object;
+  restore(kept: object): Promise<void>;
+  close(): Promise<void>;
+}
+interface Context {
+  readonly req: { param(name: string): string; json(): Promise<object> };
+  json(body: object, status?: number): Response;
+}
+interface Setup {
+  readonly app: Record<"get" | "post", (path: string, run: (context: Context) => unknown) => void>;
+  readonly state: { readonly deployments: Record<string, object> };
+}
+
+const version = "0.12.2";
+const count = 1000;
+const idOf = (i: number) => `dep_01${String(i).padStart(24, "0")}`;
+const path = "/v1/deployments";
+const headers = { "content-type": "application/json" };
+
+/** A deployment as this service answers it. */
+const record = (id: string) => ({
+  ...{ id, project_id: "proj_01KDVDNA00CFHJ6ADY54JFJCFD", environment: "production", status: "active" },
+  source: { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null },
+  version: "714a4ca42fbdc3a0d90a2ee7584546f38b2c2cea",
+  ...{ created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:06.000Z" },
+  ...{ completed_at: "2026-01-01T00:00:06.000Z", deployed_at: "2026-01-01T00:00:06.000Z" },
+});
+
+/** A thousand deployments with the same calls, without keys, rules, events or time. */
+const definition = {
+  name: "bench",
+  state: () => ({
+    deployments: Object.fromEntries(Array.from({ length: count }, (_, i) => [idOf(i), record(idOf(i))])),
+  }),
+  setup({ app, state: { deployments } }: Setup) {
+    app.get(`${path}/:id`, (context) => context.json(deployments[context.req.param("id")] ?? {}));
+    app.post(path, async (context) => {
+      const id = idOf(Object.keys(deployments).length);
+      deployments[id] = { ...record(id), ...(await context.req.json()) };
+      return context.json(deployments[id] ?? {}, 201);
+    });
+  },
+};
+
+async function installed(): Promise<Emulate | undefined> {
+  const name = "emulate";
+  const found: Partial<Emulate> = await import(name).catch(() => ({}));
+  const { defineEmulator, createEmulator } = found;
+  return defineEmulator && createEmulator && { defineEmulator, createEmulator };
+}
+
+/** The same of `emulate`: up, calls, and what stands for a fork there, which is a snapshot that is brought back. */
+export async function emulated(): Promise<Figure[]> {
+  const emulate = await installed();
+  if (!emulate) {
+    process.stderr.write(`not compared with emulate; to compare: npm install --no-save emulate@${version}\n`);
+    return [];
+  }
+  const create = () => emulate.createEmulator({ service: emulate.defineEmulator(definition), listen: false });
+  const ups = await repeated(5, async () => (await create()).close());
+  const emulator = await create();
+  const call = (path: string, init?: RequestInit) => async () => {
+    const answer = await emulator.request(path, init);
+    assert.ok(answer.ok);
+    await answer.json();
+  };
+  const get = await repeated(200, call(`${path}/${idOf(5)}`));
+  const post = await repeated(200, call(path, { method: "POST", headers, body: '{"environment":"production"}' }));
+  const snapshots: number[] = [];
+  const restores: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    let kept: object = {};
+    snapshots.push(
+      await timed(() => {
+        kept = emulator.snapshot();
+      }),
+    );
+    restores.push(await timed(() => emulator.restore(kept)));
+  }
+  await emulator.close();
+  const of = (what: string, unit: string, values: readonly number[]) =>
+    figure(`emulate ${version}, ${count} entities: ${what}`, unit, values);
+  const us = (values: readonly number[]) => values.slice(50).map((ms) => ms * 1000);
+  return [
+    of("up and closed", "ms", ups),
+    of("GET in process", "µs", us(get)),
+    of("POST in process", "µs", us(post)),
+    of("snapshot", "ms", snapshots),
+    of("restore", "ms", restores),
+  ];
+}

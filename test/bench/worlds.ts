@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { createClient } from "../../lib/client.ts";
+import { createService, type Service } from "../../lib/index.ts";
+import { emulated } from "./emulated.ts";
+import { type Figure, figure, repeated, timed } from "./figures.ts";
+
+/** The emulator's instruments, in process: calls by the typed client, states that are kept and copied, time that is moved. */
+const [folder = ""] = process.argv.slice(2);
+const key = "sk_live_demo_bench";
+const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
+const source = { type: "git", repo: "acme/web", branch: "main" } as const;
+
+const clientOf = (service: Service) =>
+  createClient({ baseUrl: "http://localhost/v1", apiKey: key, fetch: (url, init) => service.fetch(url, init) });
+
+/** Rows of one deployment that is over: itself, three events, and ten lines of its log. */
+const rowsOfOne = 14;
+const copied = ["deployments", "deployment_logs", "events"] as const;
+
+let databases = 0;
+/** A service in memory with so many rows: copies of a deployment that it ran itself, with its events and its log. */
+async function withRows(count: number) {
+  databases += 1;
+  const database = join(folder, `worlds-${databases}.db`);
+  const first = await createService({ ...options, database });
+  const { projects, deployments } = clientOf(first);
+  const project = await projects.create({ name: "bench", region: "eu-west-1" });
+  const { id } = await deployments.create({ project_id: project.id, environment: "production", source });
+  await first.clock.runUntilIdle();
+  await first.close();
+  multiply(database, id, Math.round(count / rowsOfOne) - 1);
+  const again = await createService({ ...options, database });
+  const service = await again.fork();
+  await again.close();
+  return { service, deployment: id, project_id: project.id };
+}
+
+function multiply(database: string, id: string, copies: number): void {
+  const db = new Database(database);
+  db.transaction(() => {
+    for (const table of copied) {
+      const rows = db.prepare(`select * from ${table}`).all() as Record<string, unknown>[];
+      const mine = rows.filter((row) => JSON.stringify(row).includes(id));
+      const names = Object.keys(rows[0] ?? {});
+      const insert = db.prepare(`insert into ${table} (${names}) values (${names.map(() => "?")})`);
+      for (let i = 0; i < copies; i++) {
+        const number = String(i).padStart(24, "0");
+        // Its own identifier, and that of the deployment wherever it is named.
+        const other = (value: unknown, name: string) => {
+          if (typeof value !== "string") return value;
+          return table === "events" && name === "id"
+            ? `evt_00${number.slice(2)}${value.slice(-2)}`
+            : value.replaceAll(id, `dep_00${number}`);
+        };
+        for (const row of mine) insert.run(names.map((name) => other(row[name], name)));
+      }
+    }
+  })();
+  db.close();
+}
+
+const micro = async (name: string, work: () => Promise<unknown>): Promise<Figure> => {
+  const per = 50;
+  const batches = await repeated(22, async () => {
+    for (let i = 0; i < per; i++) await work();
+  });
+  // The first two are warm-up.
+  const each = batches.slice(2).map((ms) => (ms * 1000) / per);
+  return figure(`typed client in process, 1,000 rows: ${name}`, "µs", each);
+};
+
+async function calls(): Promise<Figure[]> {
+  const { service, deployment, project_id } = await withRows(1000);
+  const { deployments } = clientOf(service);
+  const all = [
+    await micro("GET a deployment", () => deployments.get({ id: deployment })),
+    await micro("GET the list of 20", () => deployments.list({})),
+    await micro("POST a deployment", () => deployments.create({ project_id, environment: "production", source })),
+  ];
+  await service.close();
+  return all;
+}
+
+/** Forks and snapshots: the first one of a state copies it, a further one begins with the copy. */
+async function states(count: number, times: number): Promise<Figure[]> {
+  const { service } = await withRows(count);
+  const { projects } = clientOf(service);
+  const taken = { changed: [], same: [], snapshot: [], restore: [] } as Record<string, number[]>;
+  const fork = async (into: string) => {
+    const begun = performance.now();
+    const made = await service.fork();
+    taken[into]?.push(performance.now() - begun);
+    await made.close();
+  };
+  for (let i = 0; i < times; i++) {
+    const change = () => projects.create({ name: `${i} ${performance.now()}`, region: "eu-west-1" });
+    await change();
+    await fork("changed");
+    await fork("same");
+    await change();
+    let id = "";
+    taken["snapshot"]?.push(
+      await timed(async () => {
+        ({ id } = await service.snapshot());
+      }),
+    );
+    taken["restore"]?.push(await timed(() => service.restore(id)));
+  }
+  await service.close();
+  const rows = `${count.toLocaleString("en")} rows`;
+  const warm = (name: string) => taken[name]?.slice(times / 5) ?? [];
+  return [
+    figure(`fork, ${rows}, the first of a state`, "ms", warm("changed")),
+    figure(`fork, ${rows}, a further one`, "ms", warm("same")),
+    figure(`snapshot, ${rows}`, "ms", warm("snapshot")),
+    figure(`restore, ${rows}`, "ms", warm("restore")),
+  ];
+}
+
+/** The whole ladder of one delivery that nobody takes: six tries in 2 h 42 min 30 s of the service's clock. */
+async function ladder(): Promise<number> {
+  const service = await createService(options);
+  const { webhooks, projects } = clientOf(service);
+  service.inbox.script("hook", [500, 500, 500, 500, 500, 500]);
+  await webhooks.create({ url: "https://hook.inbox.test/", events: ["project.created"] });
+  await projects.create({ name: "bench", region: "eu-west-1" });
+  const ms = await timed(() => service.clock.advance("2h42m30s"));
+  assert.equal(service.inbox.list().length, 6);
+  await service.close();
+  return ms;
+}
+
+const up = async () => {
+  const begun = performance.now();
+  const service = await createService(options);
+  const ms = performance.now() - begun;
+  await service.close();
+  return ms;
+};
+
+const each = async (times: number, measure: () => Promise<number>) => {
+  const all: number[] = [];
+  for (let i = 0; i < times; i++) all.push(await measure());
+  return all.slice(times / 5);
+};
+
+const figures: Figure[] = [
+  figure("a service in process, up", "ms", await each(50, up)),
+  ...(await calls()),
+  ...(await states(1000, 100)),
+  ...(await states(100_000, 20)),
+  figure("the retry ladder of 2 h 42 min", "ms", await each(40, ladder)),
+  ...(await emulated()),
+];
+process.stdout.write(JSON.stringify(figures));
