@@ -35,7 +35,11 @@ import type { House } from "./worlds.ts";
 export type Assembled = ReturnType<typeof assemble>;
 
 /** Wires features, job loop and interface together. */
-export function assemble(foundation: Foundation, settings: Settings, { listening, known, sinks, snapshots }: House) {
+export function assemble(
+  foundation: Foundation,
+  settings: Settings,
+  { listening, known, sinks, snapshots, iso }: House,
+) {
   const { store, clock, log, ids, random, kept, assets, vault } = foundation;
   /** Aborted first of all: nothing new is taken, and what waits is told to go. */
   const life = { closing: new AbortController() };
@@ -93,7 +97,7 @@ export function assemble(foundation: Foundation, settings: Settings, { listening
     const live = createLive({ ...features, gate, log, meter, closing, operation: stream, checkHost });
     const readable = () => kept().read({ name: "vault" });
     const calls = callsOf({ ...time, ...features, clock, inbox, faults, journal, snapshots });
-    const control = createControl({ calls, clock, bodyLimit });
+    const control = createControl({ calls, now: iso, bodyLimit });
     return createApp({
       ...{ operations, services: features, gate, idempotency, store, clock, log, ids },
       ...{ envelope, bodyLimit, behindProxy, closing, checkHost, meter, upgrade: live.upgrade },

@@ -24,6 +24,7 @@ import { backendModel } from "./generations/models.ts";
 import { createProgress } from "./generations/progress.ts";
 import { createRunners } from "./generations/runners.ts";
 import { generationsService } from "./generations/service.ts";
+import { createSteps as createGenerationSteps } from "./generations/steps.ts";
 import { integrationTypes } from "./integrations/catalog.ts";
 import { pushesService } from "./integrations/pushes.ts";
 import { integrationsService } from "./integrations/service.ts";
@@ -131,6 +132,7 @@ function composeGenerations(
   const links = createLinks(ports);
   const runners = createRunners({ driver, own: simulatedGenerations, backends, world: models });
   const progress = createProgress({ ...ports, ...settings, runs: runners.of });
-  const generations = generationsService({ ...ports, links, runners, progress, retention_ms: retention });
+  const steps = createGenerationSteps({ ...ports, progress });
+  const generations = generationsService({ ...ports, links, runners, progress, steps, retention_ms: retention });
   return { links, runners, generations, generationsProgress: progress };
 }

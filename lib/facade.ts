@@ -151,6 +151,9 @@ export function facade(worlds: Worlds): Service {
     get deployments() {
       return tools().deployments;
     },
+    get generations() {
+      return tools().generations;
+    },
     get webhooks() {
       return tools().webhooks;
     },

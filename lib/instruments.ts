@@ -53,7 +53,14 @@ export interface Instruments {
     list(query?: JournalQuery): JournalEntry[];
   };
   readonly deployments: {
-    /** Moves a deployment whose scenario has the pace `manual` or `polls` by one state; answers the state (`dev`). */
+    /**
+     * Moves a deployment whose scenario has the pace `manual` or `polls` by one state; answers the state. Rejects with
+     * `validation_failed` for one of another pace, and for one that has ended (`dev`).
+     */
+    step(id: string): Promise<string>;
+  };
+  readonly generations: {
+    /** The same for a generation. */
     step(id: string): Promise<string>;
   };
   readonly webhooks: {
@@ -118,7 +125,7 @@ async function waitFor(
 /** Throws in the mode `start`, which has no instruments. */
 export function instruments(parts: Assembled, fork: () => Promise<Service>): Instruments {
   const { mode, inbox, faults, journal, features } = parts;
-  const { outbox, scenarios, deployments } = features;
+  const { outbox, scenarios, deployments, generations } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },
@@ -134,6 +141,7 @@ export function instruments(parts: Assembled, fork: () => Promise<Service>): Ins
     faults: { add: faults.add, list: faults.list, clear: faults.clear },
     journal: { list: journal.list },
     deployments: { step: async (id) => (await deployments.step(id)).status },
+    generations: { step: async (id) => (await generations.step(id)).status },
     webhooks: {
       sink: inbox.sink,
       waitFor: (event, more) => waitFor(parts, event, more),

@@ -32,6 +32,8 @@ export interface House {
   readonly known: Hosts;
   readonly sinks: Map<string, Sink>;
   readonly snapshots: Snapshots;
+  /** What the clock of the present state shows. */
+  iso(): string;
 }
 
 export interface Worlds extends House {
@@ -104,7 +106,7 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
       const { foundation } = open();
       const { opened, store } = foundation;
       await store.engine.between(() => enter(image, opened.withRows(image.rows), foundation));
-      return now().foundation.clock.iso();
+      return house.iso();
     });
     turn = brought.catch(() => {});
     return brought;
@@ -114,6 +116,7 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
     listening: [],
     known: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     sinks: new Map(inherited?.sinks),
+    iso: () => now().foundation.clock.iso(),
     snapshots: {
       async snapshot() {
         const image = await take();
@@ -121,7 +124,7 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
         const id = `snap_${count}`;
         images.set(id, image);
         for (const oldest of images.keys()) if (images.size > mostSnapshots) images.delete(oldest);
-        return { id, now: now().foundation.clock.iso() };
+        return { id, now: house.iso() };
       },
       restore: async (id) => ({ id, now: await bring(images.get(id)) }),
       reset: async () => ({ now: await bring(first) }),

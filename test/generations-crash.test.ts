@@ -75,13 +75,29 @@ test("Links and files survive a restart", async (t) => {
   assert.deepEqual(Buffer.from(await again.arrayBuffer()), before);
 });
 
+const never: GenerationDriver = {
+  ...{ takesScenarios: true, delay: () => 0, cancel: async () => {} },
+  submit: async () => ({ state: "running", again_ms: 1000, handle: null }),
+  poll: async () => ({ state: "failed", message: "is never asked" }),
+};
+
+test("A file that was stored when the process died costs what its scenario says", async (t) => {
+  const database = fileOf(t);
+  const first = await world(t, { database, generations: { driver: never } });
+  await first.service.scenarios.next("generation", { cost_usd: 7.5 });
+  const { id } = await order(first);
+  await first.service.settle();
+  await first.service.close();
+  mkdirSync(`${database}-files`, { recursive: true });
+  writeFileSync(join(`${database}-files`, id), png);
+  const second = await world(t, { database, generations: { driver: never } });
+  await second.service.clock.advance("1s");
+  const { status, usage } = await get(second, id);
+  assert.deepEqual([status, usage.cost_usd], ["completed", 7.5]);
+});
+
 test("A file that was stored when the process died is taken as it is, and not paid for again", async (t) => {
   const database = fileOf(t);
-  const never: GenerationDriver = {
-    ...{ delay: () => 0, cancel: async () => {} },
-    submit: async () => ({ state: "running", again_ms: 1000, handle: null }),
-    poll: async () => ({ state: "failed", message: "is never asked" }),
-  };
   const first = await world(t, { database, generations: { driver: never } });
   const { id } = await order(first);
   await first.service.settle();

@@ -153,10 +153,12 @@ test("over the control interface", async (t) => {
   await here.project();
   await here.service.clock.advance("3h");
   const restored = await here.call("nobody", "POST", `/_svc/snapshots/${kept.id}/restore`);
-  assert.equal(expect(restored, 200).now, kept.now);
+  assert.deepEqual([expect(restored, 200).now, restored.body.meta.timestamp], [kept.now, kept.now]);
   assert.deepEqual(await projects(here), []);
   await here.project();
-  assert.equal(expect(await here.call("nobody", "POST", "/_svc/reset"), 200).now, kept.now);
+  await here.service.clock.advance("3h");
+  const reset = expect(await here.call("nobody", "POST", "/_svc/reset"), 200);
+  assert.deepEqual([reset.now, reset.meta.timestamp], [kept.now, kept.now]);
   assert.deepEqual(await projects(here), []);
 });
 

@@ -4,6 +4,8 @@ import { deployment } from "../deployments/schema.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { Inbox } from "../drivers/inbox.ts";
 import { answers } from "../drivers/scripted.ts";
+import { generation } from "../generations/schema.ts";
+import type { GenerationsService } from "../generations/service.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
 import { durationText, instantText, record, text } from "../kernel/api.ts";
@@ -42,10 +44,12 @@ export interface CallsPorts {
   readonly faults: FaultsDesk;
   readonly journal: Journal;
   readonly deployments: DeploymentsService;
+  readonly generations: GenerationsService;
 }
 
 const asMember = shaper(member);
 const asDeployment = shaper(deployment);
+const asGeneration = shaper(generation);
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
 export const callsOf = (ports: CallsPorts): readonly Call[] => [
@@ -135,7 +139,7 @@ const mailCalls = ({ mails, invitations }: CallsPorts): Call[] => [
 ];
 
 /** How simulated work turns out, and when. */
-const workCalls = ({ scenarios, deployments }: CallsPorts): Call[] => [
+const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] => [
   call({ method: "GET", path: "scenarios", run: () => scenarios.list() }),
   call({ method: "POST", path: "scenarios", body: newScenario, run: ({ body }) => scenarios.add(body) }),
   call({
@@ -150,6 +154,11 @@ const workCalls = ({ scenarios, deployments }: CallsPorts): Call[] => [
     method: "POST",
     path: "deployments/{id}/step",
     run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
+  }),
+  call({
+    method: "POST",
+    path: "generations/{id}/step",
+    run: async ({ params: { id = "" } }) => asGeneration(await generations.step(id)),
   }),
 ];
 

@@ -3,13 +3,13 @@ import { parseBody, readBody } from "../http/body.ts";
 import { type Exchange, queryOf } from "../http/exchange.ts";
 import { isLocal } from "../http/hosts.ts";
 import { check, record, type Schema } from "../kernel/api.ts";
-import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Call } from "./call.ts";
 
 interface Ports {
   readonly calls: readonly Call[];
-  readonly clock: Clock;
+  /** What the present clock shows: after a restore it is another one than when the call came. */
+  readonly now: () => string;
   readonly bodyLimit: number;
 }
 
@@ -33,10 +33,10 @@ function routesOf(calls: readonly Call[]): Route[] {
  * The control interface of the mode `dev`: CONTRACT section 8. It has no key, so it answers on loopback alone, to a
  * loopback `Host`, and to no page of another origin.
  */
-export function createControl({ calls, clock, bodyLimit }: Ports) {
+export function createControl({ calls, now, bodyLimit }: Ports) {
   const routes = routesOf(calls);
   // Its shapes are its own, whatever envelope the interface has.
-  const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  const writer = createWriter({ envelope: "flat", now, base: "" });
 
   return async (exchange: Exchange): Promise<Answer | undefined> => {
     if (!exchange.path.startsWith(prefix) || !isLocal(exchange)) return undefined;

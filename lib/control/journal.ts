@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Change } from "../events/feed.ts";
 import type { Observed } from "../http/app.ts";
-import { check, instantText, oneOf, record } from "../kernel/api.ts";
+import { check, oneOf, record } from "../kernel/api.ts";
 import { type Clock, instant } from "../kernel/clock.ts";
 import type { Part } from "../kernel/part.ts";
 
@@ -34,18 +34,19 @@ type Told = JournalEntry extends infer E ? (E extends unknown ? Omit<E, "seq" | 
 /** How many entries of each kind are kept: the newest. */
 const most = 1000;
 
+const sinceRule = "must be the seq of an entry, or an instant such as 2026-01-01T00:00:00Z";
+const since = v.pipe(
+  v.union([v.number(), v.string()], sinceRule),
+  v.transform((given) => (typeof given === "string" && /^\d{1,15}$/.test(given) ? Number(given) : given)),
+  v.check(
+    (given) => (typeof given === "string" ? instant(given) !== undefined : Number.isSafeInteger(given) && given >= 0),
+    sinceRule,
+  ),
+);
+
 export const journalQuery = record({
   /** After the entry of this `seq`, or from this instant on. */
-  since: v.optional(
-    v.union(
-      [
-        v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-        v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number)),
-        instantText(),
-      ],
-      "must be the seq of an entry, or an instant such as 2026-01-01T00:00:00Z",
-    ),
-  ),
+  since: v.optional(since),
   kind: v.optional(oneOf(kinds)),
 });
 export type JournalQuery = v.InferInput<typeof journalQuery>;

@@ -5,11 +5,11 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import type { Tx } from "../kernel/unit.ts";
+import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { appendLogs, cleaned } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
-import { isStepped, scriptOf } from "./script.ts";
 import type { Source } from "./source.ts";
 import type { MoveName } from "./states.ts";
 

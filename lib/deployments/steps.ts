@@ -1,10 +1,12 @@
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
+import { isTerminal } from "../kernel/machine.ts";
+import { isStepped } from "../scenarios/script.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
-import { isStepped } from "./script.ts";
+import { lifecycle } from "./states.ts";
 
 type Deployment = Row<"deployments">;
 
@@ -37,6 +39,8 @@ export function createSteps({ store, clock, rollout }: { store: Store; clock: Cl
       const row = await deployments().forJob({ id });
       if (!row) throw notFound("deployment");
       if (!isStepped(row)) throw invalid("id", "must be of a deployment whose scenario has the pace manual or polls");
+      if (isTerminal(lifecycle, row.status))
+        throw invalid("id", `must be of a deployment that has not ended; this one is ${row.status}`);
       return move(row);
     },
   };

@@ -44,7 +44,9 @@ export function simulatedGenerations(
   const outcomeOf = (work: GenerationWork): SimulatedGeneration => work.outcome ?? script(work) ?? {};
   const lasts = (work: GenerationWork, phase: keyof typeof usual) => {
     const { durations } = outcomeOf(work);
-    return work.outcome?.pace === "instant" ? 0 : milliseconds(durations?.[phase] ?? usual[phase]);
+    // Under any other pace it is asked for when it is to go on, and not before.
+    const isTimed = (work.outcome?.pace ?? "timed") === "timed";
+    return isTimed ? milliseconds(durations?.[phase] ?? usual[phase]) : 0;
   };
 
   const end = async (work: GenerationWork): Promise<Progress> => {

@@ -1,14 +1,13 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation.ts";
-import { simulatedOutcome } from "../drivers/outcome.ts";
 import { sniff } from "../drivers/sniff.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { check } from "../kernel/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/unit.ts";
+import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { Assets } from "../store/assets.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -44,7 +43,7 @@ export function workOf(row: Generation, now: number): GenerationWork {
     ...understood(row.kind, input),
     generation_id: row.id,
     model: row.model,
-    outcome: row.script === null ? null : check(simulatedOutcome, JSON.parse(row.script)),
+    outcome: scriptOf(row),
     elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
   };
 }
@@ -87,7 +86,7 @@ export function createProgress(ports: Ports) {
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
         const row = await move(tx, "begin", waiting);
-        if (row) await queue.add(tx, "generations.advance", { generation_id: row.id });
+        if (row && !isStepped(row)) await queue.add(tx, "generations.advance", { generation_id: row.id });
       }
     }
   };
@@ -126,7 +125,8 @@ export function createProgress(ports: Ports) {
     const work = workOf(row, clock.now());
     if (row.handle !== null) return told(await driver.poll(work, row.handle));
     const bytes = await assets.find(row.id);
-    return bytes ? { state: "done", bytes, cost_usd: null } : told(await driver.submit(work));
+    if (!bytes) return told(await driver.submit(work));
+    return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
   };
 
   return {

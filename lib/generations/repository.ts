@@ -51,6 +51,14 @@ export function generationsRepository(query: Queries) {
       MoveName,
       ReturnType<typeof move>
     >,
+    hasten: query.change((db, p: Key & { now: string }) =>
+      db
+        .updateTable("generations")
+        .set({ ready_at: p.now })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where(waiting),
+    ),
     /** What a driver wants to be asked with; only as long as the generation is in progress. */
     hold: query.change((db, p: Key & { handle: string | null }) =>
       db

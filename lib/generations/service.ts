@@ -1,13 +1,14 @@
 import type * as v from "valibot";
 import type { Patience, Waiting } from "../events/waiting.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { type Clock, isoOf } from "../kernel/clock.ts";
+import { type Clock, isoOf, latest } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
+import { isStepped } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import type { Assets } from "../store/assets.ts";
 import type { Store } from "../store/store.ts";
@@ -20,6 +21,7 @@ import { generationsRepository } from "./repository.ts";
 import type { Runners } from "./runners.ts";
 import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";
+import type { Steps } from "./steps.ts";
 
 type Generation = Row<"generations">;
 
@@ -32,6 +34,7 @@ interface Ports {
   readonly links: Links;
   readonly runners: Runners;
   readonly progress: GenerationsProgress;
+  readonly steps: Steps;
   readonly waiting: Waiting;
   /** How simulated work turns out; undefined where a tester has no say in it. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
@@ -55,7 +58,7 @@ export type GenerationsService = ReturnType<typeof generationsService>;
 
 /** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, waiting, scenarios, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, runners, progress, steps, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
@@ -85,9 +88,12 @@ export function generationsService(ports: Ports) {
     /** With patience: once the generation has ended, or as it is when the patience is over. */
     async get(caller: Caller, id: string, patience: Patience) {
       const work = { organization_id: caller.organization_id, id };
-      const read = () => get(caller, id);
+      const read = async () => steps.polled(await get(caller, id));
       return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));
     },
+
+    /** Moves a generation by one state, for a tester. */
+    step: async (id: string) => view(await steps.step(id)),
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
@@ -107,11 +113,12 @@ export function generationsService(ports: Ports) {
         const about = { model, prompt: typeof asked.prompt === "string" ? asked.prompt : null };
         const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", about) : undefined;
         const scripted = { ...row, script: taken ?? null };
-        const delay_ms = driver.delay(workOf(scripted, clock.now()));
-        const made = { ...scripted, ready_at: isoOf(clock.now() + delay_ms) };
+        const stepped = isStepped(scripted);
+        const delay_ms = stepped ? 0 : driver.delay(workOf(scripted, clock.now()));
+        const made = { ...scripted, ready_at: isoOf(stepped ? latest : clock.now() + delay_ms) };
         await generations(tx).insert(made);
         progress.tell(tx, made);
-        await queue.add(tx, "generations.turn", {}, delay_ms);
+        if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);
         return view(made);
       }, by);
     },

@@ -55,6 +55,8 @@ export function spoilt(
   if (!breaks && !signal.aborted) return response;
   const cause = new Error("other side closed");
   if (breaks === "truncate" && typeof body === "string") return halved(response, Buffer.from(body), cause, socket);
+  // Nobody will ever read it, so what feeds it must not wait for that.
+  if (body instanceof ReadableStream) void body.cancel();
   failures.set(response, signal.aborted ? signal.reason : new TypeError("fetch failed", { cause }));
   socket?.destroy();
   return response;

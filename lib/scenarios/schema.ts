@@ -10,6 +10,7 @@ export const fields = {
   generation: ["model", "prompt"],
 } as const;
 export type Kind = keyof typeof fields;
+const kinds = ["deployment", "generation"] as const;
 
 /** Globs: `*` stands for any characters, `?` for one. A field that the work does not have matches nothing. */
 const match = v.pipe(
@@ -29,12 +30,25 @@ const times = v.pipe(
   v.maxValue(1_000_000, timesRule),
 );
 
+/** The kind of work that a scenario is about; undefined where it is about both. */
+const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>
+  next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
+
+/** What of an outcome changes nothing about work of a kind, so that nobody waits for it in vain. */
+const idle = {
+  deployment: { parts: ["cost_usd"], durations: ["in_progress"] },
+  generation: { parts: ["at", "logs"], durations: ["building", "deploying"] },
+} as const;
+
+const step = (input: object, key: string) =>
+  ({ type: "object", origin: "value", input: { ...input }, key, value: undefined }) as const;
+
 /** How simulated work turns out that fits. CONTRACT section 8. */
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),
     /** Instead of `match`: the very next work of this kind, before every other scenario, and once. */
-    next: v.optional(oneOf(["deployment", "generation"])),
+    next: v.optional(oneOf(kinds)),
     outcome: simulatedOutcome,
     /** How often it is used; always, where it is not set. */
     times: v.optional(times),
@@ -48,12 +62,25 @@ export const newScenario = v.pipe(
     ["times"],
   ),
   v.forward(
-    v.check(({ match, next, outcome }) => {
-      const aboutGeneration = next === "generation" || fields.generation.some((name) => match[name] !== undefined);
-      return !aboutGeneration || outcome.result !== "rolled_back";
-    }, "must be succeed or fail: a generation is not rolled back"),
+    v.check(
+      (given) => kindOf(given) !== "generation" || given.outcome.result !== "rolled_back",
+      "must be succeed or fail: a generation is not rolled back",
+    ),
     ["outcome", "result"],
   ),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const kind = dataset.typed ? kindOf(dataset.value) : undefined;
+    if (!dataset.typed || !kind) return;
+    const { outcome } = dataset.value;
+    const { durations = {} } = outcome;
+    const message = `must be left out: it changes nothing about a ${kind}`;
+    const within = step(dataset.value, "outcome");
+    for (const key of idle[kind].parts)
+      if (outcome[key] !== undefined) addIssue({ message, path: [within, step(outcome, key)] });
+    for (const key of idle[kind].durations)
+      if (durations[key] !== undefined)
+        addIssue({ message, path: [within, step(outcome, "durations"), step(durations, key)] });
+  }),
 );
 /** A scenario as it is given: `match` or `next`, `outcome`, and how many `times`. */
 export interface NewScenario extends Omit<v.InferInput<typeof newScenario>, "outcome"> {

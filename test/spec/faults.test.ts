@@ -165,9 +165,14 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
   const { id } = await here.project();
   const deployment = await here.deploy(id);
   here.service.faults.add({ respond: { truncate: true } });
-  await assert.rejects(here.service.fetch(`/v1/deployments/${deployment.id}/logs?follow=true`, { headers }), {
-    message: "fetch failed",
-  });
+  const logs = `/v1/deployments/${deployment.id}/logs?follow=true`;
+  const { url } = await here.service.listen();
+  const open = async () =>
+    /svc_streams_open\{kind="sse"\} (\d+)/.exec(await (await fetch(`${url}/metrics`)).text())?.[1];
+  await assert.rejects(here.service.fetch(logs, { headers }), { message: "fetch failed" });
+  assert.equal(await open(), "0", "nothing waits for the deployment any more");
+  await assert.rejects(fetch(url + logs, { headers }), TypeError);
+  assert.equal(await open(), "0");
   await assert.rejects(me(here, { method: "DELETE" }).then((response) => response.text()));
 });
 

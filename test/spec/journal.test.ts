@@ -109,6 +109,9 @@ test("a wrong query is 422 with its place", async (t) => {
   ]) {
     assert.deepEqual(pathsOf(expect(await here.call("nobody", "GET", `${path}${query}`), 422)), [place]);
   }
+  const rule = "since must be the seq of an entry, or an instant such as 2026-01-01T00:00:00Z";
+  for (const since of ["yesterday", "", "-1", "1.5", "2026-02-30T00:00:00Z", "9".repeat(16)])
+    assert.equal(expect(await here.call("nobody", "GET", `${path}?since=${since}`), 422).error.message, rule);
   assert.throws(() => here.service.journal.list({ since: -1 }), { code: "validation_failed" });
 });
 

@@ -73,3 +73,15 @@ test("a generation is not rolled back", async (t) => {
       "outcome.result",
     ]);
 });
+
+test("what says nothing about its kind is refused, and allowed where a scenario is about both", async (t) => {
+  const here = await world(t);
+  const outcome = { at: "building", logs: [{ level: "info", message: "m" }], cost_usd: 2 } as const;
+  await here.service.scenarios.add({ outcome: { ...outcome, durations: { queued: "0s", in_progress: "9s" } } });
+  assert.throws(() => here.service.scenarios.next("generation", outcome), {
+    message: /outcome\.at must be left out: it changes nothing about a generation \(and 1 more\)/,
+  });
+  assert.throws(() => here.service.scenarios.next("deployment", outcome), {
+    message: /outcome\.cost_usd must be left out: it changes nothing about a deployment/,
+  });
+});

@@ -54,7 +54,6 @@ test("manual: a deployment moves by a tester's step alone", async (t) => {
   assert.deepEqual(told, await seen(here, deployment.id));
   assert.equal(told.status, "deploying");
   assert.equal(await here.service.deployments.step(deployment.id), "failed");
-  assert.equal(await here.service.deployments.step(deployment.id), "failed");
 });
 
 test("in the queue it keeps its turn: others wait behind it, and it waits for those before it", async (t) => {
@@ -81,6 +80,12 @@ test("what cannot be stepped", async (t) => {
   const timed = await here.deploy(id);
   const step = (id: string) => here.call("nobody", "POST", `/_svc/deployments/${id}/step`);
   assert.deepEqual(pathsOf(expect(await step(timed.id), 422)), ["id"]);
+  await here.service.scenarios.next("deployment", { pace: "manual" });
+  const ended = await here.deploy(id, { environment: "staging" });
+  for (const state of ["building", "deploying", "active"])
+    assert.equal(await here.service.deployments.step(ended.id), state);
+  const { error } = expect(await step(ended.id), 422);
+  assert.equal(error.message, "id must be of a deployment that has not ended; this one is active");
   expect(await step("dep_none"), 404);
   await assert.rejects(here.service.deployments.step("dep_none"), { code: "not_found" });
   assert.equal((await seen(here, timed.id)).status, "queued");
@@ -93,5 +98,5 @@ test("one that is stepped can be cancelled like any other", async (t) => {
   const deployment = await here.deploy(id);
   await here.service.deployments.step(deployment.id);
   expect(await here.call("owner", "POST", `/v1/deployments/${deployment.id}/cancel`), 200);
-  assert.equal(await here.service.deployments.step(deployment.id), "cancelled");
+  await assert.rejects(here.service.deployments.step(deployment.id), /has not ended; this one is cancelled/);
 });

@@ -1,0 +1,17 @@
+import { type SimulatedOutcome, simulatedOutcome } from "../drivers/outcome.ts";
+import { check } from "../kernel/api.ts";
+
+/** Work that may have taken a scenario; what it told is kept with the work, whatever becomes of the scenario. */
+interface Scripted {
+  readonly script: string | null;
+}
+
+/** What the scenario told that some work took; null where it took none. */
+export const scriptOf = ({ script }: Scripted): SimulatedOutcome | null =>
+  script === null ? null : check(simulatedOutcome, JSON.parse(script));
+
+/** What moves work instead of time: polls, or the steps of a tester. */
+export function isStepped(work: Scripted): "polls" | "manual" | false {
+  const pace = scriptOf(work)?.pace;
+  return (pace === "polls" || pace === "manual") && pace;
+}
