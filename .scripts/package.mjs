@@ -1,8 +1,8 @@
 // `npm run check:package`: looks at the tarball, not the tree. Packs it, checks its exports and types, installs it in an
-// empty folder, starts the program there and imports the library.
+// empty folder, starts the program there, imports the library, and lets Vitest and Jest run tests with it.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,6 +48,7 @@ try {
   writeFileSync(join(home, "import.mjs"), readFileSync(join(folder, "import.mjs")));
   run(process.execPath, ["import.mjs"], { cwd: home });
   await start(home);
+  testRunners(home);
   console.log(`the package is right: ${kilobytes} kB, ${files.length} files`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -67,4 +68,26 @@ async function start(home) {
   }
   const code = server.exitCode ?? (await new Promise((done) => server.once("exit", done)));
   assert.equal(code, 0, `svc-server dev ended with ${code}`);
+}
+
+/** `createTestService` under the runners that it names: a test closes what it made, and fails where a job was left running. */
+function testRunners(home) {
+  run("npm", ["install", "--prefix", home, "--no-save", "--silent", "vitest@3.2.7", "jest@30.5.2"]);
+  cpSync("fixtures/runners", join(home, "runners"), { recursive: true });
+  const env = { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "--experimental-vm-modules" };
+  for (const [runner, ...args] of [
+    ["vitest", "run", "--dir", "runners/vitest"],
+    ["jest", "--testMatch", "**/*.test.mjs", "--rootDir", "runners/jest"],
+  ]) {
+    const test = (file) => {
+      const bin = join(home, "node_modules/.bin", runner);
+      const { status, stdout, stderr } = spawnSync(bin, [...args, file], { cwd: home, env, encoding: "utf8" });
+      return { status, told: stdout + stderr };
+    };
+    const closes = test("closes");
+    assert.equal(closes.status, 0, closes.told);
+    const leaks = test("leaks");
+    assert.equal(leaks.status, 1, leaks.told);
+    assert.match(leaks.told, /1 jobs were still running when the test ended/);
+  }
 }

@@ -41,7 +41,7 @@ function endWith(t: Test, service: Service): Service {
  * A service that ends with its test. Unless the options say otherwise its clock is a manual one that stands at the
  * beginning of 2026, and its chance is seeded: so every run is the same to the byte.
  */
-export async function createTestService(t: Test, options: Options = {}): Promise<Service> {
+export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
   return endWith(t, await createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 
