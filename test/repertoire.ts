@@ -1,0 +1,212 @@
+import type { Random } from "../lib/kernel/random.ts";
+import { operations } from "../lib/operations.ts";
+import { expect, type Reply, type Who, type World } from "./world.ts";
+
+/** What a player of the repertoire has in hand. */
+interface Hand {
+  readonly here: World;
+  readonly random: Random;
+  /** Calls an operation by its identifier, and notes the answer with all its headers. */
+  call(id: string, params?: Readonly<Record<string, string>>, body?: object, as?: Who): Promise<Reply>;
+  /** Calls a path that is no operation. */
+  beside(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
+  /** The identifier of one that was made, by chance; of the newest with `last`. */
+  one(kind: string): string;
+  last(kind: string): string;
+}
+type Act = (hand: Hand) => Promise<unknown>;
+
+const region = "eu-west-1";
+const config = { repo: "acme/web", branch: "main", environment: "production" };
+const commit = (random: Random) =>
+  Array.from({ length: 40 }, () => Math.floor(random.fraction() * 16).toString(16)).join("");
+const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
+  list[Math.floor(random.fraction() * list.length)] ?? list[0];
+
+/** What `kind` of endpoint offers, webhooks and integrations alike. */
+const deliveries = (kind: "webhooks" | "integrations"): Record<string, Act> => ({
+  [`${kind}.list`]: ({ call }) => call(`${kind}.list`),
+  [`${kind}.get`]: ({ call, one }) => call(`${kind}.get`, { id: one(kind) }),
+  [`${kind}.test`]: async ({ call, one, here }) => {
+    await call(`${kind}.test`, { id: one(kind) });
+    await here.service.settle();
+  },
+  [`${kind}.deliveries`]: ({ call, one }) => call(`${kind}.deliveries`, { id: one(kind) }),
+  [`${kind}.redeliver`]: async ({ call, last }) => {
+    const id = last(kind);
+    const { body } = await call(`${kind}.deliveries`, { id });
+    await call(`${kind}.redeliver`, { id, dlv: body.data?.[0]?.id ?? "dlv_none" });
+  },
+  [`${kind}.recover`]: ({ call, one }) => call(`${kind}.recover`, { id: one(kind) }, { since: "2026-01-01T00:00:00Z" }),
+});
+
+/** Makes somebody a member, who can then be changed. */
+const join: Act = async ({ here, call, random }) => {
+  expect(await call("users.invite", {}, { email: `${random.letters(12)}@acme.test`, role: "viewer" }), 201);
+  const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
+  await call("invitations.accept", {}, { token: data.at(-1).token, name: "Guest" }, "nobody");
+};
+
+const source = ({ random }: Hand) => ({
+  source: { type: "git", repo: "acme/web", branch: `b${Math.floor(random.fraction() * 5)}` },
+});
+const deploy: Act = (hand) =>
+  hand.call(
+    "deployments.create",
+    {},
+    { project_id: hand.last("projects"), environment: "production", ...source(hand) },
+  );
+const paint =
+  (model: string): Act =>
+  ({ call, random }) =>
+    call("generations.create", {}, { model, prompt: random.letters(5), resolution: "32x32" });
+const invitation: Act = ({ call, random }) =>
+  call("users.invite", {}, { email: `${random.letters(12)}@acme.test`, role: "viewer" });
+
+/**
+ * A way to call each operation, in an order in which each finds what it needs, with what happens beside the interface.
+ * Whoever adds an operation adds it here, or a test fails.
+ */
+export const repertoire: Readonly<Record<string, Act>> = {
+  "me.get": ({ call }) => call("me.get"),
+  "openapi.get": ({ call }) => call("openapi.get"),
+  "organization.get": ({ call }) => call("organization.get"),
+  "organization.update": ({ call, random }) => call("organization.update", {}, { name: `acme ${random.letters(3)}` }),
+  "webhooks.create": ({ call, random }) =>
+    call("webhooks.create", {}, { url: `https://h${random.letters(1)}.inbox.test/`, events: ["*"], secret: "hush" }),
+  "integrations.create": async ({ call, random }) => {
+    await call("integrations.create", {}, { type: "code_host", config });
+    await call("integrations.create", {}, { type: "monitoring", config: { api_key: "k", site: "monitor.test" } });
+    const chat = { webhook_url: `https://chat.test/${random.letters(4)}`, channel: "#web" };
+    await call("integrations.create", {}, { type: "chat", config: chat });
+  },
+  "projects.create": ({ call, random }) => call("projects.create", {}, { name: `p-${random.letters(8)}`, region }),
+  "projects.list": ({ call }) => call("projects.list"),
+  "projects.get": ({ call, one }) => call("projects.get", { id: one("projects") }),
+  "projects.update": ({ call, one, random }) =>
+    call("projects.update", { id: one("projects") }, { description: random.letters(4) }),
+  "environments.put": ({ call, last, random }) =>
+    call(
+      "environments.put",
+      { id: last("projects"), name: "production" },
+      { variables: { PORT: "1", TOKEN: { value: random.letters(9), secret: true } } },
+    ),
+  "environments.list": ({ call, one }) => call("environments.list", { id: one("projects") }),
+  "deployments.create": async (hand) => {
+    await deploy(hand);
+    await hand.here.service.clock.advance("10s");
+    await deploy(hand);
+    await hand.here.service.clock.advance("10s");
+  },
+  "deployments.list": ({ call }) => call("deployments.list"),
+  "deployments.get": ({ call, one }) => call("deployments.get", { id: one("deployments") }),
+  "deployments.logs": ({ call, one }) => call("deployments.logs", { id: one("deployments") }),
+  "deployments.rollback": ({ call, last }) => call("deployments.rollback", { id: last("deployments") }),
+  "deployments.cancel": async (hand) => {
+    await deploy(hand);
+    await hand.call("deployments.cancel", { id: hand.last("deployments") });
+  },
+  "generations.create": async (hand) => {
+    await paint("any-image")(hand);
+    await paint("flux-dev")(hand);
+  },
+  "generations.list": ({ call }) => call("generations.list"),
+  "generations.get": ({ call, one }) => call("generations.get", { id: one("generations") }),
+  "generations.cancel": async (hand) => {
+    await paint("any-image")(hand);
+    await hand.call("generations.cancel", { id: hand.last("generations") });
+  },
+  "generations.usage": ({ call }) => call("generations.usage"),
+  "users.invite": invitation,
+  "invitations.list": ({ call }) => call("invitations.list"),
+  "invitations.get": ({ call, last }) => call("invitations.get", { id: last("invitations") }),
+  "invitations.resend": ({ call, last }) => call("invitations.resend", { id: last("invitations") }),
+  "invitations.revoke": ({ call, last }) => call("invitations.revoke", { id: last("invitations") }),
+  "invitations.accept": join,
+  "users.list": ({ call }) => call("users.list"),
+  "users.get": ({ call, one }) => call("users.get", { id: one("users") }),
+  "users.update": ({ call, last }) => call("users.update", { id: last("users") }, { role: "developer" }),
+  "users.suspend": ({ call, last }) => call("users.suspend", { id: last("users") }),
+  "users.reactivate": ({ call, last }) => call("users.reactivate", { id: last("users") }),
+  "users.delete": ({ call, last }) => call("users.delete", { id: last("users") }),
+  "keys.create": ({ call, random }) => call("keys.create", {}, { name: random.letters(4), scopes: ["projects:read"] }),
+  "keys.list": ({ call }) => call("keys.list"),
+  "keys.get": ({ call, last }) => call("keys.get", { id: last("keys") }),
+  "keys.revoke": ({ call, last }) => call("keys.revoke", { id: last("keys") }),
+  ...deliveries("webhooks"),
+  ...deliveries("integrations"),
+  "webhooks.update": ({ call, one }) => call("webhooks.update", { id: one("webhooks") }, { status: "active" }),
+  "integrations.update": ({ call, last, random }) =>
+    call("integrations.update", { id: last("integrations") }, { config: { channel: `#${random.letters(3)}` } }),
+  "events.list": ({ call }) => call("events.list"),
+  "events.stream": ({ call }) => call("events.stream"),
+  "projects.archive": ({ call, last }) => call("projects.archive", { id: last("projects") }),
+  "projects.unarchive": ({ call, last }) => call("projects.unarchive", { id: last("projects") }),
+  "a push": ({ beside, random }) =>
+    beside(
+      "POST",
+      "/hooks/code-host",
+      { ref: "refs/heads/main", after: commit(random), repository: { full_name: "acme/web" }, commits: [] },
+      { "x-github-event": "push", "x-github-delivery": random.letters(12) },
+    ),
+  "the same call again": ({ beside, random }) => {
+    const key = { "idempotency-key": `k${random.letters(1)}`, authorization: "Bearer sk_live_demo_owner" };
+    return beside("POST", "/v1/projects", { name: "twice", region }, key);
+  },
+  time: ({ here, random }) => here.service.clock.advance(pick(random, ["1s", "5s", "3m", "1h"])),
+  "webhooks.delete": ({ call, one }) => call("webhooks.delete", { id: one("webhooks") }),
+  "integrations.delete": ({ call, one }) => call("integrations.delete", { id: one("integrations") }),
+  "environments.delete": ({ call, last }) => call("environments.delete", { id: last("projects"), name: "production" }),
+  "projects.delete": async ({ call, random, last }) => {
+    await call("projects.create", {}, { name: `p-${random.letters(8)}`, region });
+    await call("projects.delete", { id: last("projects") });
+  },
+};
+
+/** Where an operation's records come from, other than its own feature. */
+const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
+
+/**
+ * Plays the whole repertoire once in its order, and then as many steps of it by chance as are left of `steps`. Answers
+ * everything that was told, and which operations succeeded.
+ */
+export async function play(here: World, random: Random, steps: number) {
+  const told: string[] = [];
+  const succeeded = new Set<string>();
+  const made = new Map<string, string[]>();
+  const note = (what: string, { status, headers, text }: Reply) =>
+    told.push(`${what} ${status} ${JSON.stringify([...headers])} ${text}`);
+  const listOf = (kind: string) => made.get(kind) ?? [];
+  const hand: Hand = {
+    here,
+    random,
+    async call(id, params = {}, body, as = "owner") {
+      const operation = operations.find((one) => one.id === id);
+      if (!operation) throw new Error(`there is no operation ${id}`);
+      const path = `/v1${operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => params[name] ?? "none")}`;
+      const reply = await here.call(as, operation.method, path, body);
+      note(`${id} ${path}`, reply);
+      if (reply.status < 300) succeeded.add(id);
+      const kind = makes[id] ?? id.replace(/\..*/, "");
+      if (reply.status === 201) made.set(kind, [...listOf(kind), reply.body.id]);
+      if (operation.method === "DELETE")
+        made.set(
+          kind,
+          listOf(kind).filter((one) => one !== params["id"]),
+        );
+      return reply;
+    },
+    async beside(method, path, body, headers) {
+      const reply = await here.call("nobody", method, path, body, headers);
+      note(`${method} ${path}`, reply);
+      return reply;
+    },
+    one: (kind) => listOf(kind)[Math.floor(random.fraction() * listOf(kind).length)] ?? "none_01",
+    last: (kind) => listOf(kind).at(-1) ?? "none_01",
+  };
+  const acts = Object.values(repertoire);
+  for (const act of acts) await act(hand);
+  for (let step = acts.length; step < steps; step++) await acts[Math.floor(random.fraction() * acts.length)]?.(hand);
+  await here.service.clock.runUntilIdle();
+  return { told, succeeded, generations: listOf("generations"), call: hand.call };
+}
