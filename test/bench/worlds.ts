@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { createClient } from "../../lib/client.ts";
 import { createService, type Service } from "../../lib/index.ts";
 import { emulated } from "./emulated.ts";
 import { type Figure, figure, repeated, timed } from "./figures.ts";
@@ -12,8 +11,7 @@ const key = "sk_live_demo_bench";
 const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
 const source = { type: "git", repo: "acme/web", branch: "main" } as const;
 
-const clientOf = (service: Service) =>
-  createClient({ baseUrl: "http://localhost/v1", apiKey: key, fetch: (url, init) => service.fetch(url, init) });
+const clientOf = (service: Service) => service.client({ apiKey: key });
 
 /** Rows of one deployment that is over: itself, three events, and ten lines of its log. */
 const rowsOfOne = 14;
