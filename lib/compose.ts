@@ -75,7 +75,8 @@ export function compose(
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
   const scenarios = scenariosService(ports);
   const told = settings.mode === "dev" ? scenarios : undefined;
-  const rollout = createRollout({ ...ports, bus, queue, driver, concurrency, autoRollback });
+  const variables = (of: { project_id: string; name: string }) => environments.values(of);
+  const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
   const [empty, removed] = [createRemoval(ports), (tx: Tx) => rollout.takeTurns(tx)];
   const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
   const environments = environmentsService({ ...ports, projects });

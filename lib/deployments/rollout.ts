@@ -22,6 +22,8 @@ interface Ports {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
+  /** The variables of an environment, secret ones too. */
+  readonly variables: (of: { project_id: string; name: string }) => Promise<Readonly<Record<string, string>>>;
   /** Option `deployments.concurrency`: how many build or roll out at a time, over all. */
   readonly concurrency: number;
   /** Option `deployments.autoRollback`. */
@@ -34,7 +36,8 @@ export type Rollout = ReturnType<typeof createRollout>;
  * How deployments advance: step by step from what is stored, so that a crash resumes where it was. Every step is a move
  * of the table of states; who loses a race changes nothing.
  */
-export function createRollout({ store, bus, feed, clock, queue, driver, concurrency, autoRollback }: Ports) {
+export function createRollout(ports: Ports) {
+  const { store, bus, feed, clock, queue, driver, variables, concurrency, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
   const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
     feed.tell(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
@@ -163,8 +166,14 @@ export function createRollout({ store, bus, feed, clock, queue, driver, concurre
   /** Asks the driver how far the present step is. */
   const ask = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
     const isBuild = row.status === "building";
-    const { revision } = row;
-    const known = { ...about(row), source: JSON.parse(row.source) as Source, revision, outcome: scriptOf(row) };
+    const { project_id, environment: name, revision } = row;
+    const known = {
+      ...about(row),
+      source: JSON.parse(row.source) as Source,
+      variables: await variables({ project_id, name }),
+      revision,
+      outcome: scriptOf(row),
+    };
     const answer = await driver.step({ ...known, step: isBuild ? "build" : "rollout", elapsed_ms, handle });
     return outcomeOf(row, judged(answer, { needsVersion: isBuild && row.version === null }));
   };

@@ -13,6 +13,8 @@ export interface DeploymentWork {
     readonly tag: string | null;
     readonly image_url: string | null;
   };
+  /** Those of the environment as they are now, secret ones too: they must not get into logs, messages or the handle. */
+  readonly variables: Readonly<Record<string, string>>;
   /** Set from the start for a rollback, which builds what was built before. */
   readonly version: string | null;
   /** The commit that was pushed; null where the branch decides. */

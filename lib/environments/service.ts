@@ -44,8 +44,10 @@ export function environmentsService({
     ),
   });
 
+  const place = ({ project_id, name }: Place, key: string) => `environments ${project_id} ${name} ${key}`;
+
   /** What is stored of what is given; a secret without a value is the one that was there before. */
-  const sealed = ({ project_id, name }: Place, given: Changes["variables"], before: Stored = {}): string => {
+  const sealed = (where: Place, given: Changes["variables"], before: Stored = {}): string => {
     const stored: Stored = {};
     const missing: string[] = [];
     for (const [key, variable] of Object.entries(given)) {
@@ -55,7 +57,7 @@ export function environmentsService({
         if (there && "sealed" in there) stored[key] = there;
         else missing.push(`variables.${key}`);
       } else if (!variable.secret) stored[key] = { value: variable.value };
-      else stored[key] = { sealed: vault.seal(`environments ${project_id} ${name} ${key}`, variable.value) };
+      else stored[key] = { sealed: vault.seal(place(where, key), variable.value) };
     }
     if (missing.length === 0) return JSON.stringify(stored);
     const message = "needs a value: no secret of this name is stored";
@@ -94,6 +96,15 @@ export function environmentsService({
         await environments(tx).put(row);
         return view(row);
       }, caller);
+    },
+
+    /** For who deploys: every value, secret ones too. */
+    async values(where: Place): Promise<Record<string, string>> {
+      const row = await environments().find(where);
+      const values: Record<string, string> = {};
+      for (const [key, stored] of Object.entries(row ? storedOf(row) : {}))
+        values[key] = "sealed" in stored ? vault.open(place(where, key), stored.sealed) : stored.value;
+      return values;
     },
 
     /** Its deployments stay, and a later one makes it anew. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { DeploymentDriver } from "../../lib/index.ts";
 import { pathsOf } from "../stories.ts";
 import { check, expect, type World, world } from "../world.ts";
 
@@ -143,5 +144,40 @@ test("whatever is put is what is read, with secrets hidden", async (t) => {
       assert.deepEqual(expect(await put(here, pathOf(project), variables), 200).variables, variables);
     }),
     { numRuns: 50 },
+  );
+});
+
+test("a driver is handed the variables as they are at its step, secret ones too, and nobody else is", async (t) => {
+  const handed: [string, Readonly<Record<string, string>>][] = [];
+  const driver: DeploymentDriver = {
+    delay: () => 0,
+    async step({ step, variables }) {
+      handed.push([step, variables]);
+      return { state: "done", version: "1", logs: [] };
+    },
+  };
+  const here = await world(t, { deployments: { driver } });
+  const project = await withProject(here);
+  const { id } = await here.deploy(project);
+  await put(here, pathOf(project), { PORT: "8080", TOKEN: { value: "hidden", secret: true } });
+  await put(here, pathOf(project, "staging"), { PORT: "9090" });
+  await here.service.clock.advance("1s");
+  assert.deepEqual(handed, [
+    ["build", { PORT: "8080", TOKEN: "hidden" }],
+    ["rollout", { PORT: "8080", TOKEN: "hidden" }],
+  ]);
+  const seen = [
+    await here.call("owner", "GET", `/v1/deployments/${id}`),
+    await here.call("owner", "GET", `/v1/deployments/${id}/logs`),
+    await here.call("owner", "GET", "/v1/events"),
+  ];
+  assert.ok(!JSON.stringify(seen).includes("hidden"));
+
+  expect(await here.call("developer", "DELETE", pathOf(project)), 204);
+  await here.deploy(project);
+  await here.service.clock.advance("1s");
+  assert.deepEqual(
+    handed.slice(2).map(([, variables]) => variables),
+    [{}, {}],
   );
 });
