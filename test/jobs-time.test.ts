@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHook } from "node:async_hooks";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { deployment as shape } from "../lib/deployments/schema.ts";
@@ -49,6 +50,30 @@ async function running(t: TestContext, options: Options) {
   return { ...here, here, ended };
 }
 const few = { durations: { queued: "2ms", building: "3ms", deploying: "2ms" } };
+
+test("where nothing is due, nothing wakes the process more than once a minute", async (t) => {
+  const waits: number[] = [];
+  const hook = createHook({
+    init: (_id, type, _trigger, timer) => {
+      if (type === "Timeout") waits.push((timer as { _idleTimeout: number })._idleTimeout);
+    },
+  });
+  hook.enable();
+  t.after(() => hook.disable());
+  const here = await world(t, { clock: "real", ...turningOut(() => few) });
+  const atRest = waits.splice(0);
+  assert.ok(atRest.length > 0, "the next periodic job is waited for");
+  assert.deepEqual(
+    atRest.filter((wait) => wait < 60_000),
+    [],
+  );
+  await here.deploy((await here.project()).id);
+  assert.notDeepEqual(
+    waits.filter((wait) => wait < 60_000),
+    [],
+    "and where something is, sooner",
+  );
+});
 
 test("under the real clock", async (t) => {
   await t.test("a deployment progresses by itself", async (t) => {

@@ -146,6 +146,24 @@ test("every query finds its rows through an index, in their order, and none skip
   );
 });
 
+test("a million deployments change no plan: without statistics SQLite takes every table for large", async () => {
+  const { texts, database, close } = await everyText();
+  const plans = () => texts.map((text) => `${planOf(database, text).join("; ")}: ${text}`);
+  const before = new Set(plans());
+  database.pragma("foreign_keys = OFF");
+  database.exec(`
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000000)
+    insert into deployments (id, organization_id, project_id, environment, status, source, ready_at, created_at,
+      updated_at, step_at, log_entries, log_bytes)
+    select printf('%07d', i), 'o', 'p', 'e', 'active', '', '', '', '', '', 0, 0 from n`);
+  database.pragma("foreign_keys = ON");
+  const changed = plans().filter((plan) => !before.has(plan));
+  const statistics = database.prepare("select name from sqlite_schema where name like 'sqlite_stat%'").all();
+  await close();
+  assert.deepEqual(changed, []);
+  assert.deepEqual(statistics, [], "nothing analyzes the database");
+});
+
 test("every limit stands in the text, since SQLite prepares a statement with a bound one again at each execution", async () => {
   const { texts, close } = await everyText();
   await close();

@@ -118,7 +118,23 @@ export function createLoop({
     timer.unref();
   };
 
+  /** Renews leases for as long as jobs run; where none does, nothing wakes the process. */
+  const beatOn = () => {
+    beat = setTimeout(() => {
+      beat = undefined;
+      if (running.size === 0) return;
+      beatOn();
+      runner.keepAlive().catch((error) =>
+        log.error("leases could not be renewed", {
+          reason: reasonOf(error),
+        }),
+      );
+    }, heartbeat_ms);
+    beat.unref();
+  };
+
   const begin = (row: Parameters<Runner["run"]>[0]) => {
+    if (!beat) beatOn();
     suspected = isSuspect(row);
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
@@ -173,15 +189,6 @@ export function createLoop({
       if (clock.mode === "manual") return;
       await left?.();
       left = undefined;
-      beat = setInterval(() => {
-        if (running.size === 0) return;
-        runner.keepAlive().catch((error) =>
-          log.error("leases could not be renewed", {
-            reason: reasonOf(error),
-          }),
-        );
-      }, heartbeat_ms);
-      beat.unref();
       pump();
     },
     wake(at) {
@@ -227,10 +234,10 @@ export function createLoop({
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      clearInterval(beat);
       await pumping;
       await Promise.all(running);
       await turn;
+      clearTimeout(beat);
     },
     busy: () => draining,
     release: () => runner.release(),
