@@ -56,7 +56,10 @@ export interface Service extends Instruments {
    * nothing any more. Sinks and open ports stay as they are. Rejects with `not_found` for an unknown snapshot.
    */
   restore(id: string): Promise<{ id: string; now: string }>;
-  /** Brings back the state of just after the start: what the seed made. */
+  /**
+   * Brings back the state of just after the start: what the seed made. Rejects with `limit_reached` where the database
+   * file had more than 64 MB then.
+   */
   reset(): Promise<{ now: string }>;
   /**
    * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the

@@ -4,7 +4,7 @@ import type { Snapshots } from "./control/calls.ts";
 import type { Sink } from "./drivers/inbox.ts";
 import { createHosts, type Hosts } from "./http/hosts.ts";
 import type { Listening } from "./http/server.ts";
-import { notFound } from "./kernel/errors.ts";
+import { notFound, Problem } from "./kernel/errors.ts";
 import { copyFoundation, type Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
 import { type Opened, openImage } from "./store/files.ts";
@@ -49,6 +49,15 @@ export interface Worlds extends House {
 
 /** Each is a whole database, so the oldest go. */
 const mostSnapshots = 100;
+
+/** What a start keeps for reset, in bytes: a larger one would take as much memory, and two milliseconds a megabyte. */
+const mostForReset = 64 * 1024 * 1024;
+
+const tooLarge = () =>
+  new Problem(
+    "limit_reached",
+    "the database had more than 64 MB at the start, so nothing was kept to go back to; take a snapshot, and restore that",
+  );
 
 /** What a fork takes along. */
 interface Inheritance {
@@ -99,9 +108,9 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
     await parts.loop.start("after a pause");
   };
   /** One after the other, or one would start what the next has left already. */
-  const bring = (image: Image | undefined): Promise<string> => {
+  const bring = (image: Image | undefined, missing: () => Problem): Promise<string> => {
     open();
-    if (!image) throw notFound("snapshot");
+    if (!image) throw missing();
     const brought = turn.then(async () => {
       const { foundation } = open();
       const { opened, store } = foundation;
@@ -126,8 +135,8 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
         for (const oldest of images.keys()) if (images.size > mostSnapshots) images.delete(oldest);
         return { id, now: house.iso() };
       },
-      restore: async (id) => ({ id, now: await bring(images.get(id)) }),
-      reset: async () => ({ now: await bring(first) }),
+      restore: async (id) => ({ id, now: await bring(images.get(id), () => notFound("snapshot")) }),
+      reset: async () => ({ now: await bring(first, tooLarge) }),
     },
   };
   return {
@@ -137,7 +146,7 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
     },
     async begin(begun) {
       world = begun;
-      if (settings.mode === "dev") first = await take();
+      if (settings.mode === "dev" && begun.foundation.store.engine.size() <= mostForReset) first = await take();
     },
     enter,
     async fork() {

@@ -65,6 +65,19 @@ test("a fork has what changed since the last one, whoever changed it", async (t)
   assert.deepEqual(await names(), ["renamed", "web"]);
 });
 
+test("a file of more than 64 MB is not kept for reset at every start", async (t) => {
+  const { database, here } = await inFile(t);
+  await here.service.close();
+  const beside = new Database(database);
+  beside.prepare("insert into settings values ('large', ?)").run("x".repeat(65 * 1024 * 1024));
+  beside.close();
+  const next = await world(t, { database, clock: "manual" });
+  await next.project("stays");
+  const refused = expect(await next.call("nobody", "POST", "/_svc/reset"), 409);
+  assert.match(refused.error.message, /more than 64 MB at the start.*take a snapshot/);
+  assert.equal((await rows(next)).length, 2);
+});
+
 test("reset in a file that was there before goes back to what this start found", async (t) => {
   const { database, here } = await inFile(t);
   await here.service.close();

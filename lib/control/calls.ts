@@ -26,7 +26,7 @@ type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 export interface Snapshots {
   snapshot(): Promise<{ readonly id: string; readonly now: string }>;
   restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
-  /** Back to just after the start. */
+  /** Back to just after the start. Throws 409 where that was too large to be kept. */
   reset(): Promise<{ readonly now: string }>;
 }
 

@@ -77,7 +77,7 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
   starts,
   packed: () => packed(bench, rows(10_000)),
   inside: () => run(join(built, "inside.js"), []),
-  worlds: () => run(join(built, "worlds.js"), [folder]),
+  worlds: () => run(join(built, "worlds.js"), [folder, values.peers && resolve(values.peers)]),
   jobs: () => run(join(built, "jobs.js"), [folder, values.peers && resolve(values.peers), values.postgres]),
   deliveries: () => run(join(built, "deliveries.js"), [folder]),
   streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),

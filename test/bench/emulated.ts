@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type Figure, figure, repeated, timed } from "./figures.ts";
 
-/** The part of the npm package `emulate` that is measured. It is compared with where it is installed, and never needed. */
+/** The part of the npm package `emulate` that is measured. */
 interface Emulate {
+  readonly version: string;
   defineEmulator(definition: object): object;
   createEmulator(options: object): Promise<Emulator>;
 }
@@ -21,7 +25,6 @@ interface Setup {
   readonly state: { readonly deployments: Record<string, object> };
 }
 
-const version = "0.12.2";
 const count = 1000;
 const idOf = (i: number) => `dep_01${String(i).padStart(24, "0")}`;
 const path = "/v1/deployments";
@@ -52,20 +55,28 @@ const definition = {
   },
 };
 
-async function installed(): Promise<Emulate | undefined> {
-  const name = "emulate";
-  const found: Partial<Emulate> = await import(name).catch(() => ({}));
-  const { defineEmulator, createEmulator } = found;
-  return defineEmulator && createEmulator && { defineEmulator, createEmulator };
+/** From a folder of packages that are measured beside ours. Its exports are for `import` alone, so its file is asked for. */
+async function load(peers: string): Promise<Emulate> {
+  const folder = join(peers, "node_modules/emulate");
+  const { main, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const module: Emulate = await import(pathToFileURL(join(folder, main)).href);
+  if (!module.createEmulator) throw new Error(`${version} is another package of this name; install emulate@0.12.2`);
+  return { ...module, version };
 }
 
 /** The same of `emulate`: up, calls, and what stands for a fork there, which is a snapshot that is brought back. */
-export async function emulated(): Promise<Figure[]> {
-  const emulate = await installed();
-  if (!emulate) {
-    process.stderr.write(`not compared with emulate; to compare: npm install --no-save emulate@${version}\n`);
+export async function emulated(peers: string): Promise<Figure[]> {
+  if (peers === "") {
+    process.stderr.write("emulate is not measured: name the folder where it is with --peers\n");
     return [];
   }
+  return load(peers).then(measured, (error: Error) => {
+    process.stderr.write(`emulate is not measured: ${error.message}\n`);
+    return [];
+  });
+}
+
+async function measured(emulate: Emulate): Promise<Figure[]> {
   const create = () => emulate.createEmulator({ service: emulate.defineEmulator(definition), listen: false });
   const ups = await repeated(5, async () => (await create()).close());
   const emulator = await create();
@@ -89,7 +100,7 @@ export async function emulated(): Promise<Figure[]> {
   }
   await emulator.close();
   const of = (what: string, unit: string, values: readonly number[]) =>
-    figure(`emulate ${version}, ${count} entities: ${what}`, unit, values);
+    figure(`emulate ${emulate.version}, ${count} entities: ${what}`, unit, values);
   const us = (values: readonly number[]) => values.slice(50).map((ms) => ms * 1000);
   return [
     of("up and closed", "ms", ups),

@@ -3,15 +3,17 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createService, type Service } from "../../lib/index.ts";
 import { emulated } from "./emulated.ts";
-import { type Figure, figure, repeated, timed } from "./figures.ts";
+import { type Figure, figure, type Goal, repeated, timed } from "./figures.ts";
 
 /** The emulator's instruments, in process: calls by the typed client, states that are kept and copied, time that is moved. */
-const [folder = ""] = process.argv.slice(2);
+const [folder = "", peers = ""] = process.argv.slice(2);
 const key = "sk_live_demo_bench";
 const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
 const source = { type: "git", repo: "acme/web", branch: "main" } as const;
 
 const clientOf = (service: Service) => service.client({ apiKey: key });
+
+const atMost = (value: number): Goal => ({ floor: value, aim: value });
 
 /** Rows of one deployment that is over: itself, three events, and ten lines of its log. */
 const rowsOfOne = 14;
@@ -32,7 +34,7 @@ async function withRows(count: number) {
   const again = await createService({ ...options, database });
   const service = await again.fork();
   await again.close();
-  return { service, deployment: id, project_id: project.id };
+  return { service, database, deployment: id, project_id: project.id };
 }
 
 function multiply(database: string, id: string, copies: number): void {
@@ -59,33 +61,37 @@ function multiply(database: string, id: string, copies: number): void {
   db.close();
 }
 
-const micro = async (name: string, work: () => Promise<unknown>): Promise<Figure> => {
+const micro = async (name: string, work: () => Promise<unknown>, goal?: Goal): Promise<Figure> => {
   const per = 50;
   const batches = await repeated(22, async () => {
     for (let i = 0; i < per; i++) await work();
   });
   // The first two are warm-up.
   const each = batches.slice(2).map((ms) => (ms * 1000) / per);
-  return figure(`typed client in process, 1,000 rows: ${name}`, "µs", each);
+  return figure(`typed client in process, 1,000 rows: ${name}`, "µs", each, goal);
 };
 
 async function calls(): Promise<Figure[]> {
   const { service, deployment, project_id } = await withRows(1000);
   const { deployments } = clientOf(service);
+  const order = { project_id, environment: "production", source } as const;
   const all = [
-    await micro("GET a deployment", () => deployments.get({ id: deployment })),
+    await micro("GET a deployment", () => deployments.get({ id: deployment }), atMost(60)),
     await micro("GET the list of 20", () => deployments.list({})),
-    await micro("POST a deployment", () => deployments.create({ project_id, environment: "production", source })),
+    await micro("POST a deployment", () => deployments.create(order), atMost(150)),
   ];
   await service.close();
   return all;
 }
 
 /** Forks and snapshots: the first one of a state copies it, a further one begins with the copy. */
-async function states(count: number, times: number): Promise<Figure[]> {
-  const { service } = await withRows(count);
+async function states(count: number, times: number, goal: Goal): Promise<Figure[]> {
+  const { service, database } = await withRows(count);
+  const file = new Database(database);
+  const bare = new Database(file.serialize().fill(1, 18, 20));
+  file.close();
   const { projects } = clientOf(service);
-  const taken = { changed: [], same: [], snapshot: [], restore: [] } as Record<string, number[]>;
+  const taken = { changed: [], same: [], bare: [], snapshot: [], restore: [] } as Record<string, number[]>;
   const fork = async (into: string) => {
     const begun = performance.now();
     const made = await service.fork();
@@ -97,6 +103,7 @@ async function states(count: number, times: number): Promise<Figure[]> {
     await change();
     await fork("changed");
     await fork("same");
+    taken["bare"]?.push(await timed(() => new Database(bare.serialize()).close()));
     await change();
     let id = "";
     taken["snapshot"]?.push(
@@ -107,11 +114,18 @@ async function states(count: number, times: number): Promise<Figure[]> {
     taken["restore"]?.push(await timed(() => service.restore(id)));
   }
   await service.close();
+  bare.close();
   const rows = `${count.toLocaleString("en")} rows`;
   const warm = (name: string) => taken[name]?.slice(times / 5) ?? [];
+  const bares = warm("bare");
   return [
-    figure(`fork, ${rows}, the first of a state`, "ms", warm("changed")),
-    figure(`fork, ${rows}, a further one`, "ms", warm("same")),
+    figure(`fork, ${rows}, the first of a state`, "ms", warm("changed"), goal),
+    figure(
+      `fork, ${rows}, the first of a state: ratio to SQLite's bare copy`,
+      "×",
+      warm("changed").map((ms, i) => (bares[i] ?? Number.NaN) / ms),
+    ),
+    figure(`fork, ${rows}, a further one`, "ms", warm("same"), goal),
     figure(`snapshot, ${rows}`, "ms", warm("snapshot")),
     figure(`restore, ${rows}`, "ms", warm("restore")),
   ];
@@ -145,11 +159,11 @@ const each = async (times: number, measure: () => Promise<number>) => {
 };
 
 const figures: Figure[] = [
-  figure("a service in process, up", "ms", await each(50, up)),
+  figure("a service in process, up", "ms", await each(50, up), { floor: 5, aim: 1 }),
   ...(await calls()),
-  ...(await states(1000, 100)),
-  ...(await states(100_000, 20)),
-  figure("the retry ladder of 2 h 42 min", "ms", await each(40, ladder)),
-  ...(await emulated()),
+  ...(await states(1000, 100, atMost(1))),
+  ...(await states(100_000, 20, atMost(20))),
+  figure("the retry ladder of 2 h 42 min", "ms", await each(40, ladder), atMost(20)),
+  ...(await emulated(peers)),
 ];
 process.stdout.write(JSON.stringify(figures));
