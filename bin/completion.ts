@@ -3,10 +3,16 @@ import { Usage } from "./arguments.ts";
 import { command, say } from "./command.ts";
 
 const scripts: Readonly<Record<string, string>> = {
-  bash: `_svc_server() { mapfile -t COMPREPLY < <(svc-server complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); }
-complete -o default -o nospace -F _svc_server svc-server`,
+  bash: `_svc_server() {
+  mapfile -t COMPREPLY < <(svc-server complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  [[ \${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+}
+complete -o default -F _svc_server svc-server`,
   zsh: `#compdef svc-server
-_svc_server() { local -a found; found=(\${(f)"$(svc-server complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"}; compadd -a found }
+_svc_server() {
+  local -a found; found=(\${(f)"$(svc-server complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if [[ \${found[1]} == *= ]]; then compadd -S '' -a found; else compadd -a found; fi
+}
 compdef _svc_server svc-server`,
   fish: `complete -c svc-server -f -a "(svc-server complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)"`,
 };

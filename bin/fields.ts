@@ -10,6 +10,10 @@ export interface Described {
   readonly id: string;
   readonly summary: string;
   readonly fields: Json;
+  /** The names that its path holds, in their order: a word without a name is the first of them that is not given yet. */
+  readonly path: readonly string[];
+  /** A body that is right. */
+  readonly example: Json;
 }
 
 let document: Json | undefined;
@@ -24,8 +28,10 @@ export function described(): Described[] {
   return paths.flatMap(Object.values).map(({ operationId, summary, parameters = [], requestBody }: Operation) => {
     const own = parameters.filter((one) => one.in === "path" || one.in === "query");
     const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
-    const body = requestBody?.content["application/json"].schema;
-    return { id: operationId, summary, fields: { allOf: [{ properties }, ...(body ? [body] : [])] } };
+    const path = own.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
+    const { schema: body, example = {} } = requestBody?.content["application/json"] ?? {};
+    const fields = { allOf: [{ properties, required: path }, ...(body ? [body] : [])] };
+    return { id: operationId, summary, fields, path, example };
   });
 }
 
@@ -33,24 +39,43 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly schema?: Json }[];
-  readonly requestBody?: { readonly content: { readonly "application/json": { readonly schema: Json } } };
+  readonly requestBody?: {
+    readonly content: { readonly "application/json": { readonly schema: Json; readonly example?: Json } };
+  };
+}
+
+const target = (reference: string): Json =>
+  reference
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((part, key) => (part as Json)[key], whole()) as Json;
+
+/** What a schema is made of: what it refers to and joins, and what it leaves a choice of. */
+function madeOf(schema: Json): { joined: Json[]; choices: Json[] } {
+  const reference = schema["$ref"];
+  const joined = [
+    ...((schema["allOf"] ?? []) as Json[]),
+    ...(typeof reference === "string" ? [target(reference)] : []),
+  ];
+  return { joined, choices: [schema["anyOf"], schema["oneOf"]].flatMap((all) => (all ?? []) as Json[]) };
 }
 
 /** Every form that a value may have: references followed, choices and conjunctions laid side by side. */
-function formsOf(schema: Json): Json[] {
-  const reference = schema["$ref"];
-  const target = (name: string) =>
-    name
-      .split("/")
-      .slice(1)
-      .reduce<unknown>((part, key) => (part as Json)[key], whole()) as Json;
-  const parts = [schema["allOf"], schema["anyOf"], schema["oneOf"]].flatMap((all) => (all ?? []) as Json[]);
-  const within = [...parts, ...(typeof reference === "string" ? [target(reference)] : [])];
-  return [schema, ...within.flatMap(formsOf)];
+export function formsOf(schema: Json): Json[] {
+  const { joined, choices } = madeOf(schema);
+  return [schema, ...[...joined, ...choices].flatMap(formsOf)];
+}
+
+/** The names that must be there, whatever is chosen. */
+export function neededOf(schema: Json): string[] {
+  const { joined, choices } = madeOf(schema);
+  const [first = [], ...others] = choices.map(neededOf);
+  const common = first.filter((name) => others.every((names) => names.includes(name)));
+  return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(neededOf), ...common];
 }
 
 /** The names that a value may have below it, with their schemas; undefined where any name may be. */
-function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
+export function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
   const forms = formsOf(schema);
   const named = forms.map(({ properties }) => (properties ?? {}) as Record<string, Json>);
   const rest = forms
@@ -92,11 +117,12 @@ function typed(text: string, schema: Json, place: string): unknown {
 
 type Tree = { [name: string]: unknown };
 
-/** `a.b=value` and `list[]=value` words, and `body=@file`, as what an operation takes. */
-export function inputOf({ id, fields }: Described, words: readonly string[]): Tree {
+/** `a.b=value` and `list[]=value` words, `body=@file`, and identifiers without their names, as what an operation takes. */
+export function inputOf({ id, fields, path }: Described, words: readonly string[]): Tree {
   const input: Tree = {};
   for (const word of words) {
-    const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
+    const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(bare === undefined ? word : `${bare}=${word}`) ?? [];
     if (place === undefined) throw new Usage(`"${word}" is no field; write name=value, a.b=value or list[]=value`);
     if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
     else put(input, place, text, fields, id);

@@ -4,21 +4,60 @@ import { renderUsage, runCommand } from "citty";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { main } from "./commands.ts";
+import { hint } from "./nearest.ts";
 
 type Command = Parameters<typeof runCommand>[0];
 
-/** The command that help is asked of, with those above it, for the line of its usage. */
-async function named(words: readonly string[]): Promise<[Command, Command | undefined]> {
+interface Place {
+  readonly command: Command;
+  /** The command above it, for the line of its usage. */
+  readonly parent: Command | undefined;
+  /** The words that lead to it. */
+  readonly path: readonly string[];
+  /** The names of the commands below it. */
+  readonly below: readonly string[];
+}
+
+/** The command that the first words lead to, as far as they are known. */
+async function placeOf(words: readonly string[]): Promise<Place> {
   let command = main as Command;
   let parent: Command | undefined;
-  for (const word of words.filter((one) => !one.startsWith("-"))) {
-    const subCommands = (await (command.subCommands as Record<string, unknown> | undefined)) ?? {};
-    const found = (subCommands as Record<string, Command | (() => Promise<Command>)>)[word];
-    if (!found) break;
+  const path: string[] = [];
+  for (;;) {
+    const below = ((await command.subCommands) ?? {}) as Record<string, Command | (() => Promise<Command>)>;
+    const word = words[path.length] ?? "";
+    const found = Object.hasOwn(below, word) ? below[word] : undefined;
+    if (!found) return { command, parent, path, below: Object.keys(below) };
     parent = command;
     command = typeof found === "function" ? await found() : found;
+    path.push(word);
   }
-  return [command, parent];
+}
+
+async function help(words: readonly string[]): Promise<string> {
+  const { command, parent, path } = await placeOf(words);
+  const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
+  const usage = await renderUsage(command, above);
+  // What pads the last column would make empty lines in a narrow terminal.
+  const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
+  if (path[0] !== "call") return text;
+  const { operationHelp, operationList } = await import("./operation-help.ts");
+  return operationHelp(words[1]) ?? `${text}\n${operationList()}`;
+}
+
+/** A command that is none, with those that are. */
+async function unknown(words: readonly string[]): Promise<Usage> {
+  const { path, below } = await placeOf(words);
+  const word = words[path.length];
+  const known = `; there are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  if (word === undefined || word.startsWith("-"))
+    return new Usage(`svc-server ${path.join(" ")} is several commands${known}`);
+  const { described } = await import("./fields.ts");
+  const operation = described().find(({ id }) => id === [...path, word].join("."));
+  const near = operation
+    ? `; write svc-server call ${operation.id}`
+    : hint(word, below, [...path, ""].join(" ")) || known;
+  return new Usage(`no command is called ${[...path, word].join(" ")}${near}`);
 }
 
 const isUsage = (error: unknown) =>
@@ -27,7 +66,8 @@ const isUsage = (error: unknown) =>
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
 /** Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage. */
-async function run(words: string[]): Promise<number> {
+async function run(given: string[]): Promise<number> {
+  const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   const [first] = words;
   if (words.length === 1 && (first === "-v" || first === "--version")) {
     process.stdout.write(`${version()}\n`);
@@ -41,17 +81,19 @@ async function run(words: string[]): Promise<number> {
   }
   try {
     if (words.includes("-h") || words.includes("--help")) {
-      const usage = await renderUsage(...(await named(words)));
-      process.stdout.write(`${process.stdout.isTTY ? usage : stripVTControlCharacters(usage)}\n`);
+      process.stdout.write(`${await help(words)}\n`);
       return 0;
     }
     await runCommand(main, {
       rawArgs: first === undefined || first.startsWith("-") ? ["start", ...words] : words,
     });
     return 0;
-  } catch (error) {
-    const hint = isUsage(error) ? "\nSee svc-server --help." : "";
-    process.stderr.write(`svc-server: ${stripVTControlCharacters((error as Error).message)}${hint}\n`);
+  } catch (caught) {
+    const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
+    const error = isCommand ? await unknown(words) : caught;
+    const { path } = await placeOf(words);
+    const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
+    process.stderr.write(`svc-server: ${stripVTControlCharacters((error as Error).message)}${see}\n`);
     return isUsage(error) ? 2 : 1;
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { described, inputOf } from "../bin/fields.ts";
+import { operationHelp } from "../bin/operation-help.ts";
 import { operations } from "../lib/operations.ts";
 import { launch, run, scratch, stream } from "./program.ts";
 
@@ -47,6 +48,9 @@ test("any operation is called by its name, with fields in the types of its schem
   assert.equal(answer("integrations.create", "type=code_host", ...config).config.branch, "main");
   writeFileSync(join(home, "body.json"), '{"name":"from-file","region":"eu-west-1"}');
   assert.equal(answer("projects.create", "body=@body.json", "name=from-both").name, "from-both");
+  assert.equal(answer("projects.get", project.id).name, "4242", "an identifier needs no name");
+  const placed = answer("environments.put", project.id, "production", "variables.PORT=8080");
+  assert.deepEqual(placed.variables, { PORT: "8080" });
   assert.equal(answer("projects.delete", `id=${project.id}`), null);
   const people = call("users.list");
   assert.match(people.stdout, /^ID +NAME +EMAIL +ROLE +STATUS +JOINED_AT\n/);
@@ -99,6 +103,27 @@ test("fields that are wrong, each with what would be right", () => {
   assert.deepEqual(typed("generations.create", "seed=7", "prompt=a=b", 'extra={"a":1}'), {
     ...{ seed: 7, prompt: "a=b", extra: { a: 1 } },
   });
+});
+
+test("an operation's help names its fields, and its example is right; that of call names every operation", () => {
+  const { stdout, status } = run(["call", "deployments.create", "--help"]);
+  assert.equal(status, 0);
+  for (const line of [
+    /^Deploy a Git repository or a container image into an environment\.\n/,
+    /^ {2}project_id +required {2}string$/m,
+    /^ {2}source\.type +required {2}git\|image$/m,
+    /^ {2}source\.repo {2,}string$/m,
+  ])
+    assert.match(stdout, line);
+  for (const operation of described()) {
+    const [, usage = ""] = /^USAGE svc-server call (.*)$/m.exec(operationHelp(operation.id) ?? "") ?? [];
+    const words = usage.match(/(?:[^ ']|'[^']*')+/g)?.map((word) => word.replaceAll("'", "")) ?? [];
+    assert.equal(words.shift(), operation.id);
+    const path = Object.fromEntries(operation.path.map((name) => [name, "…"]));
+    assert.deepEqual(inputOf(operation, words), { ...path, ...operation.example });
+  }
+  const all = run(["call", "--help"]).stdout;
+  for (const { id, summary } of operations) assert.ok(all.includes(id) && all.includes(summary), id);
 });
 
 test("login keeps a key that this user alone can read, and gives it to its own service alone", async (t) => {

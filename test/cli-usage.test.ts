@@ -43,7 +43,6 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     [["dev", "--port", "65536"], /option --port must be a whole number from 0 to 65535/],
     [["dev"], /SVC_PORT must be a whole number from 0 to 65535/, { SVC_PORT: "70000" }],
     [["dev", "extra"], /unexpected word "extra"/],
-    [["nonsense"], /Unknown command/],
     [["dev", "--envelope", "round"], /option --envelope must be flat or full/],
     [["dev", "--clock", "yesterday"], /option --clock must be real, manual/],
     [["dev", "--key", "sk_test_x"], /option --key must be sk_live_/],
@@ -74,6 +73,11 @@ test("wrong words of any other command end with 2, and one sentence that says wh
   const here = person(t);
   here.file("b.json", '{"organizations":[{"name":""}]}');
   refused(here, 2, [
+    [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
+    [["nonsense"], /no command is called nonsense; there are dev, start, call/],
+    [["keys"], /svc-server keys is several commands; there are keys create, keys list, keys revoke/],
+    [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
+    [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
     [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1/],
     [["keys", "list", "--database", ":memory:"], /option --database must be a file/],

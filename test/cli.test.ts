@@ -140,9 +140,10 @@ test("the banner's curl lines work as they are printed", async (t) => {
 
 test("--help and --version answer on stdout with 0", () => {
   assert.match(run(["--version"]).stdout, /^\d+\.\d+\.\d+\n$/);
-  for (const words of [["--help"], ["dev", "--help"], ["keys", "create", "--help"]]) {
+  for (const words of [["--help"], ["dev", "--help"], ["help", "keys", "create"]]) {
     const { status, stdout } = run(words);
     assert.equal(status, 0);
-    assert.match(stdout, /USAGE/);
+    assert.match(stdout, new RegExp(`USAGE svc-server${words.includes("keys") ? " keys create" : ""}`));
+    assert.doesNotMatch(stdout, / $/m, "nothing pads the end of a line");
   }
 });
