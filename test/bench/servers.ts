@@ -93,11 +93,13 @@ export type Load = ReturnType<typeof createLoad>;
 /** What one server is sent in every round. */
 export type Task = readonly [server: Server, round: Omit<Round, "url" | "ms">];
 
+const warm_ms = 4_000;
+
 /** Short rounds in turns, so that a slow moment of the machine strikes all alike. Answers the rounds of each. */
 export async function inTurns({ rounds, ms }: Bench, load: Load, tasks: readonly Task[]): Promise<Measured[][]> {
   const results: Measured[][] = tasks.map(() => []);
   // The compiler of the engine is done with a path only after some ten thousand requests.
-  for (const [server, round] of [...tasks, ...tasks]) await load.measure(server, { ...round, ms });
+  for (const [server, round] of tasks) await load.measure(server, { ...round, ms: warm_ms });
   for (let i = 0; i < rounds; i++)
     for (const [at, [server, round]] of i % 2 ? [...tasks.entries()].reverse() : tasks.entries())
       results[at]?.push(await load.measure(server, { ...round, ms }));
