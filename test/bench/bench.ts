@@ -123,7 +123,7 @@ async function bundle(): Promise<void> {
     outExtension: { ".js": ".js" },
     logLevel: "warning",
   });
-  writeFileSync(join(built, "package.json"), '{"type":"module"}');
+  writeFileSync(join(built, "package.json"), '{"type":"module","version":"0.0.0"}');
 }
 
 try {
