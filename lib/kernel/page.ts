@@ -32,6 +32,8 @@ export interface Listing<F, R> {
 }
 
 const defaultSize = 20;
+/** A whole list is read in portions of so many, between which others have their turn. */
+const portion = 1_000;
 
 /**
  * Cuts one page out of a list. The cursor is opaque and bound to the list, the organization and the filters: one of
@@ -49,11 +51,12 @@ export async function paginate<F extends object, R extends object>(
 ): Promise<Page<R>> {
   const scope = `${list} ${JSON.stringify(filters)}`;
   const whole = options.everything && query.per_page === undefined && query.cursor === undefined;
-  const place = placeOf(query.cursor, scope, whole ? Number.POSITIVE_INFINITY : (query.per_page ?? defaultSize));
-  const rows = await listing.rows(filters, place);
-  const data = rows.slice(0, place.per_page);
-  const last = rows.length > place.per_page ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(String(last[(options.key ?? "id") as keyof R]), place.page + 1, scope) : null;
+  const key = (options.key ?? "id") as keyof R;
+  const place = placeOf(query.cursor, scope, query.per_page ?? defaultSize);
+  const rows = await (whole ? everything(filters, listing, key) : listing.rows(filters, place));
+  const data = whole ? rows : rows.slice(0, place.per_page);
+  const last = rows.length > data.length ? data.at(-1) : undefined;
+  const next_cursor = last ? cursorOf(String(last[key]), place.page + 1, scope) : null;
   return {
     data,
     page: place.page,
@@ -61,6 +64,18 @@ export async function paginate<F extends object, R extends object>(
     next_cursor,
     total: () => listing.total(filters),
   };
+}
+
+async function everything<F, R>(filters: F, listing: Listing<F, R>, key: keyof R): Promise<R[]> {
+  const all: R[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const after = last && String(last[key]);
+    const rows = await listing.rows(filters, { after, page: 1, per_page: portion });
+    all.push(...rows.slice(0, portion));
+    if (rows.length <= portion) return all;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 const seal = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
