@@ -60,6 +60,8 @@ async function run(given: Given): Promise<void> {
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
+  // As asked, so it is no failure.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(0));
   try {
     for await (const happened of hearing(placeOf(given), begun)) {
       if (wanted && !wanted.includes(happened.event)) continue;

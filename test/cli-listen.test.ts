@@ -62,8 +62,8 @@ function listening(t: TestContext, to: string, url: string, key: string | null, 
   const home = scratch(t);
   const env = { SVC_URL: url, SVC_API_KEY: key ?? "", XDG_CONFIG_HOME: home, APPDATA: home };
   const words = ["listen", "--forward-to", to, "--json", ...more];
-  const { lines, ended } = stream(t, words, { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
-  return { ended, next: async () => JSON.parse((await lines.next()).value) };
+  const { lines, ended, stop } = stream(t, words, { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
+  return { ended, stop, next: async () => JSON.parse((await lines.next()).value) };
 }
 
 const post = async (url: string, key: string | null, path: string, body: object) => {
@@ -77,7 +77,14 @@ test("listen forwards events, signed, to a receiver over plain http, and tells e
   // Of the key's window two requests go to the listening, however long it goes on.
   const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--rate-limit", "5"]);
   const { got, to } = await receiver(t);
-  const { next } = listening(t, to, server.url, server.api_key, "--events", "project.created,user.invited");
+  const { next, stop, ended } = listening(
+    t,
+    to,
+    server.url,
+    server.api_key,
+    "--events",
+    "project.created,user.invited",
+  );
   assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
   const send = (path: string, body: object) => post(server.url, server.api_key, path, body);
   const { id: project_id } = await send("/projects", { name: "one", region: "eu-west-1" });
@@ -96,6 +103,8 @@ test("listen forwards events, signed, to a receiver over plain http, and tells e
     { event: "project.created", isSigned: true },
     { event: "user.invited", isSigned: true },
   ]);
+  stop("SIGINT");
+  assert.deepEqual(await ended, { code: 0, errors: "" });
 });
 
 test("listen goes on where it was when the service starts anew, and ends with a sentence when its key is revoked", async (t) => {

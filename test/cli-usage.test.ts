@@ -3,41 +3,55 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { configuration } from "../bin/configuration.ts";
+import { run as command } from "../bin/run.ts";
 import { declared, variableOf } from "../lib/options.ts";
 import { launch, run, scratch } from "./program.ts";
 
 /** Whoever runs this program in a folder of their own, with no profile. */
 function person(t: TestContext) {
   const folder = scratch(t);
+  const home = process.cwd();
+  process.chdir(folder);
+  t.after(() => process.chdir(home));
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);
     return name;
   };
-  const env = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
-  const type = (words: readonly string[], more: Record<string, string> = {}) => run(words, folder, { ...env, ...more });
-  return { folder, file, type };
+  return { folder, file };
+}
+
+/** Sets variables of the environment for as long as `work` takes. */
+async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  try {
+    return await work();
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
 }
 
 type Case = readonly [words: readonly string[], sentence: RegExp, more?: Record<string, string>];
 
 /** Each ends with this code and its sentence, and in the folder nothing is made. */
-function refused({ folder, type }: ReturnType<typeof person>, code: number, cases: readonly Case[]): void {
+async function refused({ folder }: ReturnType<typeof person>, code: number, cases: readonly Case[]): Promise<void> {
   const before = readdirSync(folder);
-  for (const [words, sentence, more] of cases) {
-    const { status, stderr, stdout } = type(words, more);
-    assert.equal(status, code, `${words.join(" ")}: ${stderr}`);
-    assert.match(stderr, sentence);
-    assert.ok(!stderr.includes("hush"));
-    assert.equal(stdout, "");
+  const nobody = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
+  for (const [words, sentence, more = {}] of cases) {
+    const outcome = await within({ ...nobody, ...more }, () => command(words));
+    assert.equal(outcome.code, code, `${words.join(" ")}: ${outcome.says}`);
+    assert.match(outcome.says ?? "", sentence);
+    assert.ok(!outcome.says?.includes("hush"));
   }
   assert.deepEqual(readdirSync(folder), before, "nothing was made");
 }
 
-test("options that are wrong end with 2, under the name of what set them, and what would be right", (t) => {
+test("options that are wrong end with 2, under the name of what set them, and what would be right", async (t) => {
   const here = person(t);
   const { file } = here;
   const role = '{"organizations":[{"name":"x","users":[{"name":"A","email":"a@b.test","role":"boss"}]}]}';
-  refused(here, 2, [
+  await refused(here, 2, [
     [["dev", "--prot", "1"], /unknown option --prot; did you mean --port\?/],
     [["dev", "--port"], /--port needs a value/],
     [["dev", "--port", "65536"], /option --port must be a whole number from 0 to 65535/],
@@ -69,10 +83,10 @@ test("options that are wrong end with 2, under the name of what set them, and wh
   ]);
 });
 
-test("wrong words of any other command end with 2, and one sentence that says what would be right", (t) => {
+test("wrong words of any other command end with 2, and one sentence that says what would be right", async (t) => {
   const here = person(t);
   here.file("b.json", '{"organizations":[{"name":""}]}');
-  refused(here, 2, [
+  await refused(here, 2, [
     [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
     [["nonsense"], /no command is called nonsense; there are dev, start, call/],
     [["keys"], /svc-server keys is several commands; there are keys create, keys list, keys revoke/],
@@ -91,13 +105,6 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["seed", "none.json"], /the seed file none\.json cannot be read/],
     [["seed", "b.json", "--database", "new.db"], /organizations\.0\.name must have/],
     [["login", "extra"], /unexpected word "extra"/],
-    [["login"], /the key on stdin must be sk_live_…, on one line/, { input: "" }],
-    [["login"], /the key on stdin must be sk_live_…, on one line/, { input: "two words" }],
-    [
-      ["login", "--url", "ftp://a"],
-      /option --url must be an http or https URL such as http:\/\/127/,
-      { input: "sk_live_demo" },
-    ],
     [["call", "me.get"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
     [["call", "me.get"], /SVC_API_KEY must be sk_live_…, on one line/, { SVC_API_KEY: "two words" }],
     [["call", "me.get", "--profile", "none"], /there is no profile "none"/],
@@ -111,10 +118,10 @@ test("wrong words of any other command end with 2, and one sentence that says wh
   ]);
 });
 
-test("right words that the world refuses end with 1, and make nothing", (t) => {
+test("right words that the world refuses end with 1, and make nothing", async (t) => {
   const here = person(t);
   here.file("seed.json", '{"organizations":[{"name":"x"}]}');
-  refused(here, 1, [
+  await refused(here, 1, [
     [["keys", "list"], /svc-data cannot be used: it does not exist/],
     [["keys", "create", "--database", "far/none.db"], /far\/none\.db cannot be used: it does not exist/],
     [["keys", "list"], /here\.db cannot be used: it does not exist/, { SVC_DATABASE: "here.db" }],
@@ -123,8 +130,34 @@ test("right words that the world refuses end with 1, and make nothing", (t) => {
     [["restore", "copy.db"], /copy\.db cannot be used: it does not exist/],
     [["seed", "seed.json", "--database", "seed.json"], /is there already/],
     [["call", "me.get"], /cannot be reached/, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo" }],
-    [["login"], /cannot be reached/, { SVC_URL: "http://127.0.0.1:1", input: "sk_live_demo" }],
   ]);
+});
+
+test("the program ends with that code, tells it on stderr alone, and judges the key that login reads", (t) => {
+  const { folder } = person(t);
+  const env = { XDG_CONFIG_HOME: folder, APPDATA: folder, SVC_URL: "http://127.0.0.1:1" };
+  const cases: [words: string[], input: string, code: number, sentence: RegExp][] = [
+    [
+      ["dev", "--prot", "1"],
+      "",
+      2,
+      /^svc-server: unknown option --prot; did you mean --port\?\nSee svc-server dev --help\.\n$/,
+    ],
+    [["login"], "two words", 2, /the key on stdin must be sk_live_…, on one line/],
+    [
+      ["login", "--url", "ftp://a"],
+      "sk_live_demo",
+      2,
+      /option --url must be an http or https URL such as http:\/\/127/,
+    ],
+    [["login"], "sk_live_demo", 1, /cannot be reached/],
+  ];
+  for (const [words, input, code, sentence] of cases) {
+    const { status, stdout, stderr } = run(words, folder, { ...env, input });
+    assert.deepEqual([status, stdout], [code, ""], stderr);
+    assert.match(stderr, sentence);
+  }
+  assert.deepEqual(readdirSync(folder), [], "no profile was kept");
 });
 
 test("a start that makes a database says so with its whole path, and the next one does not", async (t) => {

@@ -44,6 +44,7 @@ export function stream(t: TestContext, words: readonly string[], env: Readonly<R
   });
   return {
     lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+    stop: (signal: NodeJS.Signals) => void child.kill(signal),
     ended: once(child, "close").then(([code]) => ({ code: code as number | null, errors })),
   };
 }
