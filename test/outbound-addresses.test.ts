@@ -3,7 +3,8 @@ import { BlockList, isIP } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { isAllowed, parseAddress, parseAllow, sameAddress, targetOf } from "../lib/drivers/addresses.ts";
-import { checkUrl, createOutbound } from "../lib/drivers/outbound.ts";
+import { checkUrl } from "../lib/drivers/destination.ts";
+import { createOutbound } from "../lib/drivers/outbound.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "./corpus.ts";
 import { startRaw } from "./receiver.ts";
 

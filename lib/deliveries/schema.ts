@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkUrl } from "../drivers/outbound.ts";
+import { checkUrl } from "../drivers/destination.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { datetime, id, paging, textOf, written } from "../kernel/api.ts";
 import { instant } from "../kernel/clock.ts";

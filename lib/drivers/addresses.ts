@@ -1,3 +1,5 @@
+import { remembered } from "./remembered.ts";
+
 /**
  * Which addresses requests may go to. CONTRACT section 6: "in `start` mode every resolved address must be public",
  * "link-local and metadata addresses stay closed in every mode". Pure, so that a property test can walk all of it.
@@ -138,10 +140,18 @@ export function parseAllow(entries: readonly string[]): Allowed {
   return found;
 }
 
+/** What an address is, whoever asks; undefined for what is closed to all. */
+const judged = remembered((text) => {
+  const address = parseAddress(text);
+  return address && !isClosed(address)
+    ? { address, isPublic: isPublic(address), isNear: some(near, address) }
+    : undefined;
+});
+
 /** Whether a request may go to this address, which is what `target` resolved to. What cannot be read is refused. */
 export function isAllowed(mode: "dev" | "start", allowed: Allowed, text: string, { host, port }: Target): boolean {
-  const address = parseAddress(text);
-  if (!address || isClosed(address)) return false;
-  if (isPublic(address) || (mode === "dev" && some(near, address))) return true;
-  return some(allowed.ranges, address) || allowed.targets.some((one) => one.host === host && one.port === port);
+  const known = judged(text);
+  if (!known) return false;
+  if (known.isPublic || (mode === "dev" && known.isNear)) return true;
+  return some(allowed.ranges, known.address) || allowed.targets.some((one) => one.host === host && one.port === port);
 }

@@ -1,5 +1,6 @@
 import { type Clock, machineTimer } from "../kernel/clock.ts";
 import type { Part } from "../kernel/part.ts";
+import { inboxOf } from "./inbox.ts";
 import type { Outbound, OutboundRequest } from "./outbound.ts";
 
 /** A delivery that a receiver answered, whatever its answer was. */
@@ -30,17 +31,27 @@ export interface Arrivals extends Outbound, Part {
   another(until: number): Promise<void>;
 }
 
-function arrivalOf({ url, headers, body }: OutboundRequest, received_at: string, response: number): Arrival {
-  let data: unknown;
+function dataOf(body: string): unknown {
   try {
     const parsed: unknown = JSON.parse(body);
-    if (typeof parsed === "object" && parsed !== null && "data" in parsed) data = parsed.data;
+    return typeof parsed === "object" && parsed !== null && "data" in parsed ? parsed.data : undefined;
   } catch {
     // A body of another form has no data.
+    return undefined;
   }
-  const endpoint = /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] ?? null;
+}
+
+function arrivalOf({ url, headers, body }: OutboundRequest, received_at: string, response: number): Arrival {
+  let read: { readonly data: unknown } | undefined;
   const event = headers["x-service-event"] ?? null;
-  return { endpoint, method: "POST", url, headers, body, received_at, response, event, data };
+  return {
+    ...{ endpoint: inboxOf(url) ?? null, method: "POST", url, headers, body, received_at, response, event },
+    // Most are never looked at.
+    get data() {
+      read ??= { data: dataOf(body) };
+      return read.data;
+    },
+  };
 }
 
 /** Watches what goes out, and remembers what arrived. */

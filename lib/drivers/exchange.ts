@@ -1,24 +1,27 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import type { RequestOptions, request } from "node:https";
 import { machineTimer } from "../kernel/clock.ts";
-import { literal, sameAddress, targetOf } from "./addresses.ts";
+import { sameAddress } from "./addresses.ts";
+import type { Cut } from "./cut.ts";
+import type { Destination } from "./destination.ts";
 import { faultOf } from "./faults.ts";
 
 const mostRead = 64 * 1024;
 const mostShown = 1024;
 const mostInterim = 16;
+const mostHeaders = 16 * 1024;
 /** How long a request may still be on its way once it was answered. */
 const patienceAfter = "1s";
 
 /** One request to one checked address. */
 export interface Call {
   readonly method: "GET" | "POST";
-  readonly url: URL;
+  readonly to: Destination;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly address: string;
-  readonly options: RequestOptions;
-  readonly signal: AbortSignal;
+  readonly agent: Agent;
+  readonly cut: Cut;
   /** How long the connection itself may take; undefined where no other address is left to try. */
   readonly patience: number | undefined;
   /** How much of the body is read and kept whole; without it, it is a receiver's, of which only the beginning counts. */
@@ -39,47 +42,53 @@ export interface Outcome {
 
 export const failed = (error: string, but?: Outcome["but"]): Outcome => ({ status: null, error, response: null, but });
 
-const optionsOf = ({ method, url, headers, body, address, options }: Call): RequestOptions => {
-  const { host, port } = targetOf(url);
-  return {
-    ...options,
-    method,
-    // An address instead of the name: nothing is looked up between the check and the connection.
-    host: address,
-    port,
-    // An address must not be a server's name; Node compares the certificate with `host` then.
-    servername: literal(host) === undefined ? host : "",
-    path: `${url.pathname}${url.search}`,
-    headers: {
-      ...headers,
-      host: url.host,
-      ...(method === "POST" && { "content-length": String(Buffer.byteLength(body)) }),
-    },
-  };
+/** The headers in a row, which Node writes as they are: ours are the last word about length and host. */
+const headersOf = ({ method, to, headers, body }: Call): string[] => {
+  const all: string[] = [];
+  for (const [name, value] of Object.entries(headers))
+    if (!/^(host|content-length)$/i.test(name)) all.push(name, value);
+  all.push("host", to.authority);
+  if (method === "POST") all.push("content-length", String(Buffer.byteLength(body)));
+  return all;
 };
 
-/** Connections that have shaken hands. `reusedSocket` is not set for one that a waiting request takes over at once. */
-const ready = new WeakSet<object>();
+const optionsOf = (call: Call): RequestOptions => ({
+  agent: call.agent,
+  maxHeaderSize: mostHeaders,
+  method: call.method,
+  // An address instead of the name: nothing is looked up between the check and the connection.
+  host: call.address,
+  port: call.to.port,
+  // An address must not be a server's name; Node compares the certificate with `host` then.
+  servername: call.to.address === undefined ? call.to.host : "",
+  path: call.to.path,
+  headers: headersOf(call),
+});
+
+/**
+ * Connections that have shaken hands, and whether anything was received since the last request was begun. `reusedSocket`
+ * is not set for one that a waiting request takes over at once.
+ */
+const ready = new WeakMap<object, { answered: boolean }>();
 
 interface Progress {
   connected: boolean;
-  reused: boolean;
-  answered: boolean;
+  reused: { readonly answered: boolean } | undefined;
 }
 
 /** Writes the request once the connection stands, and leads to the address that was checked. */
 function launch(asked: ClientRequest, call: Call, seen: Progress, fail: (outcome: Outcome) => void): void {
-  asked.once("socket", (socket) => {
+  asked.on("socket", (socket) => {
     const begin = () => {
-      if (!sameAddress(socket.remoteAddress ?? "", call.address)) return fail(failed("address_not_allowed"));
-      ready.add(socket);
-      asked.end(call.body);
+      if (sameAddress(socket.remoteAddress ?? "", call.address)) asked.end(call.body);
+      else fail(failed("address_not_allowed"));
     };
-    socket.once("data", () => {
-      seen.answered = true;
-    });
-    seen.reused = ready.has(socket);
-    if (seen.reused) return begin();
+    const known = ready.get(socket);
+    if (known) {
+      known.answered = false;
+      seen.reused = known;
+      return begin();
+    }
     const { patience } = call;
     const cancel =
       patience === undefined ? () => {} : machineTimer(patience, () => fail(failed("host unreachable", "next")));
@@ -88,7 +97,14 @@ function launch(asked: ClientRequest, call: Call, seen: Progress, fail: (outcome
       cancel();
     });
     socket.once("close", cancel);
-    socket.once(call.url.protocol === "https:" ? "secureConnect" : "connect", begin);
+    socket.once(call.to.secure ? "secureConnect" : "connect", () => {
+      const since = { answered: false };
+      ready.set(socket, since);
+      socket.on("data", () => {
+        since.answered = true;
+      });
+      begin();
+    });
   });
 }
 
@@ -107,11 +123,15 @@ function collect(answer: IncomingMessage, most: number | undefined, done: (cut?:
   return () => Buffer.concat(chunks);
 }
 
+const whole = new TextDecoder();
 /** A character that the limit cut in two is left out; PostgreSQL takes no NUL in a text. */
-const textOf = (bytes: Buffer): string =>
-  new TextDecoder()
-    .decode(bytes.subarray(0, mostShown), { stream: bytes.length > mostShown })
-    .replaceAll("\0", "\ufffd");
+const textOf = (bytes: Buffer): string => {
+  const text =
+    bytes.length > mostShown
+      ? new TextDecoder().decode(bytes.subarray(0, mostShown), { stream: true })
+      : whole.decode(bytes);
+  return text.replaceAll("\0", "\ufffd");
+};
 
 /** `Retry-After` is a number of seconds, or a date. */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
@@ -123,15 +143,14 @@ export function retryAfter(header: string | undefined, now: number): number | un
 
 /** Sends one request. It is handed what sends (`request` of node:https), because only outbound.ts may hold that. */
 export function exchange(start: typeof request, call: Call): Promise<Outcome> {
-  if (call.signal.aborted) return Promise.resolve(failed(String(call.signal.reason)));
+  if (call.cut.done) return Promise.resolve(failed(String(call.cut.reason)));
   return new Promise((resolve) => {
     const asked = start(optionsOf(call));
-    const seen: Progress = { connected: false, reused: false, answered: false };
+    const seen: Progress = { connected: false, reused: undefined };
     let answered: (() => Outcome) | undefined;
     let interim = 0;
 
     const end = (outcome: Outcome, keep = false) => {
-      call.signal.removeEventListener("abort", stop);
       if (!keep) asked.destroy();
       else if (!asked.writableFinished) finish();
       resolve(answered ? { ...answered(), cut: keep ? undefined : (outcome.error ?? undefined) } : outcome);
@@ -141,7 +160,6 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
       const cancel = machineTimer(patienceAfter, () => asked.destroy());
       asked.once("finish", cancel).once("close", cancel);
     };
-    const stop = () => end(failed(String(call.signal.reason)));
     const take = (answer: IncomingMessage) => {
       const status = answer.statusCode ?? 0;
       if (status < 100) return end(failed("not an HTTP answer"));
@@ -153,7 +171,7 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
       };
     };
 
-    call.signal.addEventListener("abort", stop);
+    call.cut.ends(() => end(failed(String(call.cut.reason))));
     launch(asked, call, seen, end);
     asked.on("response", take);
     // Nobody asked for another protocol, so 101 is an answer like any other, and what follows it is of no interest.
@@ -167,7 +185,7 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
       if (interim > mostInterim) end(failed("too many interim answers"));
     });
     asked.on("error", (error) => {
-      const but = seen.reused ? (seen.answered ? undefined : "stale") : seen.connected ? undefined : "next";
+      const but = seen.reused ? (seen.reused.answered ? undefined : "stale") : seen.connected ? undefined : "next";
       end(failed(faultOf(error), but));
     });
   });

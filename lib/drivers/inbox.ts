@@ -5,6 +5,7 @@ import type { Part } from "../kernel/part.ts";
 import type { Question } from "./asking.ts";
 import { retryAfter } from "./exchange.ts";
 import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
+import { remembered } from "./remembered.ts";
 import { answers, type InboxAnswer, inboxName, sentOf } from "./scripted.ts";
 
 /** Answers a delivery in the process: a test's receiver, without a socket. */
@@ -96,8 +97,9 @@ export interface Caught {
 const mostCaught = 1000;
 
 /** The inbox that a URL leads to; undefined where it leads out of the process. */
-const nameOf = (url: string): string | undefined =>
-  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
+export const inboxOf = remembered((url): string | undefined =>
+  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined,
+);
 
 export interface Inbox extends Outbound, Part {
   /** Answers what is sent to `https://NAME.inbox.test/…` by a function, before anything that is scripted. */
@@ -164,12 +166,12 @@ export function createInbox(
       scripts.set(given.name, given.responses);
     },
     send(request) {
-      const name = nameOf(request.url);
+      const name = inboxOf(request.url);
       if (name !== undefined) return receive(name, request);
       return transport ? through(transport, request, now) : network.send(request);
     },
     ask: (question) => (transport ? answered(transport, question, Date.parse(now())) : network.ask(question)),
-    judge: async (url) => (nameOf(url) !== undefined || transport ? undefined : network.judge(url)),
+    judge: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.judge(url)),
     close: () => network.close(),
     save: (): Kept => ({ caught: copies(), scripts: new Map(scripts) }),
     load(kept) {

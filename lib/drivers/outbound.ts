@@ -4,8 +4,10 @@ import { Agent, type RequestOptions, request as start } from "node:https";
 import type { Duplex } from "node:stream";
 import { createClock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { isAllowed, literal, parseAllow, targetOf } from "./addresses.ts";
+import { isAllowed, parseAllow, type Target, targetOf } from "./addresses.ts";
 import { longTimer, type Question, questioned, type Reply, urlOf } from "./asking.ts";
+import { Cut, follow, unless } from "./cut.ts";
+import { checkedDestination, type Destination, destinationOf } from "./destination.ts";
 import { type Call, exchange, failed, type Outcome, retryAfter } from "./exchange.ts";
 import { faultOf } from "./faults.ts";
 
@@ -57,34 +59,24 @@ export interface OutboundOptions {
   readonly ca?: readonly string[];
 }
 
-const longestUrl = 2048;
-
-/** CONTRACT section 6: "`https://`, at most 2,048 characters, no credentials in them". */
-export function checkUrl(text: string): { href: string } | { problem: string } {
-  // SPEC: "Webhook url not starting with `https://`"; the URL parser would take `https:\\host` and a tab inside as well.
-  if (!/^https:\/\//i.test(text)) return { problem: "must begin with https://" };
-  const long = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
-  if (text.length > longestUrl) return long;
-  if (!URL.canParse(text)) return { problem: "must be a URL such as https://example.com/hook" };
-  const url = new URL(text);
-  if (url.username !== "" || url.password !== "") return { problem: "must not have credentials in it" };
-  return url.href.length > longestUrl ? long : { href: url.href };
-}
-
 const refusals = {
   start: "must lead to public addresses only",
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
 } as const;
 
-const mostHeaders = 16 * 1024;
 const mostSockets = 32;
 const mostIdle = 256;
 const idleFor = "15s";
 
-/** Keeps connections alive, by address, port and name (that is what Agent calls them by); of idle ones the newest `mostIdle`. */
+/** Keeps connections alive, by address, port and name; of idle ones the newest `mostIdle`. */
 class Pool extends Agent {
   readonly #idle = new Set<Duplex>();
   readonly #known = new WeakSet<Duplex>();
+
+  /** Node asks for it three times a request, and would write out every option of TLS, which are all the same here. */
+  override getName({ host, port, servername }: RequestOptions = {}): string {
+    return `${host}:${port}:${servername}`;
+  }
 
   override keepSocketAlive(socket: Duplex): unknown {
     if (!this.#known.has(socket)) socket.once("close", () => this.#idle.delete(socket));
@@ -103,13 +95,6 @@ class Pool extends Agent {
 
 const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
 
-/** Settles as `work` does, unless the signal comes first. */
-const unless = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-    work.then(resolve, reject);
-  });
-
 const resolveAll: Resolve = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
@@ -117,8 +102,6 @@ const resolveAll: Resolve = async (host) =>
 function addressesBy(resolve: Resolve): Resolve {
   const asked = new Map<string, Promise<readonly string[]>>();
   return (host) => {
-    const itself = literal(host);
-    if (itself !== undefined) return Promise.resolve([itself]);
     const answer = asked.get(host) ?? resolve(host).finally(() => asked.delete(host));
     asked.set(host, answer);
     return answer;
@@ -134,114 +117,121 @@ export function createOutbound(given: OutboundOptions): Outbound {
   const allowed = parseAllow(given.allow ?? []);
   const addressesOf = addressesBy(given.resolve ?? resolveAll);
   const clock = createClock("real");
-  const running = new Set<AbortController>();
-  const own = { rejectUnauthorized: mode === "start", maxHeaderSize: mostHeaders, ...(ca ? { ca: [...ca] } : {}) };
-  const pool = new Pool({ keepAlive: true, maxFreeSockets: mostSockets, timeout: milliseconds(idleFor) });
-  const kept: RequestOptions = { ...own, agent: pool };
+  const running = new Set<Cut>();
+  const tls = { rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) };
+  const idle = { keepAlive: true, maxFreeSockets: mostSockets, timeout: milliseconds(idleFor) };
+  const pool = new Pool({ ...tls, ...idle });
   // A connection of its own, which no other request has used or will use.
-  const fresh: RequestOptions = { ...own, agent: new Agent({ keepAlive: false }) };
+  const fresh = new Agent({ ...tls, keepAlive: false });
+  // A key of the operator's goes along with a question, so that a certificate is looked at in the mode dev too.
+  const trusting = new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false });
   let closed = false;
 
-  /** Gives `work` as long as everything together may take. The signal's reason is what becomes the error. */
-  const timed = async <T>(work: (signal: AbortSignal) => Promise<T>, given?: AbortSignal, most = limit): Promise<T> => {
-    const control = new AbortController();
-    const cut = () => control.abort(given?.reason);
-    if (given?.aborted) cut();
-    given?.addEventListener("abort", cut);
-    const cancel = longTimer(most, () => control.abort(`timeout after ${inWords(most)}`));
-    running.add(control);
-    try {
-      return await work(control.signal);
-    } finally {
+  /** What begins now may take as long as everything together may. The reason of the cut is what becomes the error. */
+  const begin = (signal?: AbortSignal, most = limit) => {
+    const cut = new Cut();
+    const leave = signal && follow(signal, cut);
+    const cancel = longTimer(most, () => cut.by(`timeout after ${inWords(most)}`));
+    running.add(cut);
+    const end = () => {
       cancel();
-      given?.removeEventListener("abort", cut);
-      running.delete(control);
+      leave?.();
+      running.delete(cut);
+    };
+    return { cut, end };
+  };
+
+  const outcomeOf = async (
+    work: (cut: Cut) => Promise<Outcome> | Outcome,
+    signal: AbortSignal | undefined,
+    most?: number,
+  ): Promise<Outcome> => {
+    if (closed) return failed("shutting down");
+    const { cut, end } = begin(signal, most);
+    try {
+      return await work(cut);
+    } catch (error) {
+      return failed(typeof error === "string" ? error : faultOf(error));
+    } finally {
+      end();
     }
   };
 
-  const isOpen = (url: URL) => (address: string) => isAllowed(mode, allowed, address, targetOf(url));
+  const addressesFor = ({ address, host }: Destination, cut: Cut): Promise<readonly string[]> | readonly string[] =>
+    address === undefined ? unless(cut, addressesOf(host)) : [address];
 
   /** Calls the addresses of a name, once all of them are known to be open: the next one where nothing was connected. */
   const reach = async (
-    call: Omit<Call, "address" | "patience">,
+    to: Destination,
+    cut: Cut,
     mayOpen: (address: string) => boolean,
-    attempt: (call: Call) => Promise<Outcome>,
+    attempt: (address: string, patience: number | undefined) => Promise<Outcome>,
   ): Promise<Outcome> => {
-    const addresses = await unless(call.signal, addressesOf(targetOf(call.url).host));
+    const addresses = await addressesFor(to, cut);
     if (!addresses.every(mayOpen)) return failed("address_not_allowed");
     let outcome = failed("name not found");
-    for (const [index, address] of addresses.entries()) {
-      const patience = index + 1 < addresses.length ? limit / 4 : undefined;
-      outcome = await attempt({ ...call, address, patience });
-      if (outcome.but !== "next" || call.signal.aborted) break;
+    const last = addresses.at(-1);
+    for (const address of addresses) {
+      outcome = await attempt(address, address === last ? undefined : limit / 4);
+      if (outcome.but !== "next" || cut.done) break;
     }
     return outcome;
   };
 
-  const deliver = async (request: OutboundRequest, signal: AbortSignal): Promise<Outcome> => {
-    const { headers, body } = request;
-    const checked = checkUrl(request.url);
-    if ("problem" in checked) return failed(`the URL ${checked.problem}`);
-    const url = new URL(checked.href);
-    return reach({ method: "POST", url, headers, body, options: kept, signal }, isOpen(url), async (call) => {
+  const isOpen = (target: Target) => (address: string) => isAllowed(mode, allowed, address, target);
+
+  const deliver = ({ url, headers, body }: OutboundRequest, cut: Cut): Promise<Outcome> | Outcome => {
+    const to = checkedDestination(url);
+    if ("problem" in to) return failed(`the URL ${to.problem}`);
+    return reach(to, cut, isOpen(to), async (address, patience) => {
+      const call: Call = { method: "POST", to, headers, body, agent: pool, cut, address, patience };
       const outcome = await exchange(start, call);
       // Deliveries are at least once, so one that may have been read without an answer is sent again.
-      return outcome.but === "stale" ? exchange(start, { ...call, options: fresh }) : outcome;
+      return outcome.but === "stale" ? exchange(start, { ...call, agent: fresh }) : outcome;
     });
   };
 
   /** On a connection of its own: what costs money must not be sent again because an idle one was closed. */
-  const answer = async (question: Question, signal: AbortSignal): Promise<Outcome> => {
+  const answer = (question: Question, cut: Cut): Promise<Outcome> | Outcome => {
     const { method, headers, body = "", most } = question;
     const url = urlOf(question.url);
     if (!url) return failed("not a URL");
+    const to = destinationOf(url);
     const targets = question.trusted.map((origin) => targetOf(new URL(origin)));
     const own = { ranges: allowed.ranges, targets: [...allowed.targets, ...targets] };
-    // A key of the operator's goes along, so that a certificate is looked at in the mode dev too.
-    const plain = url.protocol === "http:";
-    const options = plain ? { agent: new PlainAgent() } : { ...fresh, rejectUnauthorized: true };
-    const mayOpen = (address: string) => isAllowed("start", own, address, targetOf(url));
-    return reach({ method, url, headers, body, options, signal, most }, mayOpen, (call) =>
-      exchange(plain ? startPlain : start, call),
+    const agent = to.secure ? trusting : new PlainAgent();
+    const mayOpen = (address: string) => isAllowed("start", own, address, to);
+    return reach(to, cut, mayOpen, (address, patience) =>
+      exchange(to.secure ? start : startPlain, { method, to, headers, body, agent, cut, most, address, patience }),
     );
   };
 
   return {
     async send(request) {
       const begun = clock.now();
-      const outcome = closed
-        ? failed("shutting down")
-        : await timed((signal) => deliver(request, signal), request.signal).catch((error) =>
-            failed(typeof error === "string" ? error : faultOf(error)),
-          );
-      const { status, error, response } = outcome;
-      const retry_after_ms = retryAfter(outcome.retry_after, clock.now());
-      const asked = retry_after_ms === undefined ? {} : { retry_after_ms };
-      return { status, error, response, duration_ms: Math.max(0, clock.now() - begun), ...asked };
+      const { status, error, response, retry_after } = await outcomeOf((cut) => deliver(request, cut), request.signal);
+      const ended = clock.now();
+      const retry_after_ms = retryAfter(retry_after, ended);
+      const sent = { status, error, response, duration_ms: Math.max(0, ended - begun) };
+      return retry_after_ms === undefined ? sent : { ...sent, retry_after_ms };
     },
 
     ask: async (question) =>
-      questioned(
-        closed
-          ? failed("shutting down")
-          : await timed((signal) => answer(question, signal), question.signal, question.timeout_ms).catch((error) =>
-              failed(typeof error === "string" ? error : faultOf(error)),
-            ),
-        clock.now(),
-      ),
+      questioned(await outcomeOf((cut) => answer(question, cut), question.signal, question.timeout_ms), clock.now()),
 
     async judge(text) {
-      const checked = checkUrl(text);
-      if ("problem" in checked) return checked.problem;
-      const url = new URL(checked.href);
-      const found = timed((signal) => unless(signal, addressesOf(targetOf(url).host)));
-      const addresses = await found.catch(() => []);
-      return addresses.every(isOpen(url)) ? undefined : refusals[mode];
+      const to = checkedDestination(text);
+      if ("problem" in to) return to.problem;
+      const { cut, end } = begin();
+      const addresses = await Promise.resolve(addressesFor(to, cut))
+        .catch(() => [])
+        .finally(end);
+      return addresses.every(isOpen(to)) ? undefined : refusals[mode];
     },
 
     async close() {
       closed = true;
-      for (const control of running) control.abort("shutting down");
+      for (const cut of running) cut.by("shutting down");
       pool.destroy();
     },
   };
