@@ -23,8 +23,14 @@ export interface Kind {
   ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 }
 
-/** The headers of every delivery, set last, so that nothing can overwrite them. */
-export const headersOf = ({ event, id, tries }: { event: string; id: string; tries: number }) => ({
+/** The headers of a delivery: those of every one are set last, so that nothing can overwrite them. */
+export const headersOf = (
+  { event, id, tries }: { event: string; id: string; tries: number },
+  agent: string,
+  own: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => ({
+  ...own,
+  "user-agent": agent,
   "content-type": "application/json",
   "x-service-event": event,
   "x-service-delivery": id,

@@ -85,16 +85,16 @@ export function deliveriesRepository(query: Queries) {
         .orderBy("number"),
     ),
     insertAttempt: query.insert("delivery_attempts"),
-    /** Counts a try of the ladder, unless the ladder has moved on. */
-    count: query.all((db, p: Key & { rung: number; next: number }) =>
+    /** Counts a try of the ladder, unless the ladder has moved on or another try was counted. */
+    count: query.change((db, p: Key & Pick<Row<"deliveries">, "tries" | "rung"> & { number: number; next: number }) =>
       db
         .updateTable("deliveries")
-        .set((eb) => ({ tries: eb("tries", "+", 1), rung: p.next }))
+        .set({ tries: p.number, rung: p.next })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
+        .where("tries", "=", p.tries)
         .where("rung", "=", p.rung)
-        .where(pending)
-        .returningAll(),
+        .where(pending),
     ),
     succeed: query.change((db, p: Key) =>
       db
@@ -158,7 +158,7 @@ export function deliveriesRepository(query: Queries) {
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
       db
         .selectFrom("deliveries")
-        .select(["id", "organization_id", "rung"])
+        .selectAll()
         .where(pending)
         .where("endpoint_id", "=", p.endpoint_id)
         .where("next_attempt_at", "<=", p.now)

@@ -12,7 +12,7 @@ import type { Endpoints } from "./endpoints.ts";
 import type { Kind } from "./kind.ts";
 import { rungs } from "./ladder.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
-import type { Counted, Due, Made, Tries } from "./tries.ts";
+import type { Counted, Made, Tries } from "./tries.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
@@ -82,7 +82,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     return made;
   };
 
-  /** Rings for a pump that is under way: its job runs already, so a nudge of it does nothing. */
+  /** Rings for a pump that is under way, where a try has landed or its job was nudged, which does nothing while it runs. */
   const bells = new Map<string, () => void>();
   let stopping = false;
 
@@ -136,25 +136,26 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     async pump(endpoint_id: string): Promise<Outcome> {
       const flying = new Map<string, Promise<void>>();
       let landed: Made[] = [];
-      let ahead: Due[] = [];
+      let ahead: Delivery[] = [];
       let fault: { readonly error: unknown } | undefined;
       const flight = endpoints.flight(endpoint_id);
-      const fly = (counted: Counted) => {
-        const { id } = counted.delivery;
-        const flown = tries
-          .send(counted, flight.signal)
-          .then((made) => void landed.push(made))
-          .catch((error) => {
-            fault ??= { error };
-          })
-          .finally(() => flying.delete(id));
-        flying.set(id, flown);
-      };
       const ringing = () => new Promise<void>((ring) => bells.set(endpoint_id, ring));
+      let bell = ringing();
+      const fly = async (counted: Counted) => {
+        try {
+          const made = await tries.send(counted, flight.signal);
+          landed.push(made);
+        } catch (error) {
+          fault ??= { error };
+        }
+        flying.delete(counted.delivery.id);
+        bells.get(endpoint_id)?.();
+      };
       const turn = async (tx: Tx) => {
         // Taken as late as this, so that answers of the same moment share the commit.
         const settled = landed;
         landed = [];
+        bell = ringing();
         await tries.settle(tx, settled);
         const room = stopping || fault ? 0 : abreast - flying.size;
         if (room > 0 && ahead.length === 0) ahead = await lookAhead(tx, endpoint_id, flying);
@@ -162,12 +163,11 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
       };
       try {
         for (;;) {
-          let bell = ringing();
-          for (const counted of await store.transaction(turn)) fly(counted);
+          for (const counted of await store.transaction(turn)) flying.set(counted.delivery.id, fly(counted));
           if (flying.size === 0 && landed.length === 0) break;
           // A new event must not wait for an answer that does not come, and rings for nothing while there is no room.
           while (landed.length === 0 && flying.size > 0) {
-            await Promise.race([...flying.values(), bell]);
+            await bell;
             if (flying.size < abreast) break;
             bell = ringing();
           }

@@ -10,7 +10,7 @@ import type { Row } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { headersOf, type Kind, type Settings } from "./kind.ts";
 import { delayAfter } from "./ladder.ts";
-import { withoutSecrets } from "./redact.ts";
+import { redactor } from "./redact.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
 import { standardHeaders } from "./signature.ts";
 
@@ -39,10 +39,9 @@ export interface Counted {
   readonly delivery: Delivery;
   readonly kind: Kind;
   readonly settings: Settings;
+  /** Leaves the endpoint's secrets out of an answer. */
+  readonly redact: (response: string | null) => string | null;
 }
-
-/** What is known of a delivery before it is counted. */
-export type Due = Pick<Delivery, "id" | "organization_id" | "rung">;
 
 /** A try that was made and is not settled yet. */
 export interface Made {
@@ -66,7 +65,9 @@ export function createTries(ports: Ports) {
   const speaking = async (tx: Tx, endpoint_id: string) => {
     const endpoint = await targets(tx).forJob({ id: endpoint_id });
     const kind = endpoint && kinds[endpoint.type];
-    return endpoint && kind && { kind, settings: endpoints.settingsOf(endpoint) };
+    if (!endpoint || !kind) return undefined;
+    const settings = endpoints.settingsOf(endpoint);
+    return { kind, settings, redact: redactor(settings.secrets) };
   };
 
   const tell = (tx: Tx, { organization_id, id }: Delivery, status: "succeeded" | "abandoned") =>
@@ -105,12 +106,11 @@ export function createTries(ports: Ports) {
   };
 
   const note = async (tx: Tx, { delivery, at, sent }: Made) => {
-    const { id, organization_id, endpoint_id, event, tries } = delivery;
+    const { id: delivery_id, organization_id, endpoint_id, event, tries: number } = delivery;
     const { status, duration_ms, error, response } = sent;
-    const kept = { at, status, duration_ms, error, response };
-    await rows(tx).insertAttempt({ delivery_id: id, number: tries, organization_id, ...kept });
-    const about = { organization_id, delivery_id: id, endpoint_id, event, number: tries };
-    feed.tell(tx, { kind: "try", ...about, at, status, error, duration_ms });
+    await rows(tx).insertAttempt({ delivery_id, number, organization_id, at, status, duration_ms, error, response });
+    const result = { number, at, status, error, duration_ms };
+    feed.tell(tx, { kind: "try", organization_id, delivery_id, endpoint_id, event, ...result });
   };
 
   /** What is not over yet is no longer due, and is settled by a job at its end. */
@@ -121,15 +121,20 @@ export function createTries(ports: Ports) {
 
   return {
     /** Counts tries of those that are still due. */
-    async count(tx: Tx, endpoint_id: string, due: readonly Due[]): Promise<Counted[]> {
+    async count(tx: Tx, endpoint_id: string, due: readonly Delivery[]): Promise<Counted[]> {
       const counted: Delivery[] = [];
-      for (const delivery of due) counted.push(...(await rows(tx).count({ ...delivery, next: delivery.rung + 1 })));
+      for (const delivery of due) {
+        const { id, organization_id, tries, rung } = delivery;
+        const [number, next] = [tries + 1, rung + 1];
+        if ((await rows(tx).count({ id, organization_id, tries, rung, number, next })) > 0)
+          counted.push({ ...delivery, tries: number, rung: next });
+      }
       const spoken = counted.length > 0 ? await speaking(tx, endpoint_id) : undefined;
-      return spoken ? counted.map((delivery) => ({ ...spoken, delivery })) : [];
+      return spoken ? counted.map((delivery) => ({ delivery, ...spoken })) : [];
     },
 
     /** The sixth try was counted, and its process ended before the answer. */
-    async giveUp(tx: Tx, { id }: Due) {
+    async giveUp(tx: Tx, { id }: Delivery) {
       const delivery = await rows(tx).forJob({ id });
       if (delivery) await abandon(tx, delivery);
     },
@@ -141,15 +146,17 @@ export function createTries(ports: Ports) {
       return spoken && { ...spoken, delivery };
     },
 
-    async send({ delivery, kind, settings }: Counted, signal: AbortSignal): Promise<Made> {
+    async send({ delivery, kind, settings, redact }: Counted, signal: AbortSignal): Promise<Made> {
       const at = clock.iso();
-      const { url, headers } = kind.address(delivery, settings);
+      const { url, headers: own } = kind.address(delivery, settings);
       const { secret } = settings.secrets;
-      const standard =
-        standardWebhooks && secret !== undefined ? standardHeaders(secret, delivery.id, at, delivery.body) : {};
-      const own = { ...standard, "user-agent": agent, ...headersOf(delivery) };
-      const sent = await outbound.send({ url, headers: { ...headers, ...own }, body: delivery.body, signal });
-      return { delivery, at, sent: { ...sent, response: withoutSecrets(sent.response, settings.secrets) } };
+      const signed =
+        standardWebhooks && secret !== undefined
+          ? { ...own, ...standardHeaders(secret, delivery.id, at, delivery.body) }
+          : own;
+      const headers = headersOf(delivery, agent, signed);
+      const sent = await outbound.send({ url, headers, body: delivery.body, signal });
+      return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
     },
 
     /** What becomes of deliveries of one endpoint after a try of their ladder. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gate } from "../room.ts";
 import { expect, type World, world } from "../world.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
@@ -86,4 +87,36 @@ test("deliveries are forgotten thirty days after they were made, and those that 
   assert.equal((await deliveryOf(here, id)).status, "succeeded");
   await here.service.clock.advance("3d");
   assert.equal(await deliveryOf(here, id), undefined);
+});
+
+test("what is sent again while it waits for its turn keeps its place, and no number is given twice", async (t) => {
+  const here = await world(t);
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
+  for (let i = 0; i < 40; i += 1) await here.project(`web-${i}`);
+  const path = `/v1/webhooks/${id}/deliveries`;
+  // Those of one instant go out in the order of their identifiers, so the newest is the last of them.
+  const [last] = expect(await here.call("owner", "GET", path), 200).data;
+  const [full, again] = [gate(), gate()];
+  let received = 0;
+  here.service.webhooks.sink("hook", async ({ headers }) => {
+    received += 1;
+    if (headers.get("x-service-delivery") === last.id)
+      return new Response(null, { status: headers.get("x-service-attempt") === "1" ? 500 : 200 });
+    if (received === 32) full.open();
+    await again.promise;
+    return new Response();
+  });
+  const settled = here.service.settle();
+  await full.promise;
+  await here.service.webhooks.deliver([last.id]);
+  again.open();
+  await settled;
+  const { data } = expect(await here.call("owner", "GET", `${path}?per_page=50`), 200);
+  const attempts = data[0].attempts.map(({ number, status }: { number: number; status: number }) => [number, status]);
+  assert.deepEqual(attempts, [
+    [1, 500],
+    [2, 200],
+  ]);
+  assert.equal(received, 41);
+  assert.ok(data.every(({ status }: { status: string }) => status === "succeeded"));
 });
