@@ -48,7 +48,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
     });
-    const newest = await Promise.all(kept().newest.map((find) => find({})));
+    const newest = opened.created ? [] : await Promise.all(kept().newest.map((find) => find({})));
     const after = newest
       .map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "")
       .sort()

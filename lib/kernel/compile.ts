@@ -1,13 +1,22 @@
 /** Where the names of a record come from: ours, a schema's or a column's, and never a caller's. */
 const quoted = (name: string) => JSON.stringify(name);
 
+type Recorder = (values: readonly unknown[]) => object;
+/** By their names: every service and every fork has the same ones. */
+const recorders = new Map<string, Recorder>();
+
 /**
  * A function that makes a record of these names from the values in their order. It is written as one object literal and
  * compiled: a loop that adds one key after the other takes ten times as long, and its objects are slower to write as JSON.
  */
-export function recordOf(names: readonly string[]): (values: readonly unknown[]) => object {
+export function recordOf(names: readonly string[]): Recorder {
+  const known = recorders.get(names.join());
+  if (known) return known;
   const unique = [...new Map(names.map((name, i) => [name, i]))];
-  return new Function("values", `return { ${unique.map(([name, i]) => `${quoted(name)}: values[${i}]`)} };`) as never;
+  const parts = unique.map(([name, i]) => `${quoted(name)}: values[${i}]`);
+  const made = new Function("values", `return { ${parts} };`) as Recorder;
+  recorders.set(names.join(), made);
+  return made;
 }
 
 /** A part of a record to copy: how, and whether it may be left out. */

@@ -89,7 +89,7 @@ function statementOf(database: Database, prepared: Prepared): Statement {
       throw unavailable(error);
     }
   };
-  let record: ((values: readonly unknown[]) => object) | undefined;
+  let record: ReturnType<typeof recordOf> | undefined;
   if (prepared.reader) prepared.raw();
   // Compiled at the first row: most statements of most worlds never run.
   const recorder = () => (record ??= recordOf(prepared.columns().map(({ name }) => name)));
