@@ -46,12 +46,17 @@ export interface Ids extends Part {
  */
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
-  let time = "";
   let tail = new Uint8Array(16);
+  /** All but the last digit, which alone changes from one identifier to the next, 31 times out of 32. */
+  let stem = "";
+  const write = () => {
+    stem = timeOf(last);
+    for (const digit of tail.subarray(0, 15)) stem += crockford[digit];
+  };
   const set = (at: number, digits: Iterable<number>) => {
     last = at;
-    time = timeOf(at);
     tail = Uint8Array.from(digits);
+    write();
   };
   if (after !== undefined) {
     const digits = [...after.slice(after.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
@@ -67,6 +72,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
     for (let i = 15; i >= 0; i--) {
       if (tail[i] !== 31) {
         tail[i] = (tail[i] ?? 0) + 1;
+        if (i < 15) write();
         return;
       }
       tail[i] = 0;
@@ -77,9 +83,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       const now = clock.now();
       if (now > last) renew(now);
       else count();
-      let text = `${prefix}_${time}`;
-      for (const digit of tail) text += crockford[digit];
-      return text;
+      return `${prefix}_${stem}${crockford[tail[15] ?? 0]}`;
     },
     save: () => ({ last, tail: [...tail] }),
     load(kept) {
