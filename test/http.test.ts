@@ -165,9 +165,12 @@ test("A body that nobody reads is never taken for the next request", async (t) =
   const hidden = lines("DELETE /v1/projects/unknown HTTP/1.1", "Host: localhost");
   const length = `Content-Length: ${hidden.length}`;
   const last = lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close");
+  const large = hidden.padEnd(1_048_577);
+  const tooLong = ["Host: localhost", `Content-Length: ${large.length}`, "Content-Type: application/json"];
   for (const [first, status] of [
     [`POST /v1/projects HTTP/1.1\r\nHost: localhost\r\n${length}\r\n\r\n${hidden}`, 401],
     [lines("POST /v1/projects HTTP/1.1", "Host: localhost", length, "Content-Type: text/plain") + hidden, 415],
+    [lines("POST /v1/projects HTTP/1.1", ...tooLong) + large, 413],
     [lines("GET /v1/projects HTTP/1.1", "Host: localhost", length) + hidden, 200],
     [lines("PATCH /v1/projects HTTP/1.1", "Host: localhost", length) + hidden, 405],
     [lines("DELETE /v1/projects/x HTTP/1.1", "Host: localhost", length) + hidden, 404],

@@ -10,7 +10,7 @@ export async function readBody(exchange: Exchange, limit: number): Promise<Buffe
   const declared = Number(exchange.header("content-length") ?? "0");
   // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
   if (declared > 0) refuseType(exchange);
-  if (declared > limit) throw tooLarge(limit);
+  if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
   if (exchange.socket) return collect(exchange.socket, limit, () => refuseType(exchange));
   const bytes = Buffer.from(await exchange.body());
   if (bytes.length > 0) refuseType(exchange);
@@ -28,10 +28,13 @@ function refuseType(exchange: Exchange): void {
   }
 }
 
-// A body that was not read to its end leaves the connection unusable for the next request.
-const tooLarge = (limit: number) =>
+/** What is left of a body of this size is read and dropped: closing before its end may lose the answer, to a proxy above all. */
+const mostDumped = 16 * 1024 * 1024;
+
+// A body that is not read to its end leaves the connection unusable for the next request.
+const tooLarge = (limit: number, isDumped = false) =>
   new Problem("body_too_large", `the body must have at most ${limit} bytes`, {
-    headers: { connection: "close" },
+    headers: isDumped ? {} : { connection: "close" },
   });
 
 function collect(request: IncomingMessage, limit: number, begun: () => void): Promise<Buffer> {
