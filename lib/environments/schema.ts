@@ -1,11 +1,10 @@
 import * as v from "valibot";
 import { paging, text, textLike, written } from "../kernel/api.ts";
 
-/** `.` and `..` could not be named in a path, where they mean another one. */
 export const environmentName = textLike(
   64,
-  /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/,
-  "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen, and more than . or ..",
+  /^[A-Za-z0-9._-]{1,64}$/,
+  "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen",
 );
 
 const variableName = textLike(

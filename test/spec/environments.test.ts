@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { createService } from "../../lib/index.ts";
 import { temporary } from "../callers.ts";
 import { walk } from "../pages.ts";
 import { placesOf } from "../room.ts";
@@ -154,29 +153,4 @@ test("a secret variable lies in no file of the database, and outlives a restart"
   const after = await world(t, { database });
   assert.deepEqual(expect(await put(after, pathOf(project), { TOKEN: secret }), 200).variables, { TOKEN: secret });
   await after.service.close();
-});
-
-test("no environment is made whose name would be another path", async (t) => {
-  const here = await world(t);
-  const project_id = await withProject(here);
-  for (const name of [".", ".."]) {
-    const source = { type: "git", repo: "acme/web", branch: "main" };
-    const order = { project_id, environment: name, source };
-    const deployment = expect(await here.call("developer", "POST", "/v1/deployments", order), 422);
-    assert.deepEqual(pathsOf(deployment), ["environment"]);
-    assert.match(deployment.error.message, /more than \. or \.\./);
-    const config = { repo: "acme/web", branch: "main", environment: name };
-    const integration = expect(
-      await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config }),
-      422,
-    );
-    assert.deepEqual(pathsOf(integration), ["config.environment"]);
-    const environments = [{ name }];
-    const projects = [{ name: "web", region: "eu", environments }];
-    await assert.rejects(
-      createService({ seed: { organizations: [{ name: "acme", projects }] } }),
-      /organizations\.0\.projects\.0\.environments\.0\.name must be 1 to 64/,
-    );
-  }
-  assert.deepEqual(await all(here, project_id), []);
 });
