@@ -11,6 +11,7 @@ import { deliveriesRepository } from "./repository.ts";
 import type { Outbox } from "./service.ts";
 
 type Family = Row<"endpoints">["family"];
+type Try = Omit<Row<"delivery_attempts">, "delivery_id" | "organization_id">;
 
 interface Ports {
   readonly store: Store;
@@ -27,21 +28,23 @@ export type Desk = ReturnType<typeof createDesk>;
 export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
-  const attemptsOf = async ({ id, organization_id }: Row<"deliveries">) =>
-    (await deliveries().attempts({ organization_id, delivery_id: id })).map(
-      ({ number, at, status, duration_ms, error, response }) => ({
-        ...{ number, at, status, duration_ms, error, response },
-      }),
-    );
-
-  const view = async (row: Row<"deliveries">) => ({ ...row, attempts: await attemptsOf(row) });
+  /** Deliveries that follow each other in the list of an endpoint, with all their tries: one query, however many. */
+  const views = async (rows: readonly Row<"deliveries">[]) => {
+    const [newest, oldest] = [rows[0], rows.at(-1)];
+    const found =
+      newest && oldest ? await deliveries().attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
+    const tries = new Map(rows.map(({ id }) => [id, [] as Try[]]));
+    for (const { delivery_id, number, at, status, duration_ms, error, response } of found)
+      tries.get(delivery_id)?.push({ number, at, status, duration_ms, error, response });
+    const attemptsOf = (id: string) => (tries.get(id) ?? []).sort((one, other) => one.number - other.number);
+    return rows.map((row) => ({ ...row, attempts: attemptsOf(row.id) }));
+  };
 
   return {
     async list(family: Family, caller: Caller, id: string, query: PageQuery) {
       const { organization_id } = await endpoints.get(family, caller, id);
       const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
-      const views = await Promise.all(page.data.map(view));
-      return mapPage({ ...page, data: views }, (one) => one);
+      return mapPage({ ...page, data: await views(page.data) }, (one) => one);
     },
 
     /** A `ping` event, to this endpoint alone; it is sent to one that is turned off, too. */
@@ -67,7 +70,8 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
         const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
         if (!found) throw notFound("delivery");
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
-        return { ...found, attempts: await attemptsOf(found) };
+        const [shown] = await views([found]);
+        return shown ?? { ...found, attempts: [] };
       }, caller),
 
     /** "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. */

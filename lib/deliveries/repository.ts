@@ -76,13 +76,16 @@ export function deliveriesRepository(query: Queries) {
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id),
     ),
-    attempts: query.all((db, p: { organization_id: string; delivery_id: string }) =>
+    /** Of deliveries that follow each other in the list of an endpoint, in no order: each has a few. */
+    attempts: query.all((db, p: { organization_id: string; endpoint_id: string; oldest: string; newest: string }) =>
       db
-        .selectFrom("delivery_attempts")
-        .selectAll()
-        .where("delivery_id", "=", p.delivery_id)
-        .where("organization_id", "=", p.organization_id)
-        .orderBy("number"),
+        .selectFrom("deliveries")
+        .innerJoin("delivery_attempts", "delivery_attempts.delivery_id", "deliveries.id")
+        .selectAll("delivery_attempts")
+        .where("deliveries.endpoint_id", "=", p.endpoint_id)
+        .where("deliveries.organization_id", "=", p.organization_id)
+        .where("deliveries.id", ">=", p.oldest)
+        .where("deliveries.id", "<=", p.newest),
     ),
     insertAttempt: query.insert("delivery_attempts"),
     /** Counts a try of the ladder, unless the ladder has moved on or another try was counted. */
