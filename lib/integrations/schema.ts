@@ -18,13 +18,12 @@ export const integration = v.object({ ...item, config: v.record(v.string(), v.un
 export const integrationItem = v.object({ ...item, created_at: datetime() });
 
 /** Judged by the rules of its type, once the plan is known to include it. */
-const config = v.optional(
-  v.pipe(v.unknown(), written(v.union(Object.values(integrationTypes).map(({ schema }) => schema)))),
-);
-export const newIntegration = v.object({ type: oneOf(types), config });
-/** The configuration as a whole, where it is given. */
+const judged = (schema: v.GenericSchema) => v.optional(v.pipe(v.unknown(), written(schema)));
+const schemas = Object.values(integrationTypes).map(({ schema }) => schema);
+export const newIntegration = v.object({ type: oneOf(types), config: judged(v.union(schemas)) });
+/** What a configuration leaves out stays as it was. */
 export const integrationChanges = v.object({
-  config,
+  config: judged(v.union(schemas.map((schema) => v.partial(schema)))),
   status: v.optional(oneOf(endpointLifecycle.states)),
 });
 export const integrationsQuery = v.object(paging());

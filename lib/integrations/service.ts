@@ -36,11 +36,16 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     status,
     created_at,
   });
+  const eventsOf = (row: Row<"endpoints">) =>
+    integrationTypes[row.type as Type].kind && row.type !== "monitoring"
+      ? { events: JSON.parse(row.events) as string[] }
+      : {};
   const view = (row: Row<"endpoints">) => {
     const { config, secrets } = endpoints.settingsOf(row);
-    const { redacted, kind } = integrationTypes[row.type as Type];
-    const events = kind && row.type !== "monitoring" ? { events: JSON.parse(row.events) as string[] } : {};
-    return { ...item(row), config: { ...config, ...redacted(secrets), ...events } };
+    return {
+      ...item(row),
+      config: { ...config, ...integrationTypes[row.type as Type].redacted(secrets), ...eventsOf(row) },
+    };
   };
 
   const includes = (plan: string, type: Row<"endpoints">["type"]) => type !== "monitoring" || plan !== "starter";
@@ -56,18 +61,17 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     return kind.parts(check(v.object({ config: kind.schema }), { config }).config);
   };
 
-  /** What a caller read and sends back redacted, or leaves out, stays the secret that it was; null takes it away. */
-  const kept = (before: Row<"endpoints">, config: unknown): unknown => {
-    if (typeof config !== "object" || config === null) return config;
+  /** What a caller leaves out stays as it was, and so does a secret that is sent back redacted; null takes one away. */
+  const changed = (before: Row<"endpoints">, config: unknown): unknown => {
+    if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
     const { config: known, secrets } = endpoints.settingsOf(before);
-    const hidden = integrationTypes[before.type as Type].redacted(secrets);
-    const given = { ...config } as Record<string, unknown>;
+    const whole: Record<string, unknown> = { ...known, ...eventsOf(before), ...config };
     // A key that nobody can read must not be sent elsewhere by somebody who only moves the address.
-    if (before.type === "monitoring" && given.site !== known.site) return config;
-    for (const [key, shown] of Object.entries(hidden)) {
-      if (given[key] === shown || given[key] === undefined) given[key] = secrets[key];
+    if (before.type === "monitoring" && whole.site !== known.site) return whole;
+    for (const [key, shown] of Object.entries(integrationTypes[before.type as Type].redacted(secrets))) {
+      if (whole[key] === shown || whole[key] === undefined) whole[key] = secrets[key];
     }
-    return given;
+    return whole;
   };
 
   const refuseUrl = async (type: Type, parts: ReturnType<typeof partsOf>) => {
@@ -113,7 +117,7 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
       const type = before.type as Type;
       const needsPlan = config !== undefined || status === "active";
       if (needsPlan) refusePlan(type, await planOf(caller.organization_id));
-      const parts = config === undefined ? undefined : partsOf(type, kept(before, config));
+      const parts = config === undefined ? undefined : partsOf(type, changed(before, config));
       if (parts) await refuseUrl(type, parts);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);

@@ -183,3 +183,35 @@ test("a code host's project must be one of the organization's", async (t) => {
   const moved = await here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: { ...config, project_id: "x" } });
   assert.equal(moved.status, 422);
 });
+
+test("what a configuration leaves out stays as it was, and null takes it away", async (t) => {
+  const here = await world(t, { transport: gate().transport });
+  const change = (id: string, config: unknown) => here.call("owner", "PATCH", `/v1/integrations/${id}`, { config });
+  const cases = [
+    ["chat", { channel: "#other" }, { channel: "#other" }],
+    ["chat", { events: ["deployment.failed"] }, { events: ["deployment.failed"] }],
+    ["chat", { channel: null }, { channel: undefined }],
+    ["custom", { events: ["project.created", "project.created"] }, { events: ["project.created"] }],
+    ["monitoring", { service: "web" }, { service: "web" }],
+    ["monitoring", { service: null }, { service: undefined }],
+    ["code_host", { branch: "next" }, { branch: "next" }],
+    ["custom", {}, {}],
+  ] as const;
+  for (const [type, config, expected] of cases) {
+    const before = await connect(here, type);
+    const after = expect(await change(before.id, config), 200).config;
+    assert.deepEqual({ ...expected, ...after }, { ...before.config, ...expected });
+    assert.deepEqual((await here.call("owner", "GET", `/v1/integrations/${before.id}`)).body.config, after);
+  }
+  const custom = await connect(here, "custom");
+  const narrow = expect(await change(custom.id, { events: ["project.created"] }), 200).config;
+  const moved = expect(await change(custom.id, { url: "https://custom.inbox.test/moved" }), 200).config;
+  assert.deepEqual(moved, { ...narrow, url: "https://custom.inbox.test/moved" });
+  for (const wrong of [[], "x", 1, null, { url: null }, { url: "http://x.test" }, { events: [] }, { secret: 1 }])
+    assert.equal((await change(custom.id, wrong)).status, 422, JSON.stringify(wrong));
+  assert.deepEqual((await here.call("owner", "GET", `/v1/integrations/${custom.id}`)).body.config, moved);
+  // A key that nobody can read does not follow the address.
+  const { id } = await connect(here, "monitoring");
+  assert.equal((await change(id, { site: "example.com" })).status, 422);
+  assert.equal(expect(await change(id, { site: "example.com", api_key: "dd_other" }), 200).config.site, "example.com");
+});

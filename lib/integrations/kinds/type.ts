@@ -1,5 +1,5 @@
+import type * as v from "valibot";
 import type { Kind } from "../../deliveries/kind.ts";
-import type { Schema } from "../../kernel/api.ts";
 
 /** A configuration taken apart: what can be shown, what never, and which events it wants. */
 export interface Parts {
@@ -12,7 +12,7 @@ export interface Parts {
 /** A type of integration, whole: adding one is adding a file like those beside this. */
 export interface IntegrationType {
   /** The rules of `config`. */
-  readonly schema: Schema;
+  readonly schema: v.ObjectSchema<v.ObjectEntries, undefined>;
   /** Takes a configuration apart that the schema has let through. */
   parts(config: unknown): Parts;
   /** What stands for each secret in every response. */
