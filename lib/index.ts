@@ -10,8 +10,9 @@ export type {
   LogLine,
   Progress,
 } from "./drivers/deployment.ts";
+export type { Sink } from "./drivers/functions.ts";
 export type { GenerationDriver, GenerationWork, Progress as GenerationProgress } from "./drivers/generation.ts";
-export type { Caught, Sink } from "./drivers/inbox.ts";
+export type { Caught } from "./drivers/inbox.ts";
 export type { SimulatedOutcome } from "./drivers/outcome.ts";
 export type { InboxAnswer } from "./drivers/scripted.ts";
 export { simulatedDeployments } from "./drivers/simulated.ts";

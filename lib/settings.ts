@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Sink } from "./drivers/inbox.ts";
+import type { Sink } from "./drivers/functions.ts";
 import { oneOf, textLike, textOf } from "./kernel/api.ts";
 import { createClock, latest } from "./kernel/clock.ts";
 import { type Log, levels } from "./kernel/log.ts";

@@ -1,7 +1,7 @@
 import { type Assembled, assemble } from "./assemble.ts";
 import { abandon, end } from "./closing.ts";
 import type { Snapshots } from "./control/calls.ts";
-import type { Sink } from "./drivers/inbox.ts";
+import type { Sink } from "./drivers/functions.ts";
 import { createHosts, type Hosts } from "./http/hosts.ts";
 import type { Listening } from "./http/server.ts";
 import { notFound, Problem } from "./kernel/errors.ts";

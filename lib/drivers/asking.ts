@@ -1,4 +1,3 @@
-import { machineTimer } from "../kernel/clock.ts";
 import { type Outcome, retryAfter } from "./exchange.ts";
 
 /** A request to a backend that an operator has named, whose whole answer is wanted. */
@@ -37,12 +36,3 @@ export const questioned = ({ status, error, bytes, cut, retry_after }: Outcome, 
   bytes: bytes ?? Buffer.alloc(0),
   retry_after_ms: retryAfter(retry_after, now),
 });
-
-/** A timer of the machine is a minute at most. */
-export function longTimer(wait: number, run: () => void): () => void {
-  let cancel = machineTimer(wait, () => {
-    if (wait <= 60_000) run();
-    else cancel = longTimer(wait - 60_000, run);
-  });
-  return () => cancel();
-}

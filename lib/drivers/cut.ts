@@ -1,3 +1,5 @@
+import { machineTimer } from "../kernel/clock.ts";
+
 /**
  * What ends a request before its time, with a reason that becomes its error. Every request has one, and an
  * AbortController with its listeners would cost as much as the rest of what is done about a request.
@@ -29,27 +31,59 @@ export class Cut {
   }
 }
 
-const followers = new WeakMap<AbortSignal, Set<Cut>>();
+/** A timer of the machine is a minute at most. */
+function longTimer(wait: number, run: () => void): () => void {
+  let cancel = machineTimer(wait, () => {
+    if (wait <= 60_000) run();
+    else cancel = longTimer(wait - 60_000, run);
+  });
+  return () => cancel();
+}
 
-/** Cuts when the signal does: one listener a signal, however many requests it can end. Answers how to stop following. */
-export function follow(signal: AbortSignal, cut: Cut): () => void {
-  if (signal.aborted) cut.by(signal.reason);
-  let all = followers.get(signal);
-  if (!all) {
+const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
+
+/** What is under way: it is cut in time, by its signal, and when everything ends. */
+export function createRunning() {
+  const running = new Set<Cut>();
+  const followers = new WeakMap<AbortSignal, Set<Cut>>();
+
+  /** One listener a signal, however many requests it can end. */
+  const following = (signal: AbortSignal): Set<Cut> => {
+    const known = followers.get(signal);
+    if (known) return known;
     const cuts = new Set<Cut>();
     signal.addEventListener("abort", () => {
-      for (const one of cuts) one.by(signal.reason);
+      for (const cut of cuts) cut.by(signal.reason);
     });
     followers.set(signal, cuts);
-    all = cuts;
-  }
-  const cuts = all.add(cut);
-  return () => void cuts.delete(cut);
+    return cuts;
+  };
+
+  return {
+    /** Whoever begins says when it is over. */
+    begin(most_ms: number, signal?: AbortSignal) {
+      const cut = new Cut();
+      if (signal?.aborted) cut.by(signal.reason);
+      const others = signal && following(signal).add(cut);
+      const cancel = longTimer(most_ms, () => cut.by(`timeout after ${inWords(most_ms)}`));
+      running.add(cut);
+      const over = () => {
+        cancel();
+        others?.delete(cut);
+        running.delete(cut);
+      };
+      return { cut, over };
+    },
+    cut(reason: string) {
+      for (const one of running) one.by(reason);
+    },
+  };
 }
 
 /** Settles as `work` does, unless it is cut before. */
 export const unless = <T>(cut: Cut, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
+    if (cut.done) reject(cut.reason);
     cut.ends(() => reject(cut.reason));
     work.then(resolve, reject);
   });

@@ -1,83 +1,10 @@
 import * as v from "valibot";
 import { check } from "../kernel/api.ts";
-import { machineTimer } from "../kernel/clock.ts";
 import type { Part } from "../kernel/part.ts";
-import type { Question } from "./asking.ts";
-import { retryAfter } from "./exchange.ts";
+import { createFunctions, type Sink } from "./functions.ts";
 import type { Outbound, OutboundRequest, Sent } from "./outbound.ts";
 import { remembered } from "./remembered.ts";
 import { answers, type InboxAnswer, inboxName, sentOf } from "./scripted.ts";
-
-/** Answers a delivery in the process: a test's receiver, without a socket. */
-export type Sink = (request: Request) => Response | Promise<Response>;
-
-/** How much of an answer is read, and how much of it is kept with a try. */
-const read = 64 * 1024;
-const kept = 1024;
-
-/** The beginning of an answer, and no more of it than that. */
-async function beginning(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  for (let part = await reader?.read(); part && !part.done && size < read; part = await reader?.read()) {
-    chunks.push(part.value);
-    size += part.value.length;
-  }
-  await reader?.cancel();
-  return Buffer.concat(chunks).subarray(0, kept).toString("utf8").replaceAll("\u0000", "\ufffd").toWellFormed();
-}
-
-/** What goes out through a function instead of a socket, with the same limits: ten seconds, no redirects. */
-async function through(sink: Sink, { url, headers, body, signal }: OutboundRequest, now: () => string): Promise<Sent> {
-  let cancel = () => {};
-  const abort = new AbortController();
-  const late = new Promise<never>((_, reject) => {
-    const stop = (reason: unknown) => {
-      reject(new Error(String(reason)));
-      abort.abort();
-    };
-    if (signal?.aborted) stop(signal.reason);
-    signal?.addEventListener("abort", () => stop(signal.reason));
-    cancel = machineTimer("10s", () => stop("timeout after 10 s"));
-  });
-  late.catch(() => {});
-  const answer = async (): Promise<Sent> => {
-    const request = new Request(url, { method: "POST", headers, body, redirect: "manual", signal: abort.signal });
-    const response = await sink(request);
-    const { status, headers: answered } = response;
-    const retry_after_ms = retryAfter(answered.get("retry-after") ?? undefined, Date.parse(now()));
-    return { status, error: null, response: await beginning(response), duration_ms: 0, retry_after_ms };
-  };
-  try {
-    return await Promise.race([answer(), late]);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { status: null, error: reason, response: null, duration_ms: 0 };
-  } finally {
-    cancel();
-  }
-}
-
-/** The same for a backend, whose answer is wanted whole. */
-async function answered(sink: Sink, { method, url, headers, body, signal }: Question, now: number) {
-  const none = { status: null, bytes: Buffer.alloc(0), retry_after_ms: undefined };
-  try {
-    const request = new Request(url, {
-      method,
-      headers,
-      body: body ?? null,
-      redirect: "manual",
-      signal: signal ?? null,
-    });
-    const response = await sink(request);
-    const retry_after_ms = retryAfter(response.headers.get("retry-after") ?? undefined, now);
-    const bytes = Buffer.from(await response.arrayBuffer());
-    return { status: response.status, error: null, bytes, retry_after_ms };
-  } catch (error) {
-    return { ...none, error: error instanceof Error ? error.message : String(error) };
-  }
-}
 
 /** A delivery that stayed in the process, as its receiver saw it. */
 export interface Caught {
@@ -130,6 +57,7 @@ export function createInbox(
   now: () => string,
   sinks: Map<string, Sink> = new Map(),
 ): Inbox {
+  const functions = createFunctions(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
 
@@ -147,7 +75,7 @@ export function createInbox(
     caught.push(entry);
     if (caught.length > mostCaught) caught.shift();
     if (!sink) return sentOf(response ?? 200, Date.parse(now()));
-    const sent = await through(sink, request, now);
+    const sent = await functions.send(sink, request);
     entry.response = sent.status;
     return sent;
   };
@@ -168,11 +96,14 @@ export function createInbox(
     send(request) {
       const name = inboxOf(request.url);
       if (name !== undefined) return receive(name, request);
-      return transport ? through(transport, request, now) : network.send(request);
+      return transport ? functions.send(transport, request) : network.send(request);
     },
-    ask: (question) => (transport ? answered(transport, question, Date.parse(now())) : network.ask(question)),
+    ask: (question) => (transport ? functions.ask(transport, question) : network.ask(question)),
     judge: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.judge(url)),
-    close: () => network.close(),
+    async close() {
+      functions.close();
+      await network.close();
+    },
     save: (): Kept => ({ caught: copies(), scripts: new Map(scripts) }),
     load(kept) {
       const before = kept as Kept;

@@ -5,8 +5,8 @@ import type { Duplex } from "node:stream";
 import { createClock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { isAllowed, parseAllow, type Target, targetOf } from "./addresses.ts";
-import { longTimer, type Question, questioned, type Reply, urlOf } from "./asking.ts";
-import { Cut, follow, unless } from "./cut.ts";
+import { type Question, questioned, type Reply, urlOf } from "./asking.ts";
+import { type Cut, createRunning, unless } from "./cut.ts";
 import { checkedDestination, type Destination, destinationOf } from "./destination.ts";
 import { type Call, exchange, failed, type Outcome, retryAfter } from "./exchange.ts";
 import { faultOf } from "./faults.ts";
@@ -93,8 +93,6 @@ class Pool extends Agent {
   }
 }
 
-const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
-
 const resolveAll: Resolve = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
@@ -117,7 +115,7 @@ export function createOutbound(given: OutboundOptions): Outbound {
   const allowed = parseAllow(given.allow ?? []);
   const addressesOf = addressesBy(given.resolve ?? resolveAll);
   const clock = createClock("real");
-  const running = new Set<Cut>();
+  const running = createRunning();
   const tls = { rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) };
   const idle = { keepAlive: true, maxFreeSockets: mostSockets, timeout: milliseconds(idleFor) };
   const pool = new Pool({ ...tls, ...idle });
@@ -127,33 +125,19 @@ export function createOutbound(given: OutboundOptions): Outbound {
   const trusting = new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false });
   let closed = false;
 
-  /** What begins now may take as long as everything together may. The reason of the cut is what becomes the error. */
-  const begin = (signal?: AbortSignal, most = limit) => {
-    const cut = new Cut();
-    const leave = signal && follow(signal, cut);
-    const cancel = longTimer(most, () => cut.by(`timeout after ${inWords(most)}`));
-    running.add(cut);
-    const end = () => {
-      cancel();
-      leave?.();
-      running.delete(cut);
-    };
-    return { cut, end };
-  };
-
   const outcomeOf = async (
     work: (cut: Cut) => Promise<Outcome> | Outcome,
     signal: AbortSignal | undefined,
-    most?: number,
+    most = limit,
   ): Promise<Outcome> => {
     if (closed) return failed("shutting down");
-    const { cut, end } = begin(signal, most);
+    const { cut, over } = running.begin(most, signal);
     try {
       return await work(cut);
     } catch (error) {
       return failed(typeof error === "string" ? error : faultOf(error));
     } finally {
-      end();
+      over();
     }
   };
 
@@ -222,16 +206,16 @@ export function createOutbound(given: OutboundOptions): Outbound {
     async judge(text) {
       const to = checkedDestination(text);
       if ("problem" in to) return to.problem;
-      const { cut, end } = begin();
+      const { cut, over } = running.begin(limit);
       const addresses = await Promise.resolve(addressesFor(to, cut))
         .catch(() => [])
-        .finally(end);
+        .finally(over);
       return addresses.every(isOpen(to)) ? undefined : refusals[mode];
     },
 
     async close() {
       closed = true;
-      for (const cut of running) cut.by("shutting down");
+      running.cut("shutting down");
       pool.destroy();
     },
   };
