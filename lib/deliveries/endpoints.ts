@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -63,8 +62,6 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
     /** What is on its way to an endpoint is cut off when the endpoint is deleted. */
     flight(id: string): Flight {
       const control = new AbortController();
-      // Every send of a pump listens to it, which is no leak.
-      setMaxListeners(0, control.signal);
       const others = flights.get(id) ?? new Set();
       flights.set(id, others.add(control));
       const land = () => {

@@ -149,8 +149,13 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
     const seen: Progress = { connected: false, reused: undefined };
     let answered: (() => Outcome) | undefined;
     let interim = 0;
+    let over = false;
 
     const end = (outcome: Outcome, keep = false) => {
+      // What was destroyed may fail once more, when the cut and the connection are another request's already.
+      if (over) return;
+      over = true;
+      call.cut.ends(() => {});
       if (!keep) asked.destroy();
       else if (!asked.writableFinished) finish();
       resolve(answered ? { ...answered(), cut: keep ? undefined : (outcome.error ?? undefined) } : outcome);
