@@ -32,6 +32,8 @@ export function openDatabase(source: string | Buffer): Database {
   try {
     database.pragma("foreign_keys = ON");
     database.pragma("trusted_schema = OFF");
+    // What savepoints may have to take back would be written to temporary files: thousands of writes a group.
+    database.pragma("temp_store = MEMORY");
     if (typeof source === "string" && source !== ":memory:") {
       database.pragma("journal_mode = WAL");
       // better-sqlite3 is built so that a WAL file opens with NORMAL, which loses acknowledged writes at a power cut.

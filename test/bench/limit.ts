@@ -11,7 +11,8 @@ import { serve } from "./server.ts";
  */
 const [file = "", mode = "each"] = process.argv.slice(2);
 const db = new Database(file);
-for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) db.pragma(pragma);
+for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"])
+  db.pragma(pragma);
 
 const columns = "id, project_id, environment, status, version, created_at, updated_at, completed_at, deployed_at";
 const statement = {
