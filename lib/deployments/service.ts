@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { DeploymentDriver, LogLine } from "../drivers/deployment.ts";
+import type { DeploymentDriver } from "../drivers/deployment.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Patience, Waiting } from "../events/waiting.ts";
@@ -18,7 +18,7 @@ import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { followLogs, lastEntry } from "./logs.ts";
+import { cleaned, followLogs, lastEntry } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
@@ -82,6 +82,7 @@ export function deploymentsService(ports: Ports) {
     const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: scriptOf({ script }) });
+    const said = cleaned(of.restores ? `Queued: back to version ${of.version}` : "Queued");
     const row: Deployment = {
       id: ids.next("dep"),
       version: null,
@@ -97,17 +98,14 @@ export function deploymentsService(ports: Ports) {
       step_at: now,
       completed_at: null,
       deployed_at: null,
-      log_entries: 0,
-      log_bytes: 0,
+      log_entries: 1,
+      log_bytes: Buffer.byteLength(said),
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
     rollout.tell(tx, row);
-    const said: LogLine = {
-      level: "info",
-      message: of.restores ? `Queued: back to version ${of.version}` : "Queued",
-    };
-    await rollout.log(tx, row, [said]);
+    const first = { deployment_id: row.id, seq: 0, organization_id: row.organization_id };
+    await deployments(tx).insertLog({ ...first, timestamp: now, level: "info", message: said });
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
     if (!stepped) await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
     return row;

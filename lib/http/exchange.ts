@@ -30,7 +30,7 @@ export interface Exchange {
   key_id: string | null;
   /** What a tester has in store for it. */
   fault: Fault | undefined;
-  /** A key that came later than the request: a browser cannot send a header with a WebSocket. */
+  /** The key, once it was looked for. It may come later than the request: a browser cannot send it with a WebSocket. */
   token: string | undefined;
   /** When it came, by the machine's clock. */
   readonly begun: number;

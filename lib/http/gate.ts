@@ -47,7 +47,10 @@ export function createGate(ports: {
     });
   };
 
-  const tokenOf = (exchange: Exchange) => exchange.token ?? bearer.exec(exchange.header("authorization") ?? "")?.[1];
+  const tokenOf = (exchange: Exchange) => {
+    exchange.token ??= bearer.exec(exchange.header("authorization") ?? "")?.[1];
+    return exchange.token;
+  };
   // One text for every reason, so that nothing can be learnt from it.
   const unauthorized = () =>
     new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {

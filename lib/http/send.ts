@@ -19,7 +19,10 @@ export function send(answer: Answer, exchange: Exchange): Response {
     const all = { ...Object.fromEntries(pairsOf(headers)), ...fault?.headers };
     return new FastResponse(shown, { status, statusText: phraseOf(status), headers: all });
   }
-  reply.writeHead(status, headers).end(shown ?? undefined);
+  reply.writeHead(status, headers);
+  // Node copies what is ASCII faster where it is told so.
+  if (typeof shown === "string" && Buffer.byteLength(shown) === shown.length) reply.end(shown, "latin1");
+  else reply.end(shown ?? undefined);
   return written;
 }
 

@@ -56,7 +56,7 @@ function answer(response: ServerResponse, status: number, body: string, more = "
     ...["content-length", String(Buffer.byteLength(text)), "x-request-id", id],
     ...["x-ratelimit-limit", "1000", "x-ratelimit-remaining", "999", "x-ratelimit-reset", "1800000000"],
   ]);
-  response.end(text);
+  response.end(text, "latin1");
 }
 
 const item = (row: Row) => ({
