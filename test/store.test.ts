@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import Database from "better-sqlite3";
 import type { Queries } from "../lib/store/query.ts";
 import { createStore } from "../lib/store/store.ts";
-import { gate, openRoom, put } from "./room.ts";
+import { gate, names, openRoom, put } from "./room.ts";
 
 const commits = (lines: readonly string[]) => lines.filter((line) => line === "COMMIT").length;
 
@@ -176,6 +177,36 @@ describe("the store", () => {
     const kept = await createStore(engine).transaction(async (tx) => tx);
     assert.throws(() => rows(kept), /this transaction is over/);
     assert.throws(() => rows({ afterCommit() {} }), /this transaction is over/);
+  });
+
+  test("the reads of a turn share a snapshot, which ends with the turn and before anything is written", async (t) => {
+    const { engine, path, sent } = openRoom(t);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const other = new Database(path);
+    t.after(() => other.close());
+    const write = other.prepare("insert into settings (name, value) values (?, '')");
+    await turn();
+    sent();
+
+    assert.deepEqual(await names(engine.connection), []);
+    write.run("outside");
+    assert.deepEqual(await names(engine.connection), []);
+    await assert.rejects(put(engine.connection, "x"), /a write outside of a transaction/);
+    await turn();
+    const control = sent().filter((line) => /^(BEGIN|COMMIT)/.test(line));
+    assert.deepEqual(control, ["BEGIN", "COMMIT"]);
+    assert.deepEqual(await names(engine.connection), ["outside"]);
+
+    // A transaction that was asked for in the turn of a read sees what was committed since.
+    const before = names(engine.connection);
+    const inside = engine.transaction(async (connection) => {
+      await put(connection, "inside");
+      return names(connection);
+    });
+    write.run("later");
+    assert.deepEqual([await before, await inside], [["outside"], ["inside", "later", "outside"]]);
+    assert.deepEqual(await names(engine.connection), ["inside", "later", "outside"]);
+    assert.deepEqual(await engine.between(() => "alone"), "alone");
   });
 
   test("a write outside of a transaction is refused and not done", async (t) => {

@@ -13,11 +13,16 @@ const words = [
   "SAVEPOINT member",
   "RELEASE member",
   "ROLLBACK TO member",
+  "BEGIN",
 ] as const;
-type Statements = [Statement, Statement, Statement, Statement, Statement, Statement];
+type Statements = [Statement, Statement, Statement, Statement, Statement, Statement, Statement];
 
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
+  /** Told before a read outside of the group. */
+  reads(): void;
+  /** Whether a transaction that may write is open. */
+  writes(): boolean;
   /** Runs `work`, which awaits nothing, between two transactions. */
   between<T>(work: () => T): Promise<T>;
   /** Resolves when nothing waits any more. */
@@ -31,12 +36,18 @@ export interface Group {
  *
  * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
  * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.
+ *
+ * The reads of a turn share a snapshot, which ends with the turn and before anything is written: to lock the file for each
+ * of them would take as long as a short read.
  */
 export function createGroup(database: Database, translate: (error: unknown) => unknown, most = 256): Group {
   let waiting: Member[] = [];
   let scheduled = false;
   let idle: (() => void)[] = [];
-  const [begin, commit, rollback, save, release, undo] = words.map((word) => database.prepare(word)) as Statements;
+  let sharing = false;
+  const [begin, commit, rollback, save, release, undo, share] = words.map((word) =>
+    database.prepare(word),
+  ) as Statements;
 
   const schedule = () => {
     if (scheduled) return;
@@ -44,8 +55,15 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     setImmediate(flush);
   };
 
+  const unshare = () => {
+    if (!sharing) return;
+    sharing = false;
+    if (database.open && database.inTransaction) commit.run();
+  };
+
   const flush = () => {
     scheduled = false;
+    unshare();
     const batch = waiting.slice(0, most);
     waiting = waiting.slice(most);
     const turn = { over: false };
@@ -113,9 +131,18 @@ export function createGroup(database: Database, translate: (error: unknown) => u
         });
         schedule();
       }),
+    reads() {
+      // What is in memory needs no lock.
+      if (database.memory || database.inTransaction) return;
+      share.run();
+      sharing = true;
+      setImmediate(unshare);
+    },
+    writes: () => database.inTransaction && !sharing,
     between: (work) =>
       new Promise((resolve, reject) => {
         const attempt = () => {
+          unshare();
           // A member that waits for anything else holds its transaction for one more turn.
           if (database.inTransaction) return void setImmediate(attempt);
           try {

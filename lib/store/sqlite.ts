@@ -3,7 +3,7 @@ import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryComp
 import { recordOf } from "../kernel/compile.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Engine, Statement } from "./engine.ts";
-import { createGroup } from "./group.ts";
+import { createGroup, type Group } from "./group.ts";
 import { loadNative } from "./native.ts";
 import type { Tables } from "./tables.ts";
 
@@ -56,7 +56,7 @@ export function createSqliteEngine(database: Database): Engine {
     statement(text: string): Statement {
       let statement = statements.get(text);
       if (!statement) {
-        statement = statementOf(database, database.prepare(text));
+        statement = statementOf(group, database.prepare(text));
         statements.set(text, statement);
         if (statements.size > 512) statements.delete(statements.keys().next().value as string);
       }
@@ -82,9 +82,10 @@ export function createSqliteEngine(database: Database): Engine {
 }
 
 /** A write outside of a transaction would be a commit of its own, and could be left half done. */
-function statementOf(database: Database, prepared: Prepared): Statement {
+function statementOf(group: Group, prepared: Prepared): Statement {
   const read = <T>(run: () => T): T => {
-    if (!prepared.readonly) insist(database);
+    if (prepared.readonly) group.reads();
+    else insist(group);
     try {
       return run();
     } catch (error) {
@@ -102,14 +103,14 @@ function statementOf(database: Database, prepared: Prepared): Statement {
       return values && recorder()(values);
     },
     async change(parameters) {
-      insist(database);
+      insist(group);
       return prepared.run(parameters).changes;
     },
   };
 }
 
-function insist(database: Database): void {
-  if (!database.inTransaction) throw new Error("a write outside of a transaction");
+function insist(group: Group): void {
+  if (!group.writes()) throw new Error("a write outside of a transaction");
 }
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");

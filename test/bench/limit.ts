@@ -29,6 +29,7 @@ const statement = {
     "insert into deployments (id, organization_id, project_id, environment, status, source, repo, ready_at, created_at, updated_at, step_at, log_entries, log_bytes) values (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, 1, 6)",
   ),
   log: db.prepare("insert into deployment_logs values (?, 0, ?, ?, 'info', 'Queued')"),
+  subscribers: db.prepare("select id, events from endpoints where organization_id = ? and status = 'active'"),
   event: db.prepare("insert into events values (?, ?, 'deployment.queued', ?, ?)"),
   job: db.prepare("insert into jobs values (?, 'deployments.turn', '{}', 'waiting', ?, 0, 0, 0, null, null)"),
   begin: db.prepare("begin immediate"),
@@ -97,6 +98,7 @@ function create(
   statement.log.run(id, organization_id, at);
   const data = { deployment_id: id, project_id, environment, version: null };
   statement.event.run(next("evt"), organization_id, at, JSON.stringify(data));
+  statement.subscribers.all(organization_id);
   statement.job.run(next("job"), due);
   return [id, project_id, environment, "queued", null, at, at, null, null, source];
 }
