@@ -105,10 +105,16 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
   };
 
   const tryOutside = async (delivery_id: string): Promise<Made | undefined> => {
-    const counted = await store.transaction((tx) => tries.countOne(tx, delivery_id));
-    if (!counted) return undefined;
-    const flight = endpoints.flight(counted.delivery.endpoint_id);
-    return tries.send(counted, flight.signal).finally(() => flight.land());
+    const delivery = await rows().forJob({ id: delivery_id });
+    if (!delivery) return undefined;
+    // Taken before the try is counted: a deletion may share the commit with that.
+    const flight = endpoints.flight(delivery.endpoint_id);
+    try {
+      const counted = await store.transaction((tx) => tries.countOne(tx, delivery_id));
+      return counted && (await tries.send(counted, flight.signal));
+    } finally {
+      flight.land();
+    }
   };
 
   return {

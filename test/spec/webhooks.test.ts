@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import { start } from "../receiver.ts";
 import { check, expect, git, type World, world } from "../world.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["*"] } as const;
@@ -225,4 +226,19 @@ test("deleting a webhook cuts off what is on its way to it", async (t) => {
   assert.equal((await here.call("owner", "DELETE", `/v1/webhooks/${id}`)).status, 204);
   await settled;
   assert.equal((await here.call("owner", "GET", `/v1/webhooks/${id}`)).status, 404);
+});
+
+test("a redelivery that was counted in the same commit as the deletion is not sent", async (t) => {
+  const there = await start();
+  t.after(there.close);
+  const here = await world(t);
+  const url = there.url.replace("localhost", "127.0.0.1");
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", { ...hook, url }), 201);
+  const ping = expect(await here.call("owner", "POST", `/v1/webhooks/${id}/test`), 202);
+  await here.service.settle();
+  assert.equal(there.requests.length, 1);
+  const redelivered = here.service.webhooks.deliver([ping.id]).catch(() => {});
+  expect(await here.call("owner", "DELETE", `/v1/webhooks/${id}`), 204);
+  await redelivered;
+  assert.equal(there.requests.length, 1);
 });
