@@ -117,10 +117,14 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
       const type = before.type as Type;
       const needsPlan = config !== undefined || status === "active";
       if (needsPlan) refusePlan(type, await planOf(caller.organization_id));
-      const parts = config === undefined ? undefined : partsOf(type, changed(before, config));
-      if (parts) await refuseUrl(type, parts);
+      const partsFrom = (row: Row<"endpoints">) =>
+        config === undefined ? undefined : partsOf(type, changed(row, config));
+      const judged = partsFrom(before);
+      if (judged) await refuseUrl(type, judged);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
+        // Anew: what is left out stays as it is now, which another change may have set meanwhile.
+        const parts = partsFrom(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         if (parts) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };

@@ -150,6 +150,20 @@ test("a secret that is sent back redacted stays what it was", async (t) => {
   );
 });
 
+test("a change that leaves the secret out does not undo a change of the secret at the same moment", async (t) => {
+  const { sent, transport } = gate();
+  const here = await world(t, { transport });
+  const { id } = await connect(here, "custom");
+  const change = (config: object) => here.call("owner", "PATCH", `/v1/integrations/${id}`, { config });
+  const url = "https://elsewhere.example/in";
+  const answers = await Promise.all([change({ url, secret: "whsec_rotated" }), change({ url })]);
+  for (const answer of answers) expect(answer, 200);
+  expect(await here.call("owner", "POST", `/v1/integrations/${id}/test`), 202);
+  await here.service.settle();
+  const [{ headers, body }] = sent as [(typeof sent)[0]];
+  assert.equal(verifySignature("whsec_rotated", body, headers.get("x-service-signature")), true);
+});
+
 test("what a receiver echoes of a secret is not kept", async (t) => {
   const here = await world(t);
   here.service.webhooks.sink(
