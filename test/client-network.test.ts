@@ -55,6 +55,21 @@ test("a server that answers HTML, whether it means well or not", async (t) => {
   }
 });
 
+test("a server that redirects: a POST is not turned into a GET whose answer looks like what was made", async (t) => {
+  const asked: string[] = [];
+  const baseUrl = await serverOf(t, ({ method, url }, response) => {
+    asked.push(`${method} ${url}`);
+    if (url === "/v1/projects") response.writeHead(301, { location: "/v2/projects" }).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end('{"data":[],"meta":{}}');
+  });
+  await assert.rejects(createClient({ baseUrl, ...hasty }).projects.create({ name: "web", region: "eu-west-1" }), {
+    code: "unreadable",
+    status: 301,
+    message: /\/v1\/projects leads to \/v2\/projects/,
+  });
+  assert.deepEqual(asked, ["POST /v1/projects"]);
+});
+
 test("an answer that breaks off, by its bytes or by its JSON", async (t) => {
   const json = { "content-type": "application/json" };
   const cut = await serverOf(t, (_, response) => {

@@ -58,6 +58,11 @@ export function problemOf(response: Pick<Response, "status" | "url" | "headers">
     const details = Array.isArray(error["details"]) ? error["details"].filter(isRule) : [];
     return new ClientProblem(error["code"], error["message"], { ...about, details });
   }
+  const elsewhere = status >= 300 && status <= 399 ? headers.get("location") : null;
+  if (elsewhere !== null) {
+    const sentence = `${response.url || "the server"} leads to ${elsewhere}, and a call is not sent on`;
+    return new ClientProblem("unreadable", `${sentence}; give the address that it is answered at`, about);
+  }
   const type = headers.get("content-type")?.split(";", 1)[0] ?? "nothing";
   const sentence = `${response.url || "the server"} answered ${status} with ${type}, which is not this interface's`;
   return new ClientProblem(

@@ -89,8 +89,10 @@ export function createSender(options: ClientOptions): Sender {
 
   const send: Sender["send"] = async (request, { signal, idempotencyKey } = {}) => {
     const { method, body } = request;
-    const init = {
+    const init: RequestInit = {
       method,
+      // Followed, a POST would become a GET, and its answer be taken for what was made.
+      redirect: "manual",
       headers: {
         accept: "application/json",
         ...(apiKey && { authorization: `Bearer ${apiKey}` }),
