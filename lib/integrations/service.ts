@@ -67,9 +67,9 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     const { config: known, secrets } = endpoints.settingsOf(before);
     const whole: Record<string, unknown> = { ...known, ...eventsOf(before), ...config };
     // A key that nobody can read must not be sent elsewhere by somebody who only moves the address.
-    if (before.type === "monitoring" && whole.site !== known.site) return whole;
+    const moves = before.type === "monitoring" && whole.site !== known.site;
     for (const [key, shown] of Object.entries(integrationTypes[before.type as Type].redacted(secrets))) {
-      if (whole[key] === shown || whole[key] === undefined) whole[key] = secrets[key];
+      if (whole[key] === shown || whole[key] === undefined) whole[key] = moves ? undefined : secrets[key];
     }
     return whole;
   };

@@ -150,6 +150,25 @@ test("a secret that is sent back redacted stays what it was", async (t) => {
   );
 });
 
+test("a monitoring key that is sent back redacted does not go to another site, and is not replaced by that word", async (t) => {
+  const { sent, transport } = gate();
+  const here = await world(t, { transport });
+  const { id, config } = await connect(here, "monitoring");
+  const change = (more: object) =>
+    here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: { ...config, ...more } });
+  for (const more of [{ site: "elsewhere.example" }, { site: "elsewhere.example", api_key: undefined }]) {
+    const { status, body } = await change(more);
+    assert.deepEqual([status, body.error.message], [422, "config.api_key is required"]);
+  }
+  expect(await change({ service: "cart" }), 200);
+  expect(await here.call("owner", "POST", `/v1/integrations/${id}/test`), 202);
+  await here.service.settle();
+  assert.deepEqual(
+    sent.map(({ headers }) => headers.get("dd-api-key")),
+    [configs.monitoring.api_key],
+  );
+});
+
 test("a change that leaves the secret out does not undo a change of the secret at the same moment", async (t) => {
   const { sent, transport } = gate();
   const here = await world(t, { transport });
