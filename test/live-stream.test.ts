@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import { Agent, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { bearer, member, withMembers } from "./callers.ts";
@@ -187,4 +188,20 @@ test("another protocol that is offered is passed over, with a body too", async (
   const last = lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close");
   const text = await here.raw(lines("POST /v1/projects HTTP/1.1", ...offer, ...more) + body + last);
   assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ["HTTP/1.1 201", "HTTP/1.1 200"]);
+});
+
+test("a connection that offers another protocol with every request gathers nothing", async (t) => {
+  const here = await wire(t);
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on("warning", note);
+  t.after(() => process.off("warning", note));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ports = new Set<number | undefined>();
+  agent.on("free", (socket: Socket) => ports.add(socket.localPort));
+  const headers = { ...owner, connection: "Upgrade", upgrade: "h2c" };
+  for (let i = 0; i < 20; i++) assert.equal((await here.send("GET", "/v1/me", { headers, agent })).status, 200);
+  assert.equal(ports.size, 1);
+  assert.deepEqual(warnings, []);
 });

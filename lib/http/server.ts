@@ -38,14 +38,18 @@ export async function listen(
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   });
+  const forget = function (this: Socket) {
+    silent.delete(this);
+  };
+  // Taken off first: a connection comes here again with every protocol that is passed over on it.
   server.on("connection", (socket) => {
     silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
+    socket.off("close", forget).once("close", forget);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     silent.delete(socket);
     // Whoever takes it over has listeners of their own; until then a reset must not end the process.
-    socket.on("error", () => {});
+    socket.off("error", ignore).on("error", ignore);
     if (request.headers.upgrade?.toLowerCase() !== "websocket") return passOver(server, request, socket, head);
     if (hostHeaders(request) > 1) return socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
     return upgrade(request, socket, head);
@@ -60,6 +64,8 @@ export async function listen(
     close: (grace = "10s") => close(server, silent, grace),
   };
 }
+
+const ignore = () => {};
 
 /**
  * HTTP lets a server pass an offered protocol over, such as the HTTP/2 that Java's client offers; Node does so only where
