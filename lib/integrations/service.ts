@@ -84,7 +84,7 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
   const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ReturnType<typeof partsOf>) => {
     const { project_id } = config;
     if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
-    throw invalid("config.project_id", "must be a project of this organization; leave it out for the usual one");
+    throw invalid("config.project_id", "must be a project of this organization, or null for the usual one");
   };
 
   const insert = (
@@ -126,7 +126,9 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
         // Anew: what is left out stays as it is now, which another change may have set meanwhile.
         const parts = partsFrom(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
-        if (parts) await refuseProject(tx, caller, parts);
+        // One that was deleted since must not stand in the way of other changes.
+        const { project_id } = endpoints.settingsOf(before).config;
+        if (parts && parts.config.project_id !== project_id) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
         const settings = parts ?? endpoints.settingsOf(before);
         return view(await endpoints.update(tx, before, { ...settings, name, events, status: status ?? before.status }));

@@ -142,3 +142,26 @@ test("bad input: an unknown integration, another method, no JSON, no push", asyn
   assert.equal((await push(here, `/${id}`, github(), { "content-type": "text/plain" })).status, 415);
   assert.equal((await push(here, `/${id}`, { ref: 5 })).status, 422);
 });
+
+test("a code host's project must be one of the organization's", async (t) => {
+  const here = await world(t);
+  const config = { repo: "acme/web", branch: "main", environment: "production", project_id: "proj_unknown" };
+  const create = () => here.call("owner", "POST", "/v1/integrations", { type: "code_host", config });
+  const { status, body } = await create();
+  assert.deepEqual([status, body.error.details[0].path], [422, "config.project_id"]);
+  config.project_id = (await here.project()).id;
+  const { id } = expect(await create(), 201);
+  const moved = await here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: { ...config, project_id: "x" } });
+  assert.equal(moved.status, 422);
+});
+
+test("a code host whose project was deleted can be changed, and goes to the usual project with null", async (t) => {
+  const here = await world(t);
+  const { id: project_id } = await here.project();
+  const id = await connect(here, { project_id });
+  expect(await here.call("owner", "DELETE", `/v1/projects/${project_id}`), 204);
+  const change = async (more: object) =>
+    expect(await here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: more }), 200).config;
+  assert.deepEqual(await change({ branch: "next" }), { ...config, branch: "next", project_id });
+  assert.equal((await change({ project_id: null })).project_id, undefined);
+});
