@@ -75,7 +75,8 @@ export interface Instruments {
     /**
      * The oldest delivery of this event (`*`: of any; or what a function accepts) that a receiver answered and that no
      * earlier call was given. Under a manual clock what is due is run first, and it rejects where none has come by then;
-     * under any other clock it waits for `timeout` of the service's clock (5 s).
+     * under any other clock it waits for `timeout` of the service's clock (5 s). Closing the service and bringing another
+     * state back end the waiting.
      */
     waitFor(event: string | ((delivery: Arrival) => boolean), more?: WaitFor): Promise<Arrival>;
     /**
@@ -97,7 +98,7 @@ interface WaitFor {
 }
 
 async function waitFor(
-  { arrivals, time, clock }: Assembled,
+  { arrivals, time, clock, life }: Assembled,
   event: string | ((delivery: Arrival) => boolean),
   { endpoint, timeout = "5s" }: WaitFor = {},
 ): Promise<Arrival> {
@@ -107,20 +108,21 @@ async function waitFor(
   const take = () => arrivals.take((one) => (endpoint === undefined || one.endpoint === endpoint) && wanted(one));
   const until = clock.now() + patience;
   const what = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
-  if (clock.mode === "manual") {
-    const found = take();
-    if (found) return found;
-    await time.settle();
-    const due = take();
-    if (due) return due;
-    throw new Error(`${what} by ${clock.iso()}, and nothing more is due; advance the clock, then wait for it`);
-  }
-  for (;;) {
+  const left = life.closing.signal;
+  // A clock may be frozen meanwhile, and a state that was left receives nothing more.
+  while (clock.mode !== "manual" && !left.aborted) {
     const found = take();
     if (found) return found;
     if (clock.now() >= until) throw new Error(`${what} within ${timeout}`);
-    await arrivals.another(until);
+    await arrivals.another(until, left);
   }
+  const found = take();
+  if (found) return found;
+  if (left.aborted) throw new Error(`${what} before the service was closed, or another state was brought back`);
+  await time.settle();
+  const due = take();
+  if (due) return due;
+  throw new Error(`${what} by ${clock.iso()}, and nothing more is due; advance the clock, then wait for it`);
 }
 
 /** Throws in the mode `start`, which has no instruments. */

@@ -97,6 +97,25 @@ test("under a clock that runs waitFor waits", async (t) => {
   await assert.rejects(service.webhooks.waitFor("project.deleted", { timeout: "10s" }), /within 10s/);
 });
 
+test("waiting ends with the service, with its state, and where its clock is frozen", async (t) => {
+  const [closed, restored, frozen] = [
+    await createTestService(t, { clock: "real" }),
+    await createTestService(t, { clock: "real" }),
+    await createTestService(t, { clock: "99999x" }),
+  ];
+  const wait = (service: Service) => service.webhooks.waitFor("project.created", { timeout: "10m" });
+  const ends = [
+    assert.rejects(wait(closed), /no delivery of project.created was received before the service was closed/),
+    assert.rejects(wait(restored), /another state was brought back/),
+    assert.rejects(wait(frozen), /nothing more is due; advance the clock/),
+  ];
+  frozen.clock.freeze();
+  await closed.close();
+  await restored.restore((await restored.snapshot()).id);
+  await Promise.all(ends);
+  await assert.rejects(wait(closed), /before the service was closed/);
+});
+
 test("Standard Webhooks are verified by the service's clock", async (t) => {
   const service = await createTestService(t, { deliveries: { standardWebhooks: true } });
   await subscribe(service, { secret: "hush" });

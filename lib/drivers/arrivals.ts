@@ -27,8 +27,8 @@ const most = 1000;
 export interface Arrivals extends Outbound, Part {
   /** Takes the oldest one that matches, so that the next call gets the next; undefined where none has arrived. */
   take(matches: (arrival: Arrival) => boolean): Arrival | undefined;
-  /** Resolves when another one arrives, or when the service's clock shows `until`. */
-  another(until: number): Promise<void>;
+  /** Resolves when another one arrives, when the service's clock would show `until`, or when `left` is aborted. */
+  another(until: number, left: AbortSignal): Promise<void>;
 }
 
 function dataOf(body: string): unknown {
@@ -75,15 +75,17 @@ export function createArrivals(outbound: Outbound, clock: Clock): Arrivals {
       const place = arrived.findIndex(matches);
       return place < 0 ? undefined : arrived.splice(place, 1)[0];
     },
-    another: (until) =>
+    another: (until, left) =>
       new Promise((resolve) => {
         const end = () => {
           cancel();
           waiting.delete(end);
+          left.removeEventListener("abort", end);
           resolve();
         };
         const cancel = machineTimer(clock.until(until) ?? 0, end, { hold: true });
         waiting.add(end);
+        left.addEventListener("abort", end);
       }),
     save: () => [...arrived],
     load(kept) {
