@@ -92,6 +92,10 @@ export function facade(worlds: Worlds): Service {
   const app = () => worlds.now.parts.app;
   const fork = async () => facade(await worlds.fork());
   const tools = () => instruments(worlds.now.parts, fork);
+  const isClosed = () => worlds.now.parts.life.closing.signal.aborted;
+  const insistOpen = () => {
+    if (isClosed()) throw new Error("the service is closed; make a new one");
+  };
   return {
     get apiKey() {
       return worlds.now.apiKey;
@@ -105,12 +109,15 @@ export function facade(worlds: Worlds): Service {
     },
     client: ({ apiKey = worlds.now.apiKey ?? "" } = {}) => clientOver(insideSender(app, apiKey || undefined)),
     async listen({ port = 0, host = "127.0.0.1" } = {}) {
-      if (worlds.now.parts.life.closing.signal.aborted) throw new Error("the service is closed; make a new one");
+      insistOpen();
       const serve: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
       };
       const server = await listen(serve, { port, host });
+      // close() could not know of a port that was not open yet.
+      if (isClosed()) await server.close();
+      insistOpen();
       known.add(host);
       listening.push(server);
       const close: Listening["close"] = (grace) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { test } from "node:test";
+import { createService } from "../lib/index.ts";
 import { open, owner, wire } from "./sockets.ts";
 
 test("close() does not wait for idle clients, and leaves no handle", { timeout: 4_000 }, async (t) => {
@@ -41,6 +42,17 @@ test("url tells where it listens, and nothing while it does not", async (t) => {
   assert.equal(service.url, `http://127.0.0.1:${port}`);
   await service.close();
   assert.equal(service.url, undefined);
+});
+
+test("a port that is being opened when the service is closed does not stay open", async () => {
+  const service = await createService({ logLevel: "silent" });
+  const ports = () => process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap").length;
+  const before = ports();
+  const opened = service.listen();
+  const closed = service.close();
+  await assert.rejects(opened, /the service is closed; make a new one/);
+  await closed;
+  assert.deepEqual([service.url, ports()], [undefined, before]);
 });
 
 test("What began before close() is finished and answered, what comes later is 503", async (t) => {
