@@ -44,7 +44,7 @@ export interface Service extends Instruments {
     advanceToNext(): Promise<Advanced>;
     /** Moves a manual clock on until no work is due any more but what comes back for ever, such as the daily clean-up. */
     runUntilIdle(): Promise<Advanced>;
-    /** Lets the clock stand: from now on it is a manual one. A snapshot from before brings the running one back. */
+    /** Lets the clock stand: from now on it is a manual one. A snapshot from before brings the running one back (`dev`). */
     freeze(): void;
   };
   /** Runs all that is due now, and resolves when nothing is. */
@@ -141,7 +141,11 @@ export function facade(worlds: Worlds): Service {
       },
       advanceToNext: () => time().advanceToNext(),
       runUntilIdle: () => time().runUntilIdle(),
-      freeze: () => worlds.now.foundation.clock.freeze(),
+      freeze() {
+        // Refused in the mode start, as every instrument is.
+        tools();
+        worlds.now.foundation.clock.freeze();
+      },
     },
     settle: () => time().settle(),
     ...snapshots,

@@ -81,6 +81,12 @@ test("frozen, a service that ran stands still and is moved by hand; a snapshot f
   }
 });
 
+test("the mode start has no clock that could be frozen", async (t) => {
+  const { clock } = (await world(t, { mode: "start", clock: "real", random: undefined })).service;
+  assert.throws(() => clock.freeze(), /an instrument of the mode dev/);
+  await assert.rejects(clock.advance("1s"), /manual clock only/);
+});
+
 test("fifty worlds side by side keep their times to themselves", async (t) => {
   const worlds = await Promise.all(Array.from({ length: 50 }, () => world(t)));
   await Promise.all(
