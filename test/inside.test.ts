@@ -62,8 +62,17 @@ test("faults meet it, and a broken connection is said to be one", async (t) => {
   const { service } = here;
   const client = insideOf(here);
   service.faults.add({ match: { path: "/v1/projects" }, respond: { status: 503 }, times: 1 });
+  const later = { status: 429, headers: { "Retry-After": "7" } };
+  service.faults.add({ match: { path: "/v1/projects" }, respond: later, times: 1 });
   service.faults.add({ match: { path: "/v1/projects" }, respond: { drop: true }, times: 1 });
-  assert.equal((await problemOf(client.projects.list())).code, "unavailable");
+  const ends = [await problemOf(client.projects.list()), await problemOf(client.projects.list())];
+  assert.deepEqual(
+    ends.map(({ code, retryAfter }) => [code, retryAfter]),
+    [
+      ["unavailable", 1],
+      ["rate_limited", 7],
+    ],
+  );
   assert.equal((await problemOf(client.projects.list())).code, "unreachable");
   assert.deepEqual((await client.projects.list()).data, []);
 });

@@ -9,7 +9,7 @@ import { type Operation, permit } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import { type Called, type Exchange, exchangeOf, exchangeOfCall, exchangeOfUpgrade } from "./exchange.ts";
-import { breakOff, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
+import { arriving, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { shuttingDown } from "./leaving.ts";
@@ -124,9 +124,7 @@ export function createApp(ports: Ports): App {
       const count = ports.meter.count(operation.id);
       named.set(operation.id, async (called) => {
         const exchange = exchangeOfCall({ ...called, path: base + called.path }, ids);
-        const answer = await answerTo(exchange, operation, count);
-        breakOff(exchange);
-        return answer;
+        return arriving(await answerTo(exchange, operation, count), exchange);
       });
       app.on(operation.method, route, (event) => serve(event, operation, count));
       // h3 answers HEAD for GET only as long as no other method has a handler of the path.

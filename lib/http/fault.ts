@@ -35,9 +35,11 @@ export async function underFault(
 
 const othersEnd = () => new TypeError("fetch failed", { cause: new Error("other side closed") });
 
-/** For a call without a request: throws what a broken connection would have thrown. */
-export function breakOff({ fault }: Exchange): void {
-  if (fault?.breaks) throw othersEnd();
+/** The answer to a call without a request, as the fault lets it arrive; throws what a broken connection would have thrown. */
+export function arriving(answer: Answer, { fault }: Exchange): Answer {
+  if (!fault) return answer;
+  if (fault.breaks) throw othersEnd();
+  return { ...answer, headers: { ...answer.headers, ...fault.headers } };
 }
 
 /** What `fetch` in process rejects with, instead of answering these. */
