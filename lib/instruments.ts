@@ -105,7 +105,8 @@ async function waitFor(
   const patience = parseDuration(timeout);
   if (patience === undefined) throw new TypeError(`"${timeout}" is not a duration such as "5s"`);
   const wanted = typeof event === "function" ? event : (one: Arrival) => event === "*" || one.event === event;
-  const take = () => arrivals.take((one) => (endpoint === undefined || one.endpoint === endpoint) && wanted(one));
+  const isOf = (one: Arrival) => endpoint === undefined || one.endpoint === endpoint.toLowerCase();
+  const take = () => arrivals.take((one) => isOf(one) && wanted(one));
   const until = clock.now() + patience;
   const what = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
   const left = life.closing.signal;

@@ -81,7 +81,9 @@ export function createInbox(
   };
 
   const copies = (endpoint?: string) =>
-    caught.filter((one) => endpoint === undefined || one.endpoint === endpoint).map((one) => ({ ...one }));
+    caught
+      .filter((one) => endpoint === undefined || one.endpoint === endpoint.toLowerCase())
+      .map((one) => ({ ...one }));
 
   return {
     sink: (name, answer) => void sinks.set(check(named, { name }).name, answer),

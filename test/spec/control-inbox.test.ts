@@ -57,6 +57,8 @@ test("an inbox is read by its name, and emptied; what is scripted stays", async 
   const names = async (query: string) => (await caught(here, query)).map(({ endpoint }) => endpoint);
   assert.deepEqual((await names("")).sort(), ["one", "two"]);
   assert.deepEqual(await names("?endpoint=two"), ["two"]);
+  assert.deepEqual(await names("?endpoint=TWO"), ["two"], "as PUT takes it, and as host names are compared");
+  assert.equal((await here.service.webhooks.waitFor("*", { endpoint: "ONE" })).endpoint, "one");
   assert.deepEqual(await names("?endpoint=three"), []);
   assert.deepEqual(here.service.inbox.list({ endpoint: "two" })[0]?.response, 500);
   assert.deepEqual(expect(await here.call("nobody", "DELETE", inbox), 200).data, []);
