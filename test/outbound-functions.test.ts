@@ -33,6 +33,8 @@ test("a backend behind a function has the limits of one behind a socket", async 
     throw new Error("at once");
   };
   assert.equal((await ask(sync, question)).error, "at once");
+  for (const wrong of [undefined, null, 200, { status: 200 }, "OK", Response.error()])
+    assert.equal((await ask(() => wrong as Response, question)).error, "the function must answer a Response");
 });
 
 test("an endless answer is read no further than its limit", async () => {

@@ -54,6 +54,8 @@ export function createFunctions(now: () => string) {
     const answer = async () => {
       const given = { method, headers, body: body ?? null, redirect: "manual", signal: abort.signal } as const;
       const response = await sink(new Request(url, given));
+      // Of JavaScript anything may come; Response.error() has the status 0.
+      if (!response?.status || !response.headers) throw new TypeError("the function must answer a Response");
       const asked = response.headers.get("retry-after") ?? undefined;
       return take(response, retryAfter(asked, Date.parse(now())));
     };
