@@ -55,6 +55,29 @@ test("a port that is being opened when the service is closed does not stay open"
   assert.deepEqual([service.url, ports()], [undefined, before]);
 });
 
+test("a closed service says that it is closed, whatever is wanted of it", async () => {
+  const service = await createService({ clock: "manual", logLevel: "silent" });
+  const { id } = await service.snapshot();
+  await service.close();
+  const { clock, keys, organizations, scenarios, deployments, webhooks } = service;
+  const wanted = [
+    () => clock.advance("1s"),
+    () => clock.advanceToNext(),
+    () => clock.runUntilIdle(),
+    () => service.fork(),
+    () => service.restore(id),
+    () => service.reset(),
+    () => service.listen(),
+    () => keys.create({}),
+    () => organizations.create({ name: "acme" }),
+    () => scenarios.next("deployment", {}),
+    () => scenarios.unused(),
+    () => deployments.step("dep_1"),
+    () => webhooks.deliver(["dlv_1"]),
+  ];
+  for (const one of wanted) await assert.rejects(one, /^Error: the service is closed; make a new one$/, String(one));
+});
+
 test("What began before close() is finished and answered, what comes later is 503", async (t) => {
   const { service, port } = await wire(t);
   const headers = { ...owner, "content-type": "application/json" };

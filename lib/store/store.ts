@@ -42,6 +42,8 @@ const replaced = () =>
     headers: { "retry-after": "1" },
   });
 
+const closed = () => new Error("the service is closed; make a new one");
+
 const texts: Record<Engine["name"], WeakMap<object, Written>> = { sqlite: new WeakMap(), postgres: new WeakMap() };
 function writtenFor({ name }: Engine, repository: RepositoryOf<object>): Written {
   const written = texts[name].get(repository) ?? [];
@@ -50,7 +52,8 @@ function writtenFor({ name }: Engine, repository: RepositoryOf<object>): Written
 }
 
 export function createStore(engine: Engine): Store {
-  let retired = false;
+  /** Why nothing is read or written any more. */
+  let over: (() => Error) | undefined;
   const made = new WeakMap<Connection, Map<unknown, object>>();
   const of = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
     let known = made.get(connection);
@@ -68,15 +71,16 @@ export function createStore(engine: Engine): Store {
   return {
     engine,
     using: (repository) => (tx) => {
-      if (retired) throw replaced();
+      if (over) throw over();
       if (!tx) return of(engine.connection, repository);
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction is over");
       return of(tx.connection, repository);
     },
     async transaction(work, by) {
+      if (over) throw over();
       let tx: Transaction | undefined;
       const result = await engine.transaction(async (connection) => {
-        if (retired) throw replaced();
+        if (over) throw over();
         tx = new Transaction(connection);
         try {
           await by?.confirm?.(tx);
@@ -91,11 +95,14 @@ export function createStore(engine: Engine): Store {
       return result;
     },
     retire() {
-      retired = true;
+      over = replaced;
     },
     get retired() {
-      return retired;
+      return over === replaced;
     },
-    close: () => engine.close(),
+    async close() {
+      await engine.close();
+      over ??= closed;
+    },
   };
 }
