@@ -65,11 +65,15 @@ export interface Instruments {
     step(id: string): Promise<string>;
   };
   readonly webhooks: {
-    /** Answers in the process what is sent to `https://NAME.inbox.test/…`, before what is scripted (`dev`). */
+    /**
+     * Answers in the process what is sent to `https://NAME.inbox.test/…`, before what is scripted (`dev`). It must not await
+     * what moves or settles the clock, which waits for this answer.
+     */
     sink(name: string, answer: Sink): void;
     /**
      * Makes one try of each of these deliveries (`dlv_…`) now, one after the other in this order: one that is named twice
-     * arrives twice. What arrives is not sent again; a failure leaves the retries of a delivery as they are.
+     * arrives twice. What arrives is not sent again; a failure leaves the retries of a delivery as they are. Rejects with
+     * `not_found` before the first try where one of them is unknown.
      */
     deliver(deliveries: readonly string[]): Promise<void>;
     /**
@@ -149,9 +153,7 @@ export function instruments(parts: Assembled, fork: () => Promise<Service>): Ins
     webhooks: {
       sink: inbox.sink,
       waitFor: (event, more) => waitFor(parts, event, more),
-      async deliver(deliveries) {
-        for (const id of deliveries) await outbox.deliver(id);
-      },
+      deliver: outbox.deliver,
       deliverInEveryOrder: (deliveries, check) => inEveryOrder(fork, deliveries, check),
     },
   };

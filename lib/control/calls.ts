@@ -121,7 +121,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
       deliveries: v.pipe(v.array(text(), "must be a list"), v.maxLength(1000, "must have at most 1000")),
     }),
     async run({ body: { deliveries } }) {
-      for (const id of deliveries) await outbox.deliver(id);
+      await outbox.deliver(deliveries);
       return { deliveries };
     },
   }),

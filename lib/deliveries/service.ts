@@ -196,11 +196,15 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
       return made ? done((tx) => tries.settleOutside(tx, made)) : discard("the delivery or its endpoint was removed");
     },
 
-    /** The same at once, for a tester who decides about the order; 404 for an unknown delivery. */
-    async deliver(delivery_id: string): Promise<void> {
-      const made = await tryOutside(delivery_id);
-      if (!made) throw notFound("delivery");
-      await store.transaction((tx) => tries.settleOutside(tx, made));
+    /** The same at once and one after the other, for a tester who decides about the order; 404, and no try, for an unknown one. */
+    async deliver(deliveries: readonly string[]): Promise<void> {
+      for (const id of new Set(deliveries)) if (!(await rows().forJob({ id }))) throw notFound("delivery");
+      for (const id of deliveries) {
+        const made = await tryOutside(id);
+        // Its receiver may have taken it away meanwhile.
+        if (!made) throw notFound("delivery");
+        await store.transaction((tx) => tries.settleOutside(tx, made));
+      }
     },
 
     /** The job `deliveries.end`: a try that was left open comes to its end. `rung` is null outside the ladder. */

@@ -94,7 +94,8 @@ test("deliveries arrive in the order that a tester wants, and twice where one is
     caught(here).map(({ headers }) => headers["x-service-delivery"]),
     [two, three, two, one],
   );
-  await assert.rejects(here.service.webhooks.deliver(["dlv_none"]), { code: "not_found" });
+  await assert.rejects(here.service.webhooks.deliver([one, "dlv_none"]), { code: "not_found" });
+  assert.equal(caught(here).length, 4, "none of them was tried");
   expect(await here.call("nobody", "POST", "/_svc/deliveries", { deliveries: ["dlv_none"] }), 404);
   expect(await here.call("nobody", "POST", "/_svc/deliveries", { deliveries: "dlv_none" }), 422);
 });
