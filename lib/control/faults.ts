@@ -39,7 +39,7 @@ const respond = v.pipe(
     truncate: v.optional(yes),
   }),
   v.check(
-    (given) => Object.keys(given).length > 0,
+    (given) => Object.values(given).some((value) => value !== undefined),
     "must say what happens: status, code, headers, delay, drop or truncate",
   ),
   v.forward(

@@ -226,7 +226,8 @@ test("a wrong fault is 422 with its place, and nothing is kept", async (t) => {
       assert.ok(pathsOf(expect(await post(here, body), 422)).includes(place));
     });
   }
-  assert.throws(() => here.service.faults.add({ respond: { status: 200 } }), { code: "validation_failed" });
+  for (const respond of [{ status: 200 }, { status: undefined }])
+    assert.throws(() => here.service.faults.add({ respond }), { code: "validation_failed" });
   assert.deepEqual(here.service.faults.list(), []);
   assert.equal((await me(here)).status, 200);
 });
