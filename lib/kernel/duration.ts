@@ -11,11 +11,11 @@ const units = {
 } as const;
 const part = /(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)/y;
 
-/** Milliseconds of a duration, or undefined where the text is not one. */
-export function parseDuration(text: string): number | undefined {
+/** Milliseconds of a duration, or undefined for anything else: JavaScript may well hand in a number. */
+export function parseDuration(text: unknown): number | undefined {
   let total = 0;
   part.lastIndex = 0;
-  if (text.length === 0 || text.length > 64) return undefined;
+  if (typeof text !== "string" || text.length === 0 || text.length > 64) return undefined;
   while (part.lastIndex < text.length) {
     const found = part.exec(text);
     if (!found) return undefined;
