@@ -1,12 +1,16 @@
 import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { databaseOf, readJson } from "./arguments.ts";
-import { command, json, say } from "./command.ts";
+import { command, counted, json, lostOf, say } from "./command.ts";
 
 const database: ArgsDef = {
   database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
 };
 const force: ArgsDef = { force: { type: "boolean", description: "Write over what is there already." } };
+
+/** What a copy lacks, after the sentence that tells of it. */
+const withoutFiles = (lost: readonly string[]) =>
+  lost.length > 0 ? `\nBut ${lostOf(lost)}: their links answer 404.` : "";
 
 export const backup = command(
   "backup",
@@ -20,12 +24,12 @@ export const backup = command(
   async (args) => {
     const { backup } = await import("../lib/store/backup.ts");
     const file = String(args["file"]);
-    await backup(databaseOf(args), file, { force: args["force"] === true });
+    const { lost } = await backup(databaseOf(args), file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
-        ? JSON.stringify({ file, key })
-        : `${file} is a whole copy. ${key} opens its secrets: keep it apart.`,
+        ? JSON.stringify({ file, key, lost_files: lost })
+        : `${file} is a whole copy. ${key} opens its secrets: keep it apart.${withoutFiles(lost)}`,
     );
   },
 );
@@ -37,8 +41,12 @@ export const restore = command(
   async (args) => {
     const { restore } = await import("../lib/store/backup.ts");
     const to = databaseOf(args);
-    restore(String(args["file"]), to, { force: args["force"] === true });
-    say(args["json"] ? JSON.stringify({ database: to }) : `${to} is restored; start the server on it.`);
+    const { lost } = restore(String(args["file"]), to, { force: args["force"] === true });
+    say(
+      args["json"]
+        ? JSON.stringify({ database: to, lost_files: lost })
+        : `${to} is restored; start the server on it.${withoutFiles(lost)}`,
+    );
   },
 );
 
@@ -68,7 +76,7 @@ export const seed = command(
       await service.close();
     }
     const sum = Object.entries(counts)
-      .map(([what, count]) => `${count} ${what}`)
+      .map(([what, count]) => counted(count, what))
       .join(", ");
     say(
       args["json"]

@@ -23,6 +23,13 @@ export const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 export const json: ArgsDef = { json: { type: "boolean", description: "Write JSON, for programs." } };
 
+/** `1 user`, `2 users`: of a word that takes an s. */
+export const counted = (count: number, many: string) => `${count} ${count === 1 ? many.replace(/s$/, "") : many}`;
+
+/** Generations without their files, in words. */
+export const lostOf = (lost: readonly string[]) =>
+  `${lost.length === 1 ? "the file of 1 generation is" : `the files of ${lost.length} generations are`} missing or changed, such as that of ${lost[0]}`;
+
 /** Columns as wide as their widest cell. What steers a terminal is not let through. */
 export function table(given: readonly (readonly string[])[]): string {
   const rows = given.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));

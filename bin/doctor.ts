@@ -4,7 +4,7 @@ import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { parseOptions, type Settings } from "../lib/options.ts";
 import { databaseOf } from "./arguments.ts";
-import { command, type Given, json, say, table } from "./command.ts";
+import { command, type Given, json, lostOf, say, table } from "./command.ts";
 import { configuration, placeArgs } from "./configuration.ts";
 import { probe } from "./serve.ts";
 
@@ -23,6 +23,15 @@ interface At {
 type Check = (at: At) => string | Promise<string>;
 const megabyte = 1_048_576;
 
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What mends it is the message of what a check throws. */
 const checks: Readonly<Record<string, Check>> = {
   node() {
@@ -38,11 +47,15 @@ const checks: Readonly<Record<string, Check>> = {
   },
   async database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
-    const { judge } = await import("../lib/store/backup.ts");
+    for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
+      if (!may(file, constants.R_OK | constants.W_OK))
+        throw new Error(`${file} cannot be read and written by this user; run as its owner, or give it the right`);
+    }
+    const { judge } = await import("../lib/store/judge.ts");
     judge(database);
     return `${database} is whole, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
-  "key file"({ database }) {
+  async "key file"({ database }) {
     const key = `${database}.key`;
     if (!existsSync(key)) {
       if (existsSync(database))
@@ -53,16 +66,22 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Error(`${key} is there without its database; is a volume not mounted? Else begin anew with --create`);
     if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
       throw new Error(`${key} can be read by others; run: chmod 600 ${key}`);
-    return `${key} can be read by its owner alone`;
+    const { judgeKey } = await import("../lib/store/judge.ts");
+    judgeKey(database);
+    return `${key} can be read by its owner alone, and opens the secrets`;
+  },
+  async files({ database }) {
+    if (!existsSync(database)) return "made with the first generation";
+    const { lostFiles } = await import("../lib/store/judge.ts");
+    const lost = lostFiles(database);
+    if (lost.length > 0) throw new Error(`${lostOf(lost)}; bring ${database}-files back from the backup`);
+    return "those of generations are all there, as they were stored";
   },
   disk({ database }) {
     let folder = dirname(database);
     while (!existsSync(folder)) folder = dirname(folder);
-    try {
-      accessSync(folder, constants.W_OK);
-    } catch {
+    if (!may(folder, constants.W_OK))
       throw new Error(`${folder} cannot be written; run as its owner, or name another place with --database`);
-    }
     const { bavail, bsize } = statfsSync(folder);
     const free = Math.floor((bavail * bsize) / megabyte);
     if (free < 256) throw new Error(`${folder} has ${free} MB left; make room, 256 MB at least`);

@@ -2,6 +2,7 @@ import { type ArgsDef, defineCommand } from "citty";
 import type { Admin } from "../lib/admin.ts";
 import { instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
+import { unusable } from "../lib/store/unusable.ts";
 import { databaseOf, numberOf, Usage } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
 
@@ -30,6 +31,8 @@ async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Pr
   const admin = await openAdmin(database);
   try {
     await work(admin);
+  } catch (error) {
+    throw unusable(database, error);
   } finally {
     await admin.close();
   }

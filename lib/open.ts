@@ -8,8 +8,8 @@ import { assetsInFolder, assetsInMemory } from "./store/assets.ts";
 import { type Opened, openFile, openMemory } from "./store/files.ts";
 import { settingsRepository } from "./store/repository.ts";
 import { createStore, type Store } from "./store/store.ts";
-import { sentence, Unusable } from "./store/unusable.ts";
-import { createVault, keyFile } from "./store/vault.ts";
+import { sentence, Unusable, unusable } from "./store/unusable.ts";
+import { createVault, keyFile, wrongKey } from "./store/vault.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
@@ -43,7 +43,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
       random.bytes,
     );
-    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings);
+    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings.database);
     await store.transaction(async (tx) => {
       if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
@@ -59,7 +59,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   } catch (error) {
     await opened.engine.close();
     opened.release();
-    throw error;
+    throw unusable(settings.database, error);
   }
 }
 
@@ -79,16 +79,10 @@ export function copyFoundation(
   };
 }
 
-const wrongKey = ({ database }: Settings) =>
-  new Unusable(
-    database,
-    `its secrets were encrypted with another key; restore the key file ${database}.key that belongs to it`,
-  );
-
 /** The key beside the database. It is made for a new database only: one made anew could not open what is there. */
 function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   const path = `${settings.database}.key`;
-  if (fingerprint !== undefined && !existsSync(path)) throw wrongKey(settings);
+  if (fingerprint !== undefined && !existsSync(path)) throw wrongKey(settings.database);
   try {
     return keyFile(path, createRandom().bytes);
   } catch (error) {

@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { finished, gallery } from "./gallery.ts";
 import { launch, run, scratch, stream } from "./program.ts";
+import { world } from "./world.ts";
 
 const demo = resolve("fixtures/demo.json");
 
@@ -51,13 +63,19 @@ test("what cannot be backed up or restored is told, and nothing is touched", (t)
   const bytes = readFileSync(at("copy.db"));
   writeFileSync(at("damaged.db"), bytes.fill(0x41, 4096, 20_000));
   copyFileSync(at("copy.db.key"), at("damaged.db.key"));
+  copyFileSync(at("copy.db"), at("cut.db"));
+  truncateSync(at("cut.db"), 20_000);
+  copyFileSync(at("copy.db.key"), at("cut.db.key"));
   const before = readFileSync(at("svc.db"));
   const cases: [string[], RegExp][] = [
     [["backup", at("b.db"), "--database", at("none.db")], /it does not exist; name the database/],
     [["backup", at("svc.db"), "--database", at("svc.db"), "--force"], /it is the database itself/],
     [["restore", at("none.db"), "--database", at("svc.db"), "--force"], /does not exist; a backup is a database and/],
-    [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /not a database/],
-    [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /damaged|malformed/],
+    [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /it is not an SQLite database/],
+    [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /it is damaged/],
+    [["restore", at("cut.db"), "--database", at("svc.db"), "--force"], /it is truncated: .*; restore it from a backup/],
+    [["backup", at("none/b.db"), "--database", at("svc.db")], /the folder .*none does not exist; make it/],
+    [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; make it/],
   ];
   for (const [words, sentence] of cases) {
     const { status, stderr } = run(words);
@@ -70,10 +88,67 @@ test("what cannot be backed up or restored is told, and nothing is touched", (t)
   assert.ok(!existsSync(at("c.db")));
 });
 
+test("a key file of another database is told by backup, restore and doctor, as start tells it", (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
+  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  const other = `${Buffer.alloc(32, 7).toString("base64")}\n`;
+  for (const name of ["svc.db.key", "copy.db.key"]) writeFileSync(at(name), other, { mode: 0o600 });
+  const words = /encrypted with another key; restore the key file .*\.db\.key that belongs to it/;
+  for (const command of [
+    ["backup", at("b.db"), "--database", at("svc.db")],
+    ["restore", at("copy.db"), "--database", at("new.db")],
+    ["keys", "list", "--database", at("svc.db")],
+  ]) {
+    const { status, stderr } = run(command);
+    assert.deepEqual([status, words.test(stderr)], [1, true], `${command.join(" ")}: ${stderr}`);
+  }
+  assert.ok(!existsSync(at("b.db")) && !existsSync(at("new.db")), "nothing is made");
+  assert.match(run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout, /WRONG +key file .*another key/);
+  writeFileSync(at("svc.db.key"), "short", { mode: 0o600 });
+  assert.match(run(["backup", at("b.db"), "--database", at("svc.db")]).stderr, /does not hold 32 bytes/);
+});
+
+const draw = gallery();
+
+test("files of generations that are missing or changed are told by backup, restore and doctor, and their links are 404", async (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  const options = { database: at("svc.db"), generations: { driver: draw() } };
+  const here = await world(t, options);
+  const [gone, longer, whole] = [await finished(here), await finished(here), await finished(here)];
+  const fileOf = ({ id }: { id: string }) => join(at("svc.db-files"), id);
+  const ask = async ({ output }: { output: { url: string } }) => here.service.fetch(output.url);
+  const made = run(["backup", at("copy.db"), "--database", at("svc.db"), "--json"]);
+  assert.deepEqual(JSON.parse(made.stdout).lost_files, []);
+  rmSync(fileOf(gone));
+  appendFileSync(fileOf(longer), "junk");
+  for (const one of [gone, longer]) {
+    const answer = await ask(one);
+    assert.equal(answer.status, 404);
+    assert.match(await answer.text(), /this file is lost: it is missing on the service's disk, or was changed there/);
+  }
+  assert.equal((await ask(whole)).status, 200);
+  await here.service.close();
+
+  const poor = run(["backup", at("poor.db"), "--database", at("svc.db")]);
+  assert.equal(poor.status, 0, poor.stderr);
+  assert.match(poor.stdout, /the files of 2 generations are missing or changed, such as that of gen_\w+: their links/);
+  const doctor = () => run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout;
+  assert.match(doctor(), /WRONG +files +the files of 2 generations .*; bring .*svc\.db-files back from the backup/);
+  const restored = run(["restore", at("poor.db"), "--database", at("svc.db"), "--force", "--json"]);
+  assert.deepEqual(JSON.parse(restored.stdout).lost_files, [gone.id, longer.id].sort());
+  const bytes = readFileSync(fileOf(whole));
+  writeFileSync(join(at("copy.db-files"), whole.id), bytes.fill(0, bytes.length - 4));
+  const one = run(["restore", at("copy.db"), "--database", at("svc.db"), "--force"]);
+  assert.match(one.stdout, new RegExp(`the file of 1 generation is missing or changed, such as that of ${whole.id}`));
+});
+
 test("a seed is checked, and makes a new database", (t) => {
   const folder = scratch(t);
   const database = join(folder, "svc.db");
-  assert.match(run(["seed", demo]).stdout, /^The seed is right: 1 organizations/);
+  assert.match(run(["seed", demo]).stdout, /^The seed is right: 1 organization, 3 users, 1 project/);
   assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [
     ...["organizations", "users", "projects", "database"],
   ]);
@@ -98,7 +173,7 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   const fresh = look();
   assert.deepEqual([fresh.status, fresh.wrong], [0, []]);
   assert.deepEqual(fresh.checks, [
-    ...["options", "node", "native module", "database", "key file", "disk", "clock", "port", "drivers"],
+    ...["options", "node", "native module", "database", "key file", "files", "disk", "clock", "port", "drivers"],
   ]);
   assert.equal(run(["seed", demo, "--database", database]).status, 0);
   assert.deepEqual(look().wrong, []);
@@ -110,7 +185,7 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   const lost = look();
   assert.deepEqual([lost.status, lost.wrong.map(({ check }) => check)], [1, ["key file"]]);
   writeFileSync(database, "no database");
-  assert.match(look().wrong[0]?.says ?? "", /not a database/);
+  assert.match(look().wrong[0]?.says ?? "", /it is not an SQLite database/);
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   t.after(() => void holder.close());

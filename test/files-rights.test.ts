@@ -1,8 +1,10 @@
+import assert from "node:assert/strict";
 import { chmodSync, chownSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { tryOpening } from "./children.ts";
 import { made, sentence } from "./database.ts";
+import { run } from "./program.ts";
 
 describe("a file or folder without the rights to write", () => {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -27,6 +29,8 @@ describe("a file or folder without the rights to write", () => {
     give(join(path, ".."), ...everyFile(join(path, "..")));
     chmodSync(path, 0o444);
     sentence(await tryOpening(path, nobody), rights);
+    const { stdout } = run(["doctor", "--database", path, "--port", "0"], "/", {}, nobody);
+    assert.match(stdout, /WRONG +database .*svc\.db cannot be read and written by this user; run as its owner/);
   });
 
   test("a file that may not even be read", async (t) => {
@@ -47,6 +51,11 @@ describe("a file or folder without the rights to write", () => {
     sentence(await tryOpening(path, nobody), rights);
     sentence(await tryOpening(join(folder, "svc-new.db"), nobody), rights);
     sentence(await tryOpening(join(folder, "svc-new", "svc.db"), nobody), rights);
+    sentence(run(["keys", "list", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    sentence(run(["keys", "create", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    const source = await made(t);
+    give(join(source, ".."), ...everyFile(join(source, "..")));
+    sentence(run(["backup", join(folder, "svc-copy.db"), "--database", source], "/", {}, nobody).stderr.trim(), rights);
   });
 
   test("a key file that may not be read", async (t) => {

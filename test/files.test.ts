@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Options } from "../lib/index.ts";
+import { Problem } from "../lib/kernel/errors.ts";
 import { openFile } from "../lib/store/files.ts";
+import { sentence as reason, unusable } from "../lib/store/unusable.ts";
 import { holding, kill, tryOpening, withoutRoom } from "./children.ts";
 import { made, owner, quiet, refuses, sentence } from "./database.ts";
 import { folderOf } from "./room.ts";
@@ -158,6 +160,17 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     assert.equal(readFileSync(`${path}.key`, "utf8"), key);
     await (await createService({ ...quiet, ...start, database: missing })).close();
   });
+});
+
+test("a disk that is full or fails is named, whichever way SQLite meets it", () => {
+  const failure = (code: string) => Object.assign(new Error("disk I/O error"), { code });
+  for (const code of ["SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "ENOSPC"]) {
+    assert.match(reason(failure(code)), /^the disk is full/);
+    const refused = new Problem("unavailable", "try again in a few seconds", { cause: failure(code) });
+    sentence((unusable("svc.db", refused) as Error).message, /the disk is full/);
+  }
+  const other = new Problem("unavailable", "try again in a few seconds");
+  assert.equal(unusable("svc.db", other), other);
 });
 
 describe("two servers on one file", () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { bundle } from "./bundle.ts";
+import type { Who } from "./children.ts";
 
 export const program = await bundle("bin/svc-server.ts");
 
@@ -21,10 +22,12 @@ export function run(
   words: readonly string[],
   cwd?: string,
   { input, ...env }: { readonly input?: string } & Readonly<Record<string, string>> = {},
+  who: Who = {},
 ) {
   return spawnSync(process.execPath, [program, ...words], {
     encoding: "utf8",
     cwd,
+    ...who,
     timeout: 60_000,
     env: { ...process.env, ...env },
     ...(input !== undefined && { input }),

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Vault } from "../store/vault.ts";
@@ -8,10 +8,6 @@ const shown = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "
 
 export const isShown = (type: string): boolean => type in shown;
 const extensionOf = (type: string): string => shown[type as keyof typeof shown] ?? "bin";
-
-/** Its content's hash, so that it holds over restarts. */
-export const etagOf = (bytes: Uint8Array): string =>
-  `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 
 /** CONTRACT section 5: "signed, valid for 24 hours, made anew at each read". */
 const valid_s = milliseconds("24h") / 1000;

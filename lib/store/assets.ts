@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Part } from "../kernel/part.ts";
@@ -12,6 +13,8 @@ export interface Assets {
   /** The file is whole and durable when this resolves. */
   store(name: string, bytes: Uint8Array): Promise<void>;
   find(name: string): Promise<Uint8Array | undefined>;
+  /** How many bytes there are; undefined where there is no such file. */
+  size(name: string): Promise<number | undefined>;
   /** The bytes from `start` to `end`, both included: as a stream where they are many. Rejects where there is no such file. */
   read(name: string, start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
   remove(name: string): Promise<void>;
@@ -19,6 +22,10 @@ export interface Assets {
   /** Names and bytes: of a file in memory no copy is made, since nobody changes it. */
   readonly part: Part;
 }
+
+/** A file's hash, so that it holds over restarts, and tells a file that was changed. */
+export const etagOf = (bytes: Uint8Array): string =>
+  `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 
 type Files = ReadonlyMap<string, Uint8Array>;
 
@@ -35,6 +42,7 @@ export function assetsInMemory(): Assets {
   return {
     store: async (name, bytes) => void files.set(name, bytes),
     find: async (name) => files.get(name),
+    size: async (name) => files.get(name)?.byteLength,
     async read(name, start, end) {
       const bytes = files.get(name);
       if (!bytes) throw new Error("there is no such file");
@@ -52,6 +60,9 @@ export function assetsInMemory(): Assets {
 }
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+function none(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
 /** What a kill left behind in the middle of writing ends so; no identifier does. */
 const half = ".half";
 const own = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
@@ -88,11 +99,8 @@ export function assetsInFolder(folder: string): Assets {
       await rename(pathOf(name + half), pathOf(name));
       await syncFolder();
     },
-    find: (name) =>
-      readFile(pathOf(name)).catch((error) => {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }),
+    find: (name) => readFile(pathOf(name)).catch(none),
+    size: async (name) => (await stat(pathOf(name)).catch(none))?.size,
     async read(name, start, end) {
       const file = await open(pathOf(name), "r");
       // A bare read stream in an answer takes the process down when its reader hangs up; this form does not.

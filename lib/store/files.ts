@@ -102,7 +102,7 @@ function inFile(database: Database, created: boolean, release: () => void): Open
 }
 
 /** What SQLite would answer with puzzling words, repair in silence, or change before it refuses. */
-function inspect(path: string): void {
+export function inspect(path: string): void {
   const header = Buffer.alloc(100);
   const fd = openSync(path, "r");
   const read = readSync(fd, header, 0, 100, 0);

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { Unusable } from "./unusable.ts";
 
 /** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
 export interface Vault {
@@ -13,10 +14,16 @@ export interface Vault {
   copy(bytes: (length: number) => Buffer): Vault;
 }
 
+export const fingerprintOf = (key: Buffer): string =>
+  createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16);
+
+export const wrongKey = (database: string, key = `${database}.key`) =>
+  new Unusable(database, `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`);
+
 export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
   return {
     sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
-    fingerprint: createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16),
+    fingerprint: fingerprintOf(key),
     copy: (others) => createVault(key, others),
     seal(place, plain) {
       const nonce = bytes(12);
@@ -36,6 +43,10 @@ export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vau
 /** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
 export function keyFile(path: string, bytes: (length: number) => Buffer): Buffer {
   if (!existsSync(path)) writeWhole(path, `${bytes(32).toString("base64")}\n`);
+  return readKey(path);
+}
+
+export function readKey(path: string): Buffer {
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
   if (key.length !== 32) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
   return key;
