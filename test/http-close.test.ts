@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { test } from "node:test";
 import { createService } from "../lib/index.ts";
-import { open, owner, wire } from "./sockets.ts";
+import { lines, open, owner, wire } from "./sockets.ts";
 
 test("close() does not wait for idle clients, and leaves no handle", { timeout: 4_000 }, async (t) => {
   const handles = () =>
@@ -106,4 +106,29 @@ test("A client that asks again and again on one connection does not hold up clos
   over = true;
   await asking;
   agent.destroy();
+});
+
+test("An upload that its sender breaks off is no fault of the service: 400 in the log, and no error", async (t) => {
+  const entries: string[] = [];
+  let told = () => {};
+  const asked = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  const take = (level: string) => (message: string, fields?: object) => {
+    entries.push(`${level} ${message} ${(fields as { status?: number } | undefined)?.status ?? ""}`);
+    if (message === "request") told();
+  };
+  const here = await wire(t, {
+    logger: { error: take("error"), warn: take("warn"), info: take("info"), debug: () => {} },
+  });
+  const socket = await open(here.port);
+  socket.on("error", () => {});
+  const wanted = once(socket, "data");
+  const head = ["Host: localhost", "Content-Type: application/json", "Content-Length: 100", "Expect: 100-continue"];
+  socket.write(lines("POST /v1/projects HTTP/1.1", ...head));
+  await wanted;
+  socket.write('{"na');
+  socket.resetAndDestroy();
+  await asked;
+  assert.deepEqual(entries, ["info request 400"]);
 });

@@ -58,10 +58,11 @@ function collect(request: IncomingMessage, limit: number, begun: () => void): Pr
       else refuse(tooLarge(limit));
     });
     request.on("end", () => resolve(Buffer.concat(chunks)));
-    request.on("error", reject);
-    // Nobody is left to answer; the promise must end all the same.
+    // Nobody is left to answer, and it is no fault of ours; the promise must end all the same.
+    const broken = () => reject(new Problem("invalid_json", "the body ended too early"));
+    request.on("error", broken);
     request.on("close", () => {
-      if (!request.complete) reject(new Problem("invalid_json", "the body ended too early"));
+      if (!request.complete) broken();
     });
   });
 }
