@@ -1,9 +1,9 @@
 import { type ArgsDef, defineCommand } from "citty";
+import { hint } from "../lib/kernel/nearest.ts";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 import { command, type Given, say, table } from "./command.ts";
 import { described, inputOf } from "./fields.ts";
-import { hint } from "./nearest.ts";
 import { clientOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

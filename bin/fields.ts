@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { hint } from "../lib/kernel/nearest.ts";
 import { published } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
-import { hint } from "./nearest.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

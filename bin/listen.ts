@@ -1,12 +1,12 @@
 import type { ArgsDef } from "citty";
 import { signatureOf } from "../lib/deliveries/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
+import { hint } from "../lib/kernel/nearest.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { command, type Given, say } from "./command.ts";
 import { type Happened, hearing } from "./hearing.ts";
-import { hint } from "./nearest.ts";
 import { explained, placeOf, reach } from "./reach.ts";
 
 const args: ArgsDef = {

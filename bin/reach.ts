@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
+import { hint } from "../lib/kernel/nearest.ts";
 import { Usage } from "./arguments.ts";
 import { type Given, json } from "./command.ts";
-import { hint } from "./nearest.ts";
 
 /** Flags of the commands that call a running service. A key is no flag: every user of the machine could read it. */
 export const reach: ArgsDef = {

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { renderUsage, runCommand } from "citty";
+import { hint } from "../lib/kernel/nearest.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { main } from "./commands.ts";
-import { hint } from "./nearest.ts";
 
 type Command = Parameters<typeof runCommand>[0];
 

@@ -4,7 +4,7 @@ import { insideSender } from "./inside.ts";
 import { type Instruments, instruments } from "./instruments.ts";
 import { check } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
-import { parseDuration } from "./kernel/duration.ts";
+import { milliseconds } from "./kernel/duration.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import type { Plan } from "./organizations/schema.ts";
 import { type Client, clientOver } from "./typed.ts";
@@ -88,13 +88,16 @@ export interface Service extends Instruments {
 /** What users hold. */
 export function facade(worlds: Worlds): Service {
   const { listening, known, snapshots } = worlds;
-  const time = () => worlds.now.parts.time;
   const app = () => worlds.now.parts.app;
   const fork = async () => facade(await worlds.fork());
   const tools = () => instruments(worlds.now.parts, fork);
   const isClosed = () => worlds.now.parts.life.closing.signal.aborted;
   const insistOpen = () => {
     if (isClosed()) throw new Error("the service is closed; make a new one");
+  };
+  const time = () => {
+    insistOpen();
+    return worlds.now.parts.time;
   };
   return {
     get apiKey() {
@@ -129,9 +132,7 @@ export function facade(worlds: Worlds): Service {
     clock: {
       now: () => new Date(worlds.now.foundation.clock.now()),
       async advance(by) {
-        const ms = parseDuration(by);
-        if (ms === undefined) throw new TypeError(`"${by}" is not a duration such as "30s" or "2h42m30s"`);
-        return time().advanceBy(ms);
+        return time().advanceBy(milliseconds(by));
       },
       async advanceTo(at) {
         const to = at instanceof Date ? at.getTime() : instant(at);
@@ -139,15 +140,15 @@ export function facade(worlds: Worlds): Service {
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
         return time().advanceTo(to);
       },
-      advanceToNext: () => time().advanceToNext(),
-      runUntilIdle: () => time().runUntilIdle(),
+      advanceToNext: async () => time().advanceToNext(),
+      runUntilIdle: async () => time().runUntilIdle(),
       freeze() {
         // Refused in the mode start, as every instrument is.
         tools();
         worlds.now.foundation.clock.freeze();
       },
     },
-    settle: () => time().settle(),
+    settle: async () => time().settle(),
     ...snapshots,
     fork,
     get inbox() {

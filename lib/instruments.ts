@@ -7,7 +7,7 @@ import type { Caught } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
 import type { Service } from "./facade.ts";
-import { parseDuration } from "./kernel/duration.ts";
+import { milliseconds } from "./kernel/duration.ts";
 import { inEveryOrder } from "./orders.ts";
 import type { NewScenario } from "./scenarios/schema.ts";
 import type { Scenario } from "./scenarios/service.ts";
@@ -106,8 +106,7 @@ async function waitFor(
   event: string | ((delivery: Arrival) => boolean),
   { endpoint, timeout = "5s" }: WaitFor = {},
 ): Promise<Arrival> {
-  const patience = parseDuration(timeout);
-  if (patience === undefined) throw new TypeError(`"${timeout}" is not a duration such as "5s"`);
+  const patience = milliseconds(timeout);
   const wanted = typeof event === "function" ? event : (one: Arrival) => event === "*" || one.event === event;
   const isOf = (one: Arrival) => endpoint === undefined || one.endpoint === endpoint.toLowerCase();
   const take = () => arrivals.take((one) => isOf(one) && wanted(one));

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { explain } from "./kernel/api.ts";
-import type { Detail } from "./kernel/errors.ts";
+import { explain, isUnknown } from "./kernel/api.ts";
+import { hint } from "./kernel/nearest.ts";
 import { optionsSchema } from "./settings.ts";
 import type { Told } from "./settings-words.ts";
 
@@ -27,8 +27,9 @@ export function parseOptions(given: unknown): Settings {
     throw new TypeError("the options must be an object");
   const result = v.safeParse(optionsSchema, given);
   if (!result.success) {
-    const [{ path, message }] = result.issues.map(explain) as [Detail];
-    throw new BadOptions(path, message);
+    const [issue] = result.issues;
+    const { path, message } = explain(issue);
+    throw new BadOptions(path, isUnknown(issue) ? message + nearestOption(path) : message);
   }
   const { mode, clock, key, database, random } = result.output;
   if (mode === "start" && clock !== "real") throw new BadOptions("clock", "must be real in the mode start");
@@ -80,6 +81,14 @@ function leavesOf(entries: v.ObjectEntries, within: string): Declared[] {
     const written = path === "mode" ? undefined : (forms[wrapped.type] ?? (flag === undefined ? undefined : "file"));
     return { path, help, fallback, flag, value, written };
   });
+}
+
+/** The end of a sentence about an option that there is not: one of the same level with nearly its name. */
+function nearestOption(path: string): string {
+  const level = path.slice(0, path.lastIndexOf(".") + 1);
+  const beside = declared.filter((one) => one.path.startsWith(level));
+  const names = beside.map((one) => one.path.slice(level.length).split(".", 1)[0] ?? "");
+  return hint(path.slice(level.length), names, level);
 }
 
 /** The variable that sets an option in the environment: `SVC_DEPLOYMENTS_CONCURRENCY`. */

@@ -47,5 +47,7 @@ export async function createTestService(t?: Test, options: Options = {}): Promis
 
 /** A fork that ends with its test: a suite builds one expensive service, and each test has its own copy. */
 export async function forkTestService(t: Test, service: Service): Promise<Service> {
+  // It can be missing for JavaScript, and where a `beforeEach` made it too late.
+  if (!service) throw new TypeError("hand in the service to fork: forkTestService(t, service)");
   return endWith(t, await service.fork());
 }

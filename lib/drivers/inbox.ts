@@ -44,7 +44,10 @@ interface Kept {
   readonly scripts: ReadonlyMap<string, readonly InboxAnswer[]>;
 }
 
-const named = v.object({ name: inboxName });
+const sunk = v.object({
+  name: inboxName,
+  answer: v.custom<Sink>((given) => typeof given === "function", "must be a function: (request) => response"),
+});
 const scripted = v.object({ name: inboxName, responses: answers });
 
 /**
@@ -86,7 +89,10 @@ export function createInbox(
       .map((one) => ({ ...one }));
 
   return {
-    sink: (name, answer) => void sinks.set(check(named, { name }).name, answer),
+    sink(name, answer) {
+      const given = check(sunk, { name, answer });
+      sinks.set(given.name, given.answer);
+    },
     list: copies,
     clear() {
       caught = [];

@@ -105,6 +105,9 @@ export function check<S extends Schema>(schema: S, input: unknown): v.InferOutpu
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
+/** Whether it is a field that the schema does not have. */
+export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
+
 /** One broken rule in the words of the interface. */
 export function explain(issue: v.BaseIssue<unknown>): Detail {
   const path = v.getDotPath(issue) ?? "body";
@@ -115,7 +118,7 @@ export function explain(issue: v.BaseIssue<unknown>): Detail {
     Object: "must be an object",
     Array: "must be a list",
   };
-  if (issue.type === "strict_object" && issue.expected === "never")
+  if (isUnknown(issue))
     return { path, message: issue.message.startsWith("Invalid") ? "is not known here" : issue.message };
   const message =
     expected[issue.expected ?? ""] ??

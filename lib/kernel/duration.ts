@@ -24,10 +24,12 @@ export function parseDuration(text: unknown): number | undefined {
   return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
 
-/** Milliseconds of a duration that the program itself wrote down. */
-export function milliseconds(text: string): number {
-  const value = parseDuration(text);
-  if (value === undefined) throw new Error(`"${text}" is not a duration such as "30s" or "2h42m30s"`);
+/** Milliseconds of a duration that a program wrote down. Throws a TypeError for anything else, whatever its type. */
+export function milliseconds(text: unknown): number {
+  const isText = typeof text === "string";
+  const value = isText ? parseDuration(text) : undefined;
+  if (value === undefined)
+    throw new TypeError(`${isText ? `"${text}"` : String(text)} is not a duration such as "30s" or "2h42m30s"`);
   return value;
 }
 
