@@ -5,6 +5,7 @@ import { type Client, clientOver } from "./typed.ts";
 export { type BrokenRule, ClientProblem } from "./client/problem.ts";
 export type { CallOptions, ClientOptions } from "./client/send.ts";
 export { verifySignature } from "./client/signature.ts";
+export type { WaitOptions } from "./client/wait.ts";
 export type { Answer, Client, Input, Meta, OperationId, Page, Result } from "./typed.ts";
 
 /**

@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import { calls } from "./client/calls.ts";
 import { follow } from "./client/follow.ts";
 import type { CallOptions, Request, Sender } from "./client/send.ts";
+import { patience_s, type WaitOptions, waitFor } from "./client/wait.ts";
 import type { Schema } from "./kernel/api.ts";
 import type { EveryOperation } from "./operations.ts";
 
@@ -54,7 +55,8 @@ type Calls = {
   readonly [F in Feature]: { readonly [Id in OperationId as Id extends `${F}.${infer Verb}` ? Verb : never]: Call<Id> };
 };
 /** Work that ends by itself. */
-type Work = Extract<"deployments" | "generations", Feature>;
+const works = ["deployments", "generations"] as const satisfies readonly Feature[];
+type Work = (typeof works)[number];
 
 export type Client = Calls & {
   /** Every item of a list, page after page: `for await (const project of client.paginate(client.projects.list))`. */
@@ -63,8 +65,13 @@ export type Client = Calls & {
     input?: I,
     options?: CallOptions,
   ): AsyncGenerator<T>;
-  /** The record once its work has ended, however it did; a `signal` bounds the wait. */
-  waitUntilDone<F extends Work>(feature: F, id: string, options?: CallOptions): Promise<Answer<`${F}.get`>>;
+  /**
+   * The record once its work has ended, however it did; `timeout` (milliseconds) or a `signal` bounds the wait. Rejects with
+   * `timed_out` after that, and where the service's clock stands for fifteen seconds of the wait.
+   *
+   * @throws {TypeError} for a feature whose records never end.
+   */
+  waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
   /** The entries of a deployment's log as they are written, until it has ended. */
   followLogs(id: string, options?: CallOptions): AsyncGenerator<Result<"deployments.logs">>;
   /** Any operation by its name, for programs that know it at run time only. Answers the flat form. */
@@ -86,11 +93,17 @@ export function clientOver(sender: Sender): Client {
     call,
     paginate,
     // The service judges what it answers by the very schemas that these types are inferred from.
-    waitUntilDone: (feature, id, given) => wait(sender, feature, id, given) as never,
+    waitUntilDone: (async (feature: string, id: string, given?: WaitOptions) =>
+      waitFor(sender, requestOf(`${workOf(feature)}.get`, { id, wait: patience_s }), given)) as never,
     followLogs: (id, given = {}) =>
       follow(sender, requestOf("deployments.logs", { id, follow: "true" }), given) as never,
   };
   return { ...features, ...more } as Client;
+}
+
+function workOf(feature: string): string {
+  if (works.some((work) => work === feature)) return feature;
+  throw new TypeError(`waitUntilDone is for ${works.join(" and ")}, which end, and not for ${feature}`);
 }
 
 /** What is named in the path goes there; the rest is the query of what reads, and the body of what writes. */
@@ -123,16 +136,4 @@ async function* paginate<I extends object, T>(
     yield* page.data;
     cursor = page.meta.next_cursor;
   } while (cursor);
-}
-
-const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
-
-/** Asks the service to answer at the end; one that does not wait is asked again, ever more seldom. */
-async function wait(sender: Sender, feature: string, id: string, options?: CallOptions): Promise<unknown> {
-  const request = { more_ms: 30_000, ...requestOf(`${feature}.get`, { id, wait: 30 }) };
-  for (let pause = 250; ; pause = Math.min(pause * 2, 5_000)) {
-    const record = await sender.call(request, options);
-    if (ended.includes((record as { status: string }).status)) return record;
-    await sender.sleep(pause, options?.signal);
-  }
 }

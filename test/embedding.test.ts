@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createClient } from "../lib/client.ts";
 import { createService } from "../lib/index.ts";
 import { forkTestService } from "../lib/testing.ts";
-import { start, world } from "./world.ts";
+import { keyOf, start, world } from "./world.ts";
 
 /** What JavaScript hands in although the types say otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
@@ -55,4 +56,69 @@ test("a fork of nothing says what is missing", async (t) => {
     name: "TypeError",
     message: "hand in the service to fork: forkTestService(t, service)",
   });
+});
+
+test("whoever waits for the end under a clock that nobody moves is told that it stands", async (t) => {
+  const here = await world(t);
+  const { id } = await here.deploy((await here.project()).id);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const turns = async () => {
+    for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
+  };
+  const client = here.service.client({ apiKey: keyOf("owner") });
+  const overFetch = createClient({
+    ...{ baseUrl: "http://localhost/v1", apiKey: keyOf("owner") },
+    fetch: here.service.fetch,
+  });
+  for (const { waitUntilDone } of [client, overFetch]) {
+    const waiting = assert.rejects(waitUntilDone("deployments", id), {
+      ...{ name: "ClientProblem", code: "timed_out" },
+      message: `it is queued, and the service's clock stands at ${start}; advance the clock while this waits, or before`,
+    });
+    for (const ms of [15_000, 250, 15_000]) {
+      await turns();
+      t.mock.timers.tick(ms);
+    }
+    await waiting;
+  }
+  // A clock that is moved at times is waited for.
+  const patient = client.waitUntilDone("deployments", id);
+  for (const pause of [250, 500, 1000]) {
+    await turns();
+    await here.service.clock.advance("1s");
+    t.mock.timers.tick(15_000);
+    await turns();
+    t.mock.timers.tick(pause);
+  }
+  await turns();
+  await here.service.clock.advance("10s");
+  assert.equal((await patient).status, "active");
+});
+
+test("a time-out bounds the wait, as a signal does, whichever is first", async (t) => {
+  const here = await world(t);
+  const { id } = await here.deploy((await here.project()).id);
+  const { waitUntilDone } = here.service.client({ apiKey: keyOf("owner") });
+  const late = { name: "ClientProblem", code: "timed_out", message: "the work had not ended after 5 ms" };
+  await assert.rejects(waitUntilDone("deployments", id, { timeout: 5 }), late);
+  const control = new AbortController();
+  await assert.rejects(waitUntilDone("deployments", id, { timeout: 5, signal: control.signal }), late);
+  const waiting = waitUntilDone("deployments", id, { timeout: 60_000, signal: control.signal });
+  control.abort(new Error("enough"));
+  await assert.rejects(waiting, { message: "enough" });
+  for (const timeout of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, untyped("5s")])
+    await assert.rejects(waitUntilDone("deployments", id, { timeout }), TypeError, String(timeout));
+  await here.service.clock.advance("1m");
+  assert.equal((await waitUntilDone("deployments", id, { timeout: 60_000 })).status, "active");
+});
+
+test("what never ends is not waited for", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const { waitUntilDone } = here.service.client({ apiKey: keyOf("owner") });
+  for (const feature of ["projects", "users", "nothing", undefined])
+    await assert.rejects(waitUntilDone(untyped(feature), id), {
+      name: "TypeError",
+      message: `waitUntilDone is for deployments and generations, which end, and not for ${feature}`,
+    });
 });

@@ -47,8 +47,8 @@ export function createWaiting({ feed, clock }: { feed: Feed; clock: Clock }) {
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
-      // A clock that stands must not hold a caller for ever, so the machine's time counts too.
-      undo.push(clock.alarm(clock.now() + seconds * 1000, end), machineTimer(seconds * 1000, end));
+      // A clock that stands must not hold a caller for ever, so the machine's time counts too, and keeps a process alive that only waits.
+      undo.push(clock.alarm(clock.now() + seconds * 1000, end), machineTimer(seconds * 1000, end, { hold: true }));
     }
     return {
       async next() {
