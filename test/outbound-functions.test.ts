@@ -37,6 +37,31 @@ test("a backend behind a function has the limits of one behind a socket", async 
     assert.equal((await ask(() => wrong as Response, question)).error, "the function must answer a Response");
 });
 
+test("a try tells how long it took by the service's clock, and the whole patience where that stands and nothing came", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const request = { url: question.url, headers: {}, body: "{}" };
+  let clock = Date.parse(now());
+  const { send } = createFunctions(() => new Date(clock).toISOString());
+  const slow = () => {
+    clock += 250;
+    return new Response(null, { status: 204 });
+  };
+  const { status, duration_ms } = await send(slow, request);
+  assert.deepEqual([status, duration_ms], [204, 250]);
+  const failing = () => {
+    clock += 40;
+    throw new Error("at once");
+  };
+  assert.equal((await send(failing, request)).duration_ms, 40);
+  const standing = send(hang, request);
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(await standing, { status: null, error: "timeout after 10 s", response: null, duration_ms: 10_000 });
+  const running = send(hang, request);
+  clock += 10_003;
+  t.mock.timers.tick(10_000);
+  assert.equal((await running).duration_ms, 10_003);
+});
+
 test("an endless answer is read no further than its limit", async () => {
   let pulled = 0;
   const left = gate();

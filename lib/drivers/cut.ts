@@ -40,7 +40,8 @@ function longTimer(wait: number, run: () => void): () => void {
   return () => cancel();
 }
 
-const inWords = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`);
+/** The error of what was cut in time. */
+export const timeoutAfter = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
 /** What is under way: it is cut in time, by its signal, and when everything ends. */
 export function createRunning() {
@@ -65,7 +66,7 @@ export function createRunning() {
       const cut = new Cut();
       if (signal?.aborted) cut.by(signal.reason);
       const others = signal && following(signal).add(cut);
-      const cancel = longTimer(most_ms, () => cut.by(`timeout after ${inWords(most_ms)}`));
+      const cancel = longTimer(most_ms, () => cut.by(timeoutAfter(most_ms)));
       running.add(cut);
       const over = () => {
         cancel();

@@ -1,6 +1,6 @@
 import { milliseconds } from "../kernel/duration.ts";
 import type { Question, Reply } from "./asking.ts";
-import { createRunning } from "./cut.ts";
+import { createRunning, timeoutAfter } from "./cut.ts";
 import { retryAfter } from "./exchange.ts";
 import type { OutboundRequest, Sent } from "./outbound.ts";
 
@@ -63,11 +63,16 @@ export function createFunctions(now: () => string) {
   };
 
   return {
-    send: (sink: Sink, request: OutboundRequest): Promise<Sent> =>
-      answered(sink, { method: "POST", ...request }, limit, async (response, retry_after_ms) => ({
-        ...{ status: response.status, error: null, duration_ms: 0, retry_after_ms },
+    async send(sink: Sink, request: OutboundRequest): Promise<Sent> {
+      const begun = Date.parse(now());
+      const sent = await answered(sink, { method: "POST", ...request }, limit, async (response, retry_after_ms) => ({
+        ...{ status: response.status, error: null, retry_after_ms },
         response: textOf((await beginning(response, read)).bytes),
-      })).catch((error) => ({ status: null, error: reasonOf(error), response: null, duration_ms: 0 })),
+      })).catch((error) => ({ status: null, error: reasonOf(error), response: null }));
+      // A clock that stands does not show how long a function was waited for.
+      const least = sent.error === timeoutAfter(limit) ? limit : 0;
+      return { ...sent, duration_ms: Math.max(least, Date.parse(now()) - begun) };
+    },
 
     /** The same for a backend, whose answer is wanted whole. */
     ask: (sink: Sink, question: Question): Promise<Reply> =>
