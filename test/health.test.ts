@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { test } from "node:test";
+import { turn } from "../lib/kernel/turn.ts";
 import { openPlain } from "../lib/store/sqlite.ts";
 import { temporary } from "./callers.ts";
 import { wire } from "./sockets.ts";
@@ -51,6 +52,8 @@ test("a service whose database was overwritten is alive and not ready, and its l
   const logger = { error: note, warn() {}, info() {}, debug() {} };
   const here = await world(t, { database, logger });
   assert.equal((await here.call("nobody", "GET", "/readyz")).status, 200);
+  // The reads of one turn see one state of the file.
+  await turn();
   // A change by somebody else makes the service read the file anew, which holds nonsense by then.
   const other = openPlain(database);
   other.exec("update settings set value = value");

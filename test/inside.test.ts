@@ -77,6 +77,17 @@ test("faults meet it, and a broken connection is said to be one", async (t) => {
   assert.deepEqual((await client.projects.list()).data, []);
 });
 
+test("who asks again and again, awaiting nothing else, lets the service do its work all the same", async (t) => {
+  const { service } = await world(t, { clock: "10000x" });
+  const client = service.client({ apiKey: keyOf("owner") });
+  const project = await client.projects.create({ name: "web", region: "eu-west-1" });
+  const { id } = await client.deployments.create({ project_id: project.id, environment: "production", source: git });
+  const headers = { authorization: `Bearer ${keyOf("owner")}` };
+  while ((await client.deployments.get({ id })).status === "queued");
+  const fetched = async () => (await service.fetch(`/v1/deployments/${id}`, { headers })).json();
+  while (((await fetched()) as { status: string }).status !== "active");
+});
+
 test("whoever stops waiting is not answered, and a closed service says so", async (t) => {
   const here = await world(t);
   const client = insideOf(here);

@@ -6,6 +6,7 @@ import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { type Operation, permit } from "../kernel/operation.ts";
+import { createPacing } from "../kernel/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import { type Called, type Exchange, exchangeOf, exchangeOfCall, exchangeOfUpgrade } from "./exchange.ts";
@@ -114,6 +115,7 @@ export function createApp(ports: Ports): App {
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
+  const pace = createPacing();
   const elsewhere = ports.meter.count("none");
   const upgrades = ports.meter.count("upgrade");
   const named = new Map<string, (called: Called) => Promise<Answer>>();
@@ -123,6 +125,7 @@ export function createApp(ports: Ports): App {
     for (const operation of group) {
       const count = ports.meter.count(operation.id);
       named.set(operation.id, async (called) => {
+        await pace();
         const exchange = exchangeOfCall({ ...called, path: base + called.path }, ids);
         return arriving(await answerTo(exchange, operation, count), exchange);
       });
@@ -135,6 +138,7 @@ export function createApp(ports: Ports): App {
   const unknown = { problem: () => new Problem("not_found", "this path does not exist") };
   app.all("/**", (event) => serve(event, unknown, elsewhere));
   const call = async (request: Request) => {
+    await pace();
     const response = await app.fetch(request);
     const failure = failureOf(response);
     if (failure) throw failure;

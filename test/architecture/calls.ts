@@ -12,7 +12,7 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
     because: "its users have no ports of ours, and may hand in their own sleep and keys",
   },
   "lib/client/wait.ts": { names: /^setTimeout$/, because: "a time-out of its users is the machine's, as in send" },
-  "lib/kernel/page.ts": { names: /^setImmediate$/, because: "others have their turn while a long list is read" },
+  "lib/kernel/turn.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
   "lib/store/group.ts": { names: /^setImmediate$/, because: "the end of a turn is no time: it waits for nothing" },
 };
 
