@@ -2,7 +2,7 @@ import { type ArgsDef, defineCommand } from "citty";
 import { hint } from "../lib/kernel/nearest.ts";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
-import { command, type Given, say, table } from "./command.ts";
+import { command, endAsAsked, type Given, say, table } from "./command.ts";
 import { described, inputOf } from "./fields.ts";
 import { clientOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
@@ -84,6 +84,7 @@ const logs = command(
   async (args) => {
     const client = connect(args);
     const id = String(args["id"]);
+    if (args["follow"]) endAsAsked();
     const entries = args["follow"]
       ? client.followLogs(id)
       : client.paginate(client.deployments.logs, { id, per_page: 1000 });

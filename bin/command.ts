@@ -21,6 +21,14 @@ export const command = (
 
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 
+/** What asks a program to stop: Ctrl+C, a supervisor, the end of its terminal. */
+export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** For what goes on until it is stopped: that is as asked, so it is no failure. */
+export function endAsAsked(): void {
+  for (const signal of stopSignals) process.once(signal, () => process.exit(0));
+}
+
 export const json: ArgsDef = { json: { type: "boolean", description: "Write JSON, for programs." } };
 
 /** `1 user`, `2 users`: of a word that takes an s. */

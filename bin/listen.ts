@@ -5,7 +5,7 @@ import { hint } from "../lib/kernel/nearest.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
-import { command, type Given, say } from "./command.ts";
+import { command, endAsAsked, type Given, say } from "./command.ts";
 import { type Happened, hearing } from "./hearing.ts";
 import { explained, placeOf, reach } from "./reach.ts";
 
@@ -60,8 +60,7 @@ async function run(given: Given): Promise<void> {
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
-  // As asked, so it is no failure.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(0));
+  endAsAsked();
   try {
     for await (const happened of hearing(placeOf(given), begun)) {
       if (wanted && !wanted.includes(happened.event)) continue;

@@ -4,6 +4,7 @@ import type { Service } from "../lib/index.ts";
 import { machineTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
 import { banner } from "./banner.ts";
+import { stopSignals } from "./command.ts";
 import { configuration, type Mode, placeArgs } from "./configuration.ts";
 
 const common: ArgsDef = {
@@ -94,14 +95,15 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 function stopped(service: Service): Promise<void> {
   return new Promise((resolve, reject) => {
     let asked = false;
-    const stop = () => {
+    const stop = (signal: NodeJS.Signals) => {
+      // A terminal that is closed may say so twice: its shell does, and the system.
+      if (asked && signal === "SIGHUP") return;
       if (asked) process.exit(1);
       asked = true;
       // Closing gives what is in flight ten seconds, and then hands the rest back: this is for a close that hangs.
       machineTimer("15s", () => resolve());
       service.close().then(resolve, reject);
     };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
+    for (const signal of stopSignals) process.on(signal, stop);
   });
 }

@@ -180,3 +180,16 @@ test("openapi prints the document, and completion what may stand next", () => {
   for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
   assert.equal(run(["completion", "cmd"]).status, 2);
 });
+
+test("a log that is followed until Ctrl+C ends with 0, with what was said so far", async (t) => {
+  const { answer, env } = await desk(t);
+  const { id } = answer("projects.create", "name=followed", "region=eu-west-1");
+  const deployment = answer(
+    ...["deployments.create", `project_id=${id}`, "environment=production"],
+    ...["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"],
+  );
+  const { lines, stop, ended } = stream(t, ["deployments", "logs", deployment.id, "--follow"], env);
+  assert.match((await lines.next()).value, /queued|Queued/);
+  stop("SIGINT");
+  assert.deepEqual(await ended, { code: 0, errors: "" });
+});

@@ -38,7 +38,7 @@ test("dev without a seed prints a key that works, and --key fixes it", async (t)
     ((await answer.json()) as { data: { organization: { name: string } } }).data.organization.name,
     "default",
   );
-  assert.equal((await server.stop("SIGINT")).code, 0);
+  assert.deepEqual(await server.stop("SIGHUP"), { code: 0, rest: ['{"event":"stopped"}'] });
 });
 
 test("bare svc-server with flags is start: no control interface, a file, its key shown at the first start only", async (t) => {
