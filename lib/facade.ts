@@ -63,7 +63,7 @@ export interface Service extends Instruments {
   reset(): Promise<{ now: string }>;
   /**
    * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
-   * functions that it was given (sinks, transport, drivers), does not listen, and is closed by itself (`dev`).
+   * functions that it was given (sinks, transport, drivers), listens at no port of the first, and is closed by itself (`dev`).
    */
   fork(): Promise<Service>;
   readonly keys: {

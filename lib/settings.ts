@@ -53,7 +53,7 @@ export const optionsSchema = v.strictObject({
   database: v.optional(
     told(
       textOf(1, 4096),
-      "`:memory:`, or the path of the database file. `start` takes `./svc-data`.",
+      "`:memory:`, or the path of the database file. `svc-server start` takes `./svc-data`.",
       "database",
       "PATH",
     ),
