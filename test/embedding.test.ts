@@ -9,6 +9,11 @@ import { keyOf, start, world } from "./world.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
 const untyped = (value: unknown): any => value;
 
+/** Lets everything happen that needs no time. */
+const turns = async () => {
+  for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
+};
+
 test("an option that there is not is refused with the nearest one of its level", async () => {
   for (const [options, sentence] of [
     [{ clok: "manual" }, "option clok is not known here; did you mean clock?"],
@@ -62,9 +67,6 @@ test("whoever waits for the end under a clock that nobody moves is told that it 
   const here = await world(t);
   const { id } = await here.deploy((await here.project()).id);
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const turns = async () => {
-    for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
-  };
   const client = here.service.client({ apiKey: keyOf("owner") });
   const overFetch = createClient({
     ...{ baseUrl: "http://localhost/v1", apiKey: keyOf("owner") },
@@ -93,6 +95,24 @@ test("whoever waits for the end under a clock that nobody moves is told that it 
   await turns();
   await here.service.clock.advance("10s");
   assert.equal((await patient).status, "active");
+});
+
+test("work that a tester moves under a standing clock is waited for", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.next("deployment", { pace: "manual" });
+  const { id } = await here.deploy((await here.project()).id);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const waiting = here.service.client({ apiKey: keyOf("owner") }).waitUntilDone("deployments", id);
+  for (const pause of [250, 500]) {
+    await turns();
+    t.mock.timers.tick(15_000);
+    await turns();
+    await here.service.deployments.step(id);
+    t.mock.timers.tick(pause);
+  }
+  await turns();
+  await here.service.deployments.step(id);
+  assert.equal((await waiting).status, "active");
 });
 
 test("a time-out bounds the wait, as a signal does, whichever is first", async (t) => {

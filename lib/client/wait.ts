@@ -13,24 +13,24 @@ export const patience_s = 15;
 
 interface Seen {
   readonly status: string;
-  readonly meta: { readonly timestamp?: string };
+  readonly meta?: { readonly timestamp?: string };
 }
 
 /** Asks the service to answer at the end; one that does not wait is asked again, ever more seldom. */
 async function asked({ call, sleep }: Sender, look: Request, options: CallOptions): Promise<unknown> {
   const request = { ...look, more_ms: patience_s * 1000 };
-  let before: string | undefined;
+  let before: Seen | undefined;
   for (let pause = 250; ; pause = Math.min(pause * 2, 5_000)) {
-    const record = await call(request, options);
-    const { status, meta } = record as Seen;
-    if (ended.includes(status)) return record;
-    // Nothing happens while the service's clock stands, and whoever should move it may be the very one who waits here.
-    if (meta.timestamp !== undefined && meta.timestamp === before)
+    const seen = (await call(request, options)) as Seen;
+    if (ended.includes(seen.status)) return seen;
+    const now = seen.meta?.timestamp;
+    // Nothing moves by itself while the service's clock stands, and whoever should move it may be the one who waits here.
+    if (now !== undefined && now === before?.meta?.timestamp && seen.status === before.status)
       throw new ClientProblem(
         "timed_out",
-        `it is ${status}, and the service's clock stands at ${before}; advance the clock while this waits, or before`,
+        `it is ${seen.status}, and the service's clock stands at ${now}; advance the clock while this waits, or before`,
       );
-    before = meta.timestamp;
+    before = seen;
     await sleep(pause, options.signal);
   }
 }
