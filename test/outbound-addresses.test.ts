@@ -172,44 +172,6 @@ describe("addresses", () => {
   });
 });
 
-describe("outbound.allow", () => {
-  test("a CIDR opens its addresses at every port, host:port opens one target", () => {
-    const allowed = parseAllow(["10.0.0.0/8", "[fd00::]/8", "fc11::/16", "Intern.Example.:8443", "[::1]:8443"]);
-    const at = (address: string, host = "hooks.example", port = 443) =>
-      isAllowed("start", allowed, address, { host, port });
-    assert.ok(at("10.1.2.3") && at("fd12::1") && at("fc11::1"));
-    assert.ok(at("11.0.0.0") && !at("172.16.0.1") && !at("fc12::1"));
-    assert.ok(at("192.168.1.1", "intern.example", 8443) && at("::1", "[::1]", 8443));
-    assert.ok(!at("192.168.1.1", "intern.example", 443) && !at("192.168.1.1", "x.intern.example", 8443));
-  });
-
-  test("anything else is told apart with a sentence", () => {
-    const wrong = [
-      "",
-      "*",
-      "10.0.0.0",
-      "10.0.0.0/33",
-      "010.0.0.0/8",
-      "fd00::/129",
-      "fd00::1",
-      "localhost",
-      "localhost:0",
-    ];
-    const more = [
-      "localhost:65536",
-      "*.example:443",
-      "https://x:443",
-      "a b:443",
-      "x:443/path",
-      "u@x:443",
-      "10.0.0.0/8 ",
-      "/8",
-    ];
-    for (const entry of [...wrong, ...more])
-      assert.throws(() => parseAllow([entry]), /^Error: outbound\.allow must be a CIDR such as .*, not ".*"$/, entry);
-  });
-});
-
 describe("URLs", () => {
   test("what is accepted is https, short enough, without credentials, and stays what it is", () => {
     const text = fc.oneof(

@@ -124,17 +124,26 @@ function parseTarget(text: string): Target | undefined {
   return target.port > 0 ? target : undefined;
 }
 
-/** Reads `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else. */
+/**
+ * Reads `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else,
+ * and for what it would not open.
+ */
 export function parseAllow(entries: readonly string[]): Allowed {
   const found: { ranges: Range[]; targets: Target[] } = { ranges: [], targets: [] };
   for (const entry of entries) {
     const range = parseRange(entry);
     const target = parseTarget(entry);
+    const address = range ?? parseAddress(bare(target?.host ?? ""));
+    const covering = closed.filter(({ prefix }) => prefix <= (range?.prefix ?? 128));
+    if (address && some(covering, address))
+      throw new Error(
+        `must not be "${entry}": link-local addresses, and those of clouds' credentials, are never opened`,
+      );
     if (range) found.ranges.push(range);
     else if (target) found.targets.push(target);
     else {
       const right = "must be a CIDR such as 10.0.0.0/8 or [fd00::]/8, or host:port such as localhost:8443";
-      throw new Error(`outbound.allow ${right}, not "${entry}"`);
+      throw new Error(`${right}, not "${entry}"`);
     }
   }
   return found;
