@@ -227,3 +227,20 @@ test("the program writes its requests to stderr, as JSON where no person reads a
   assert.ok(duration_ms >= 0);
   assert.doesNotMatch(served.errors(), /hunter22|sk_live_[a-zA-Z0-9]/);
 });
+
+test("An entry of a request that is one too many names its key", async (t) => {
+  const entries: { status?: number; key_id?: string | null }[] = [];
+  const none = () => {};
+  const logger = {
+    error: none,
+    warn: none,
+    debug: none,
+    info: (_: string, fields?: object) => entries.push(fields ?? {}),
+  };
+  const here = await world(t, { logger, rateLimit: 1, addressRateLimit: 1 });
+  for (const who of ["viewer", "viewer", "nobody", "nobody"] as const) await here.call(who, "GET", "/v1/me");
+  const [passed, refused, unknown, more] = entries;
+  assert.match(String(passed?.key_id), /^key_/);
+  assert.deepEqual([refused?.status, refused?.key_id], [429, passed?.key_id]);
+  assert.deepEqual([unknown?.status, unknown?.key_id, more?.status, more?.key_id], [401, null, 429, null]);
+});

@@ -208,7 +208,6 @@ async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Excha
 async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
   if (ports.closing.aborted) throw shuttingDown();
   const caller = await gate.enter(exchange, !(isOperation(target) && target.needs === "nothing"));
-  exchange.key_id = caller.key_id || null;
   // h3 takes a trailing slash for the path without it; the contract does not.
   if (exchange.path.endsWith("/"))
     throw new Problem("not_found", "this path does not exist; leave out the slash at its end");

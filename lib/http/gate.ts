@@ -64,6 +64,7 @@ export function createGate(ports: {
       await pass(exchange, bucket(exchange), addressRateLimit);
       throw unauthorized();
     }
+    exchange.key_id = found.caller.key_id;
     await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
     return found.caller;
   };

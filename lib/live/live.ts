@@ -188,7 +188,6 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
       const isHere = exchange.path === `/v1${operation.path}`;
       const later = isHere && exchange.header("authorization") === undefined;
       const caller = await gate.enter(exchange, !later);
-      exchange.key_id = caller.key_id || null;
       if (!isHere) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
       if (!later) permit(operation, caller);
       refuseForeign(exchange.header("origin"));
