@@ -12,9 +12,10 @@ export function banner(about: {
   options: Options;
   /** Whether this very start made the database. */
   isNew: boolean;
+  readonly warnings: readonly string[];
   color: boolean;
 }): string {
-  const { mode, base_url, api_key, options, isNew } = about;
+  const { mode, base_url, api_key, options, isNew, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
   const rows: [string, string][] = [
@@ -41,6 +42,7 @@ export function banner(about: {
     "",
     ...rows.map(([name, value]) => `  ${bold(name.padEnd(10))} ${value}`),
     "",
+    ...warnings.flatMap((warning) => [`${bold("WARNING")} ${warning}`, ""]),
     "Try this:",
     "",
     `  curl ${auth} ${base_url}/me`,

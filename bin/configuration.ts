@@ -1,6 +1,7 @@
 import type { ArgsDef } from "citty";
 import type { Options } from "../lib/index.ts";
-import { BadOptions } from "../lib/options.ts";
+import { nearest } from "../lib/kernel/nearest.ts";
+import { BadOptions, declared, variableOf } from "../lib/options.ts";
 import { fromEnvironment, numberOf, readJson, settingsOf, Usage } from "./arguments.ts";
 
 /** Where a server listens, and the file that its options may come from. */
@@ -26,6 +27,8 @@ export interface Configuration {
   readonly options: Options;
   readonly port: number;
   readonly host: string;
+  /** What was given, and counts for nothing. */
+  readonly notes: readonly string[];
   /** The same refusal, which names what set the option that is wrong. */
   explained(error: unknown): unknown;
 }
@@ -44,6 +47,8 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
   const port = numberOf(by, text, 65_535);
   const path = given("config").text;
   const { port: filePort, host: fileHost, ...file } = path === undefined ? {} : fileOptions(path);
+  if (file["mode"] !== undefined && file["mode"] !== mode)
+    throw new Usage(`${path}: option mode is said by the command, which is svc-server ${mode}; leave it out`);
   const options: Tree = { ...modes[mode], ...file, mode };
   const settings = settingsOf(args);
   for (const { path, value } of settings) put(options, path.split("."), value);
@@ -51,6 +56,7 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
     options: options as Options,
     port: port ?? filePort ?? 7400,
     host: given("host").text ?? fileHost ?? "127.0.0.1",
+    notes: mistaken(),
     explained(error) {
       if (!(error instanceof BadOptions)) return error;
       const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
@@ -59,6 +65,19 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
       return new Usage(`${setting.by}${within && ` (${within})`} ${error.rule}`);
     },
   };
+}
+
+/** The other variables that are read somewhere. */
+const others = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "WEBHOOK_SECRET"];
+
+/** Variables that nobody reads, but are nearly called like one that is. Any other may be somebody else's. */
+function mistaken(): string[] {
+  const known = [...declared.map(variableOf), ...others.map((name) => `SVC_${name}`)];
+  const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
+  return set.flatMap((name) => {
+    const near = nearest(name, known);
+    return near === undefined ? [] : [`the variable ${name} counts for nothing; did you mean ${near}?`];
+  });
 }
 
 function put(options: Tree, [name = "", ...rest]: readonly string[], value: unknown): void {

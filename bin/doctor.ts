@@ -152,7 +152,9 @@ function optionsOf(args: Given): { settings: Settings | undefined; finding: Find
   const check = "options";
   const at = configuration("start", args);
   try {
-    return { ...at, settings: parseOptions(at.options), finding: { check, ok: true, says: "can be used" } };
+    const settings = parseOptions(at.options);
+    const says = at.notes.join("; ");
+    return { ...at, settings, finding: { check, ok: says === "", says: says || "can be used" } };
   } catch (error) {
     return { ...at, settings: undefined, finding: { check, ok: false, says: (at.explained(error) as Error).message } };
   }

@@ -37,7 +37,7 @@ export const start = command("start", "Run the service for real, on a database f
 });
 
 async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
-  const { options, port, host, explained } = configuration(mode, args);
+  const { options, notes, port, host, explained } = configuration(mode, args);
   const json = args.json ?? switchOf(fromEnvironment("SVC_JSON"), "SVC_JSON");
   if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new Usage(
@@ -47,8 +47,10 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   await probe(port, host);
   const { database = ":memory:" } = options;
   const isNew = database !== ":memory:" && !existsSync(database);
-  const { createService } = await import("../lib/service.ts");
-  const service = await createService(options).catch((error: unknown) => Promise.reject(explained(error)));
+  const { beginService } = await import("../lib/service.ts");
+  const { service, warnings } = await beginService(options, notes).catch((error: unknown) =>
+    Promise.reject(explained(error)),
+  );
   const { url } = await service.listen({ port, host });
   // Whoever reads that it listens may ask it to stop at once.
   const end = stopped(service);
@@ -66,6 +68,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
           mode,
           options,
           isNew,
+          warnings,
           color: process.stdout.isTTY === true,
         }),
   );

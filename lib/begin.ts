@@ -9,6 +9,7 @@ import { keyName, keyScopes } from "./keys/schema.ts";
 import type { Foundation } from "./open.ts";
 import type { Settings } from "./options.ts";
 import { organizationName, type Plan, plans } from "./organizations/schema.ts";
+import { noteFixed } from "./past.ts";
 import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "./seed.ts";
 
 /**
@@ -33,13 +34,13 @@ export async function begin(
   const named = settings.seed ? ownerKey(parsed) : null;
   const seeded = named !== null && (await features.keys.identify(named)) ? named : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
-  if (settings.key !== undefined && (await features.keys.identify(settings.key))) return settings.key;
-  const { key } = await createKey(foundation, features, {
-    role: "owner",
-    name: "first key",
-    key: settings.key,
-  });
-  return key;
+  const known = settings.key === undefined ? undefined : await features.keys.identify(settings.key);
+  const made = known
+    ? undefined
+    : await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
+  const id = known?.caller.key_id ?? made?.row.id;
+  if (settings.key !== undefined && id !== undefined) await noteFixed(foundation, id);
+  return made?.key ?? settings.key ?? null;
 }
 
 /** What `service.keys.create()` takes. */

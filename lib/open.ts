@@ -38,6 +38,10 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
     const log = logOf(settings, store, clock);
+    if (settings.clock.startsWith("manual@") && clock.now() > createClock(settings.clock).now())
+      log.warn(`the clock stands at ${clock.iso()}, where the database left it, since it never goes back`, {
+        asked: settings.clock,
+      });
     const fingerprint = (await kept().read({ name: "vault" }))?.value;
     const vault = createVault(
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),

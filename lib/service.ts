@@ -5,6 +5,7 @@ import { facade, type Service } from "./facade.ts";
 import { plantPeriodic } from "./jobs/periodic.ts";
 import { openFoundation } from "./open.ts";
 import { type Options, parseOptions } from "./options.ts";
+import { dangersOf } from "./past.ts";
 import { defaultSeed, parseSeed } from "./seed.ts";
 import { createWorlds } from "./worlds.ts";
 
@@ -14,6 +15,14 @@ import { createWorlds } from "./worlds.ts";
  * @throws {BadOptions} where an option is wrong, {BadSeed} where the seed is, {Unusable} where the database is.
  */
 export async function createService(options: Options = {}): Promise<Service> {
+  return (await beginService(options)).service;
+}
+
+/** The same, with what its operator must know of, which the log has too. `notes` are what was found out before. */
+export async function beginService(
+  options: Options,
+  notes: readonly string[] = [],
+): Promise<{ readonly service: Service; readonly warnings: readonly string[] }> {
   const settings = parseOptions(options);
   const parsed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
@@ -31,8 +40,10 @@ export async function createService(options: Options = {}): Promise<Service> {
       log.info("a new database was made", { database: resolve(settings.database) });
     const { allow } = settings.outbound;
     if (allow.length > 0) log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
+    const warnings = [...notes, ...(await dangersOf(foundation, parts.features, settings))];
+    for (const warning of warnings) log.warn(warning);
     await worlds.begin({ foundation, parts, apiKey });
-    return facade(worlds);
+    return { service: facade(worlds), warnings };
   } catch (error) {
     await foundation.store.close();
     foundation.opened.release();

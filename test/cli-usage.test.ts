@@ -170,7 +170,7 @@ test("a start that makes a database says so with its whole path, and the next on
   const second = await launch(t, ["start", "--port", "0", "--database", database]);
   assert.doesNotMatch(second.errors(), /was made/);
   const { banner } = await import("../bin/banner.ts");
-  const about = { ...first, mode: "start", options: { database }, color: false } as const;
+  const about = { ...first, mode: "start", options: { database }, warnings: [], color: false } as const;
   assert.ok(banner({ ...about, isNew: true }).includes(`${database}, which was made just now`));
   assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
 });

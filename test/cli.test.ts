@@ -129,7 +129,14 @@ test("the banner's curl lines work as they are printed", async (t) => {
   if (spawnSync("curl", ["--version"]).status !== 0) return t.skip("curl is not installed");
   const { banner } = await import("../bin/banner.ts");
   const server = await launch(t, ["dev", "--port", "0", "--clock", "manual"]);
-  const text = banner({ ...server, mode: "dev", options: { clock: "manual" }, isNew: false, color: false });
+  const text = banner({
+    ...server,
+    mode: "dev",
+    options: { clock: "manual" },
+    isNew: false,
+    warnings: [],
+    color: false,
+  });
   const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
   assert.equal(lines.length, 3);
   for (const line of lines) {

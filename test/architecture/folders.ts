@@ -27,6 +27,7 @@ export const root = [
   "open", // store, clock, ids, chance, log
   "closing", // how a service ends
   "begin", // the first organization, owner and key
+  "past", // what a database brings along from the mode dev
   "admin", // the operator's commands on a database, without a server
   "seed", // fills an empty database
   "options", // every option, read
