@@ -125,9 +125,10 @@ export function createApp(ports: Ports): App {
     for (const operation of group) {
       const count = ports.meter.count(operation.id);
       named.set(operation.id, async (called) => {
-        await pace();
         const exchange = exchangeOfCall({ ...called, path: base + called.path }, ids);
-        return arriving(await answerTo(exchange, operation, count), exchange);
+        const answer = await answerTo(exchange, operation, count);
+        await pace();
+        return arriving(answer, exchange);
       });
       app.on(operation.method, route, (event) => serve(event, operation, count));
       // h3 answers HEAD for GET only as long as no other method has a handler of the path.
@@ -138,8 +139,9 @@ export function createApp(ports: Ports): App {
   const unknown = { problem: () => new Problem("not_found", "this path does not exist") };
   app.all("/**", (event) => serve(event, unknown, elsewhere));
   const call = async (request: Request) => {
-    await pace();
     const response = await app.fetch(request);
+    // Afterwards, so that what was called before close() has begun before it.
+    await pace();
     const failure = failureOf(response);
     if (failure) throw failure;
     return response;
