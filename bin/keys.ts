@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import type { Admin } from "../lib/admin.ts";
 import { instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { unusable } from "../lib/store/unusable.ts";
+import { Unusable, unusable } from "../lib/store/unusable.ts";
 import { databaseOf, numberOf, Usage } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
+
+const inMemory = ":memory:";
 
 const where: ArgsDef = {
   database: {
@@ -25,7 +28,7 @@ const organizationOf = ({ organization }: Given) =>
 
 async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Promise<void> {
   const database = databaseOf(args);
-  if (database === ":memory:")
+  if (database === inMemory)
     throw new Usage("option --database must be a file; a database in memory belongs to its server alone");
   const { openAdmin } = await import("../lib/admin.ts");
   const admin = await openAdmin(database);
@@ -91,7 +94,7 @@ const create = command(
       say(
         args.json
           ? JSON.stringify(made)
-          : `${made.key}\n\nThis is ${made.id}. It is shown this once: keep it where secrets are kept.`,
+          : `${made.key}\n\nThis is ${made.id}, of a user with the role ${role}; its scopes are ${wanted.join(", ")}${wanted.includes("*") ? ", so it may all that the role may" : ""}. It is shown this once: keep it where secrets are kept.`,
       );
     });
   },
@@ -101,14 +104,16 @@ const list = command("list", "List the API keys of an organization.", where, (ar
   withAdmin(args, async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
-    const rows = keys.map(({ id, name, scopes, last_used_at, expires_at }) => [
+    const rows = keys.map(({ id, name, user_name, role, scopes, last_used_at, expires_at }) => [
       id,
       name,
+      user_name,
+      role,
       scopes.join(","),
       last_used_at ?? "not yet",
       expires_at ?? "never",
     ]);
-    say(table([["ID", "NAME", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
+    say(table([["ID", "NAME", "USER", "ROLE", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
   }),
 );
 
@@ -136,12 +141,20 @@ const mail = command(
     database: where.database as ArgsDef[string],
     ...json,
   },
-  (args) =>
-    withAdmin(args, async (admin) => {
+  (args) => {
+    const database = databaseOf(args);
+    if (database !== inMemory && !existsSync(database))
+      throw new Unusable(
+        database,
+        "it does not exist; name it with --database, or ask a server of svc-server dev in memory: GET /_svc/mail",
+      );
+    return withAdmin(args, async (admin) => {
       const mails = await admin.mails();
       if (args.json) return say(JSON.stringify(mails));
+      if (mails.length === 0) say("No mails were sent yet.");
       for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
-    }),
+    });
+  },
 );
 
 const keys = defineCommand({

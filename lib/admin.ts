@@ -25,6 +25,8 @@ export interface KeyEntry {
   readonly id: string;
   readonly name: string;
   readonly user_id: string;
+  readonly user_name: string;
+  readonly role: Role;
   readonly scopes: readonly string[];
   readonly created_at: string;
   readonly last_used_at: string | null;
@@ -49,7 +51,14 @@ export async function openAdmin(database: string): Promise<Admin> {
       const { row, key } = await createKey(foundation, features, wanted);
       return { id: row.id, key };
     },
-    listKeys: async (organization) => features.keys.all(await idOf(organization)),
+    async listKeys(organization) {
+      const organization_id = await idOf(organization);
+      const withUser = async (key: Awaited<ReturnType<typeof features.keys.all>>[number]) => {
+        const { name, role } = await features.users.get({ organization_id }, key.user_id);
+        return { ...key, user_name: name, role };
+      };
+      return Promise.all((await features.keys.all(organization_id)).map(withUser));
+    },
     async revokeKey(id, organization) {
       const organization_id = await idOf(organization);
       await store.transaction((tx) => features.keys.remove(tx, organization_id, id));

@@ -70,7 +70,7 @@ export function usersService({
 
   return {
     onlyOwners,
-    get: (caller: Caller, id: string) => get(caller.organization_id, id),
+    get: ({ organization_id }: Pick<Caller, "organization_id">, id: string) => get(organization_id, id),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: folded(email) }),
     /** The longest-serving active user of a role, for whom a key can be made. */
