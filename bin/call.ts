@@ -4,7 +4,7 @@ import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 import { command, endAsAsked, type Given, say, table } from "./command.ts";
 import { described, inputOf } from "./fields.ts";
-import { clientOf, connect, explained, keepProfile, placeOf, reach } from "./reach.ts";
+import { clientOf, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -35,13 +35,17 @@ async function call(args: Given): Promise<void> {
   const operations = described();
   const operation = operations.find((one) => one.id === id);
   if (!operation) {
-    const ids = operations.map((one) => one.id);
-    throw new Usage(`no operation is called "${id}"${hint(id, ids) || `; there are ${ids.join(", ")}`}`);
+    const all = operations.map((one) => one.id);
+    // users.frobnicate: of the users' operations alone.
+    const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
+    const ids = within.length > 0 ? within : all;
+    throw new Usage(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
   }
   const input = inputOf(operation, words);
-  const answer = await connect(args)
+  const place = placeOf(args);
+  const answer = await clientOf(place)
     .call(id, input)
-    .catch((error: unknown) => Promise.reject(explained(error)));
+    .catch((error: unknown) => Promise.reject(explained(error, place)));
   say(args["json"] ? JSON.stringify(answer ?? null) : shown(answer));
 }
 
@@ -82,7 +86,8 @@ const logs = command(
     ...reach,
   },
   async (args) => {
-    const client = connect(args);
+    const place = placeOf(args);
+    const client = clientOf(place);
     const id = String(args["id"]);
     if (args["follow"]) endAsAsked();
     const entries = args["follow"]
@@ -92,7 +97,7 @@ const logs = command(
       for await (const entry of entries)
         say(args["json"] ? JSON.stringify(entry) : `${entry.timestamp}  ${entry.level.padEnd(5)}  ${entry.message}`);
     } catch (error) {
-      throw explained(error);
+      throw explained(error, place);
     }
   },
 );
@@ -127,8 +132,10 @@ export const login = command(
       apiKey += chunk;
       if (process.stdin.isTTY && apiKey.includes("\n")) break;
     }
-    const client = clientOf({ ...place, apiKey: apiKey.trim(), keyBy: "the key on stdin" });
-    const { user, organization } = await client.me.get().catch((error: unknown) => Promise.reject(explained(error)));
+    const given = { ...place, apiKey: apiKey.trim(), keyBy: "the key on stdin" };
+    const { user, organization } = await clientOf(given)
+      .me.get()
+      .catch((error: unknown) => Promise.reject(explained(error, given)));
     keepProfile(name, place.url, apiKey.trim());
     say(`The profile ${name} is kept: ${user.name}, ${user.role} of ${organization.name}.`);
   },

@@ -61,15 +61,16 @@ async function run(given: Given): Promise<void> {
   const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
   endAsAsked();
+  const place = placeOf(given);
   try {
-    for await (const happened of hearing(placeOf(given), begun)) {
+    for await (const happened of hearing(place, begun)) {
       if (wanted && !wanted.includes(happened.event)) continue;
       const result = await forward(to, happened, secret);
       const { id, event, timestamp } = happened;
       write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
     }
   } catch (error) {
-    throw explained(error);
+    throw explained(error, place);
   }
 }
 

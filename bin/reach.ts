@@ -96,8 +96,6 @@ const sameOrigin = (a: string, b: string) =>
 /** The interface of a service: its address with `/v1`, which may be left out. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-export const connect = (args: Given): Client => clientOf(placeOf(args));
-
 export function clientOf({ url, urlBy, apiKey, keyBy }: Place): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey });
@@ -110,12 +108,15 @@ export function clientOf({ url, urlBy, apiKey, keyBy }: Place): Client {
 }
 
 /** A refusal in words for people: each broken rule on a line, and what helps. */
-export function explained(error: unknown): unknown {
+export function explained(error: unknown, { apiKey, keyBy, url }: Place): unknown {
   // What the client refuses before it sends anything was given wrong on the command line.
   if (error instanceof TypeError) return new Usage(error.message);
   if (!(error instanceof ClientProblem)) return error;
   const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
-  const key = error.code === "unauthorized" ? "\n  Set SVC_API_KEY, or keep a key with: svc-server login" : "";
+  const wanted = apiKey
+    ? `${keyBy} was refused: it is wrong or revoked, has expired, or is not of ${url}`
+    : "Set SVC_API_KEY, or keep a key with: svc-server login";
+  const key = error.code === "unauthorized" ? `\n  ${wanted}` : "";
   const id = error.requestId ? `, ${error.requestId}` : "";
   return new Error(`${error.message} (${error.code}${id})${lines.join("")}${key}`, { cause: error });
 }

@@ -66,6 +66,12 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
   const cases: [string[], number, RegExp][] = [
     [["projects.lst"], 2, /no operation is called "projects\.lst"; did you mean projects\.list\?/],
     [["projects.create", "nmae=web"], 2, /projects\.create has no field nmae; did you mean name\?/],
+    [
+      ["users.frobnicate"],
+      2,
+      /no operation is called "users\.frobnicate"; there are users\.list, (users\.\w+(, )?)+\n/,
+    ],
+    [["integrations.create", "type=chat"], 1, /config\.webhook_url is required/],
     [["projects.get"], 2, /projects\.get needs id/],
     [["projects.create", "name=x", "region=a b"], 1, /\n {2}name must have 3 to 64 characters\n {2}region must be/],
   ];
@@ -76,8 +82,14 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
     assert.equal(stdout, "");
   }
   const wrong = run(["call", "me.get"], home, { ...nobody, SVC_API_KEY: "sk_live_wrong_key" });
-  assert.match(wrong.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or keep a key with: svc-server login/);
+  assert.match(wrong.stderr, /\(unauthorized.*\n {2}SVC_API_KEY was refused: it is wrong or revoked/);
   assert.ok(!wrong.stderr.includes("wrong_key"));
+  const login = run(["login"], home, { ...nobody, input: "sk_live_wrong_key\n" });
+  assert.match(login.stderr, /\(unauthorized.*\n {2}the key on stdin was refused/);
+  const none = run(["call", "me.get"], home, nobody);
+  assert.match(none.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or keep a key with: svc-server login/);
+  const secure = run(["call", "me.get", "--url", String(env.SVC_URL).replace("http:", "https:")], home, env);
+  assert.match(secure.stderr, /cannot be reached; it speaks no TLS: try http:/);
   const down = run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
   assert.deepEqual([down.status, /cannot be reached; is the server running/.test(down.stderr)], [1, true]);
 });

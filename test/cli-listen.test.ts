@@ -135,7 +135,7 @@ test("listen goes on where it was when the service starts anew, and ends with a 
   const { code, errors } = await ended;
   assert.equal(code, 1);
   assert.match(errors, /^The stream broke off.*; waiting for the service\.\nConnected again\.\n/);
-  assert.match(errors, /svc-server: the API key has stopped \(unauthorized\)\n {2}Set SVC_API_KEY/);
+  assert.match(errors, /svc-server: the API key has stopped \(unauthorized\)\n {2}SVC_API_KEY was refused/);
 });
 
 test("more than a stream goes back is read from the list, in order and once", async (t) => {

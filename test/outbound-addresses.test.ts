@@ -44,7 +44,7 @@ describe("the corpus", () => {
     const outbound = createOutbound({ mode: "start", resolve });
     for (const url of notPublic) {
       const there = url.replace("<port>", String(canary.port));
-      assert.equal(await outbound.judge(there), "must lead to public addresses only", there);
+      assert.match((await outbound.judge(there)) ?? "", /^must lead to public addresses only, /, there);
       const { duration_ms, ...sent } = await outbound.send({ url: there, headers: {}, body: "{}" });
       assert.deepEqual(sent, { status: null, error: "address_not_allowed", response: null }, there);
     }

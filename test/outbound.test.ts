@@ -85,7 +85,7 @@ describe("a request", () => {
     const there = await receiver(t);
     const outbound = createOutbound({ mode: "start" });
     t.after(outbound.close);
-    assert.equal(await outbound.judge(there.url), "must lead to public addresses only");
+    assert.match((await outbound.judge(there.url)) ?? "", /^must lead to public addresses only, .*outbound\.allow/);
     assert.equal((await outbound.send({ url: there.url, headers: {}, body: "" })).error, "address_not_allowed");
     assert.equal(there.accepted(), 0);
   });
@@ -232,7 +232,7 @@ describe("addresses", () => {
     assert.equal((await post(there.url)).status, 200);
     assert.equal(await judge(there.url), undefined);
     assert.deepEqual(said(await post(beside.url)), failure("address_not_allowed"));
-    assert.equal(await judge(beside.url), "must lead to public addresses only");
+    assert.match((await judge(beside.url)) ?? "", /^must lead to public addresses only, /);
   });
 
   test("a name is looked up once where many ask at the same time", async (t) => {

@@ -73,7 +73,7 @@ export function createSender(options: ClientOptions): Sender {
     } catch (cause) {
       signal?.throwIfAborted();
       if (limit.aborted) throw timedOut(`${method} ${base}${path}`, timeout + more_ms, cause);
-      throw new ClientProblem("unreachable", `${base} cannot be reached; is the server running there?`, { cause });
+      throw new ClientProblem("unreachable", `${base} cannot be reached; ${hintOf(base, cause)}`, { cause });
     }
   };
 
@@ -127,6 +127,17 @@ export function createSender(options: ClientOptions): Sender {
       return flatOf(await readJson(response));
     },
   };
+}
+
+/** What may be mended. Node tells why TLS failed; browsers do not. */
+function hintOf(base: string, error: unknown): string {
+  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : new Error();
+  const code = "code" in reason ? String(reason.code) : "";
+  if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(code))
+    return `it speaks no TLS: try ${base.replace("https:", "http:")}`;
+  if (base.startsWith("https:") && /CERT|SIGNATURE|TLS|SSL/.test(code))
+    return `its certificate is refused: ${reason.message}`;
+  return "is the server running there?";
 }
 
 const isLost = (error: unknown) => error instanceof ClientProblem && ["unreachable", "timed_out"].includes(error.code);

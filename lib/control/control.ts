@@ -35,14 +35,16 @@ function routesOf(calls: readonly Call[]): Route[] {
  */
 export function createControl({ calls, now, bodyLimit }: Ports) {
   const routes = routesOf(calls);
+  const known = calls.map(({ method, path }) => `${method} ${prefix}${path}`).join(", ");
+  const unknown = `no call of the control interface has this path; there are ${known}`;
   // Its shapes are its own, whatever envelope the interface has.
   const writer = createWriter({ envelope: "flat", now, base: "" });
 
   return async (exchange: Exchange): Promise<Answer | undefined> => {
-    if (!exchange.path.startsWith(prefix) || !isLocal(exchange)) return undefined;
+    if (!`${exchange.path}/`.startsWith(prefix) || !isLocal(exchange)) return undefined;
     refuseForeign(exchange);
     const route = routes.find(({ pattern }) => pattern.test(exchange.path));
-    if (!route) return undefined;
+    if (!route) throw new Problem("not_found", unknown);
     const call = route.calls.get(exchange.method === "HEAD" ? "GET" : exchange.method);
     if (!call) throw wrongMethod(route);
     const result = await call.run({

@@ -60,7 +60,7 @@ export interface OutboundOptions {
 }
 
 const refusals = {
-  start: "must lead to public addresses only",
+  start: "must lead to public addresses only, and to those that the operator opens (option outbound.allow)",
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
 } as const;
 

@@ -23,7 +23,7 @@ export function projectsRepository(query: Queries) {
     named: query.first((db, p: { organization_id: string; name_folded: string }) =>
       db
         .selectFrom("projects")
-        .select("id")
+        .select(["id", "name"])
         .where("organization_id", "=", p.organization_id)
         .where("name_folded", "=", p.name_folded),
     ),

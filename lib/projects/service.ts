@@ -49,7 +49,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
       name_folded: folded(name),
     });
     if (other && other.id !== except)
-      throw new Problem("name_taken", `another project is named "${name}"; choose another name`);
+      throw new Problem("name_taken", `another project is named "${other.name}"; choose another name`);
   };
 
   const refuseRegion = (region: string) => {

@@ -185,6 +185,10 @@ test("who reaches the control interface", async (t) => {
     }
   });
   await t.test("and a path that it does not have is 404", async (t) => {
-    expect(await (await world(t)).call("nobody", "GET", "/_svc/nothing"), 404);
+    const here = await world(t);
+    for (const path of ["/_svc", "/_svc/", "/_svc/nothing"]) {
+      const { error } = expect(await here.call("nobody", "GET", path), 404);
+      assert.match(error.message, /there are GET \/_svc\/clock, POST \/_svc\/clock\/advance, /);
+    }
   });
 });

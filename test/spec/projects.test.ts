@@ -133,6 +133,8 @@ test("a project's name is unique in its organization, without regard to case", a
       when: ["POST", "/v1/projects"],
       body: { ...order, name },
       then: [409, "name_taken"],
+      and: ({ error }) =>
+        assert.ok(error.message.includes(`another project is named "${taken.trim()}"`), error.message),
     });
   }
 
