@@ -132,11 +132,10 @@ export function createSender(options: ClientOptions): Sender {
 /** What may be mended. Node tells why TLS failed; browsers do not. */
 function hintOf(base: string, error: unknown): string {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : new Error();
-  const code = "code" in reason ? String(reason.code) : "";
+  const code = base.startsWith("https:") && "code" in reason ? String(reason.code) : "";
   if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(code))
     return `it speaks no TLS: try ${base.replace("https:", "http:")}`;
-  if (base.startsWith("https:") && /CERT|SIGNATURE|TLS|SSL/.test(code))
-    return `its certificate is refused: ${reason.message}`;
+  if (/CERT|SIGNATURE|TLS|SSL/.test(code)) return `its certificate is refused: ${reason.message}`;
   return "is the server running there?";
 }
 

@@ -35,8 +35,6 @@ function routesOf(calls: readonly Call[]): Route[] {
  */
 export function createControl({ calls, now, bodyLimit }: Ports) {
   const routes = routesOf(calls);
-  const known = calls.map(({ method, path }) => `${method} ${prefix}${path}`).join(", ");
-  const unknown = `no call of the control interface has this path; there are ${known}`;
   // Its shapes are its own, whatever envelope the interface has.
   const writer = createWriter({ envelope: "flat", now, base: "" });
 
@@ -44,7 +42,7 @@ export function createControl({ calls, now, bodyLimit }: Ports) {
     if (!`${exchange.path}/`.startsWith(prefix) || !isLocal(exchange)) return undefined;
     refuseForeign(exchange);
     const route = routes.find(({ pattern }) => pattern.test(exchange.path));
-    if (!route) throw new Problem("not_found", unknown);
+    if (!route) throw unknown(calls);
     const call = route.calls.get(exchange.method === "HEAD" ? "GET" : exchange.method);
     if (!call) throw wrongMethod(route);
     const result = await call.run({
@@ -61,6 +59,11 @@ async function bodyOf(exchange: Exchange, schema: Schema, limit: number): Promis
   const { method } = exchange;
   const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(exchange, limit);
   return check(schema, (bytes && parseBody(bytes, false)) ?? {});
+}
+
+function unknown(calls: readonly Call[]): Problem {
+  const known = calls.map(({ method, path }) => `${method} ${prefix}${path}`).join(", ");
+  return new Problem("not_found", `no call of the control interface has this path; there are ${known}`);
 }
 
 function wrongMethod({ calls }: Route): Problem {

@@ -56,9 +56,9 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
   };
 
   /** "A config that fails validation is 422 and nothing is stored." */
-  const partsOf = (type: Type, config: unknown) => {
+  const partsOf = (type: Type, config: unknown = {}) => {
     const kind = integrationTypes[type];
-    return kind.parts(check(v.object({ config: kind.schema }), { config: config ?? {} }).config);
+    return kind.parts(check(v.object({ config: kind.schema }), { config }).config);
   };
 
   /** What a caller leaves out stays as it was, and so does a secret that is sent back redacted; null takes one away. */
