@@ -83,13 +83,17 @@ export function deploymentsService(ports: Ports) {
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: scriptOf({ script }) });
     const said = cleaned(of.restores ? `Queued: back to version ${of.version}` : "Queued");
+    // Key by key: Node 20 takes far longer for an object that begins with the parts of another one.
     const row: Deployment = {
-      id: ids.next("dep"),
-      version: null,
-      restores: null,
-      revision: null,
+      id: of.id ?? ids.next("dep"),
+      organization_id: of.organization_id,
+      project_id: of.project_id,
+      environment,
+      source: of.source,
+      version: of.version ?? null,
+      restores: of.restores ?? null,
+      revision: of.revision ?? null,
       repo: source.repo && folded(source.repo),
-      ...of,
       status: lifecycle.initial,
       script,
       ready_at: isoOf(stepped ? latest : clock.now() + delay_ms),
@@ -104,8 +108,15 @@ export function deploymentsService(ports: Ports) {
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
     rollout.tell(tx, row);
-    const first = { deployment_id: row.id, seq: 0, organization_id: row.organization_id };
-    await deployments(tx).insertLog({ ...first, timestamp: now, level: "info", message: said });
+    const { id: deployment_id, organization_id } = row;
+    await deployments(tx).insertLog({
+      deployment_id,
+      seq: 0,
+      organization_id,
+      timestamp: now,
+      level: "info",
+      message: said,
+    });
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
     if (!stepped) await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
     return row;
