@@ -44,6 +44,16 @@ const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
+/** What every exchange begins with. It goes behind the other keys: before them Node 20 takes ten times as long. */
+const begun = (): Pick<Exchange, "window" | "key_id" | "fault" | "token" | "begun" | "isRoutine"> => ({
+  window: undefined,
+  key_id: null,
+  fault: undefined,
+  token: undefined,
+  begun: machineNow(),
+  isRoutine: false,
+});
+
 export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exchange {
   const node = event.runtime?.node;
   const socket = node?.req as IncomingMessage | undefined;
@@ -63,12 +73,7 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     body: () => event.req.arrayBuffer(),
     asker: () => event.req.signal,
     header,
-    window: undefined,
-    key_id: null,
-    fault: undefined,
-    token: undefined,
-    begun: machineNow(),
-    isRoutine: false,
+    ...begun(),
   };
 }
 
@@ -91,12 +96,7 @@ export function exchangeOfUpgrade(socket: IncomingMessage, ids: Ids, behindProxy
       return control.signal;
     },
     header: (name) => socket.headers[name] as string | undefined,
-    window: undefined,
-    key_id: null,
-    fault: undefined,
-    token: undefined,
-    begun: machineNow(),
-    isRoutine: false,
+    ...begun(),
   };
 }
 
@@ -127,12 +127,7 @@ export function exchangeOfCall({ method, path, params, query, body, headers, sig
     body: async () => new TextEncoder().encode(body).buffer,
     asker: () => signal,
     header: (name) => headers[name],
-    window: undefined,
-    key_id: null,
-    fault: undefined,
-    token: undefined,
-    begun: machineNow(),
-    isRoutine: false,
+    ...begun(),
   };
 }
 
