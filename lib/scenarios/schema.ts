@@ -34,15 +34,6 @@ const times = v.pipe(
 const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
-/** What of an outcome changes nothing about work of a kind, so that nobody waits for it in vain. */
-const idle = {
-  deployment: { parts: ["cost_usd"], durations: ["in_progress"] },
-  generation: { parts: ["at", "logs"], durations: ["building", "deploying"] },
-} as const;
-
-const step = (input: object, key: string) =>
-  ({ type: "object", origin: "value", input: { ...input }, key, value: undefined }) as const;
-
 /** How simulated work turns out that fits. CONTRACT section 8. */
 export const newScenario = v.pipe(
   record({
@@ -68,19 +59,6 @@ export const newScenario = v.pipe(
     ),
     ["outcome", "result"],
   ),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const kind = dataset.typed ? kindOf(dataset.value) : undefined;
-    if (!dataset.typed || !kind) return;
-    const { outcome } = dataset.value;
-    const { durations = {} } = outcome;
-    const message = `must be left out: it changes nothing about a ${kind}`;
-    const within = step(dataset.value, "outcome");
-    for (const key of idle[kind].parts)
-      if (outcome[key] !== undefined) addIssue({ message, path: [within, step(outcome, key)] });
-    for (const key of idle[kind].durations)
-      if (durations[key] !== undefined)
-        addIssue({ message, path: [within, step(outcome, "durations"), step(durations, key)] });
-  }),
 );
 /** A scenario as it is given: `match` or `next`, `outcome`, and how many `times`. */
 export interface NewScenario extends Omit<v.InferInput<typeof newScenario>, "outcome"> {
