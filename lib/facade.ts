@@ -58,7 +58,7 @@ export interface Service extends Instruments {
   restore(id: string): Promise<{ id: string; now: string }>;
   /**
    * Brings back the state of just after the start: what the seed made. Rejects with `limit_reached` where the database
-   * file had more than 64 MB then.
+   * file had more than 1 GiB then.
    */
   reset(): Promise<{ now: string }>;
   /**

@@ -50,13 +50,13 @@ export interface Worlds extends House {
 /** Each is a whole database, so the oldest go. */
 const mostSnapshots = 100;
 
-/** What a start keeps for reset, in bytes: a larger one would take as much memory, and two milliseconds a megabyte. */
-const mostForReset = 64 * 1024 * 1024;
+/** What a start keeps for reset, in bytes of memory: beyond two GiB SQLite gives no image, and nothing could start. */
+const mostForReset = 1024 ** 3;
 
 const tooLarge = () =>
   new Problem(
     "limit_reached",
-    "the database had more than 64 MB at the start, so nothing was kept to go back to; take a snapshot, and restore that",
+    "the database had more than 1 GiB at the start, so nothing was kept to go back to; take a snapshot, and restore that",
   );
 
 /** What a fork takes along. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
@@ -65,17 +66,30 @@ test("a fork has what changed since the last one, whoever changed it", async (t)
   assert.deepEqual(await names(), ["renamed", "web"]);
 });
 
-test("a file of more than 64 MB is not kept for reset at every start", async (t) => {
+test("reset goes back to a large file too, and says where one is too large to be kept", async (t) => {
   const { database, here } = await inFile(t);
   await here.service.close();
   const beside = new Database(database);
   beside.prepare("insert into settings values ('large', ?)").run("x".repeat(65 * 1024 * 1024));
+  beside.pragma("wal_checkpoint(TRUNCATE)");
   beside.close();
   const next = await world(t, { database, clock: "manual" });
-  await next.project("stays");
-  const refused = expect(await next.call("nobody", "POST", "/_svc/reset"), 409);
-  assert.match(refused.error.message, /more than 64 MB at the start.*take a snapshot/);
-  assert.equal((await rows(next)).length, 2);
+  await next.project("goes");
+  expect(await next.call("nobody", "POST", "/_svc/reset"), 200);
+  assert.equal((await rows(next)).length, 1);
+  await next.service.close();
+
+  // Pages that hold nothing, in a hole of the file: it has more than a GiB and takes no room.
+  const file = openSync(database, "r+");
+  const pages = Buffer.alloc(4);
+  pages.writeUInt32BE(300_000);
+  writeSync(file, pages, 0, 4, 28);
+  ftruncateSync(file, 300_000 * 4096);
+  closeSync(file);
+  const vast = await world(t, { database, clock: "manual" });
+  const refused = expect(await vast.call("nobody", "POST", "/_svc/reset"), 409);
+  assert.match(refused.error.message, /more than 1 GiB at the start.*take a snapshot/);
+  assert.equal((await rows(vast)).length, 1);
 });
 
 test("reset in a file that was there before goes back to what this start found", async (t) => {
