@@ -45,20 +45,8 @@ export function instant(text: string): number | undefined {
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
 
-let lastAt = Number.NaN;
-let lastText = "";
-
-/**
- * ISO 8601 in UTC with milliseconds, as every datetime of the interface is written. The last one is remembered, because a
- * request asks for the same instant several times.
- */
-export function isoOf(at: number): string {
-  if (at !== lastAt) {
-    lastText = new Date(at).toISOString();
-    lastAt = at;
-  }
-  return lastText;
-}
+/** ISO 8601 in UTC with milliseconds, as every datetime of the interface is written. */
+export const isoOf = (at: number): string => new Date(at).toISOString();
 
 const earliest = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant that an ISO datetime with four digits of year can name. */
