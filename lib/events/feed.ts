@@ -51,12 +51,15 @@ export type Change =
 export interface Feed {
   /** Told when the transaction is durable, and never where it is rolled back. */
   tell(tx: Tx, change: Change): void;
+  /** How often rights have changed in this process so far, in transactions that are not over yet, too. */
+  rights(): number;
   /** Answers how to stop listening. */
   listen(listener: (change: Change) => void): () => void;
 }
 
 export function createFeed({ log }: { log: Log }): Feed {
   const listeners = new Set<(change: Change) => void>();
+  let rights = 0;
   const give = (listener: (change: Change) => void, change: Change) => {
     try {
       listener(change);
@@ -65,7 +68,9 @@ export function createFeed({ log }: { log: Log }): Feed {
     }
   };
   return {
+    rights: () => rights,
     tell(tx, change) {
+      if (change.kind === "rights") rights += 1;
       // Nobody can begin to listen before the commit: a group of transactions has its turn of the event loop to itself.
       if (listeners.size === 0) return;
       tx.afterCommit(() => {

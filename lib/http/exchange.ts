@@ -28,6 +28,8 @@ export interface Exchange {
   window: Window | undefined;
   /** Whose key it came with, once that is known. */
   key_id: string | null;
+  /** Whether what is known of the key is certainly so still, as the present transaction sees it. */
+  stands(): boolean;
   /** What a tester has in store for it. */
   fault: Fault | undefined;
   /** The key, once it was looked for. It may come later than the request: a browser cannot send it with a WebSocket. */
@@ -44,10 +46,13 @@ const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
+const never = () => false;
+
 /** What every exchange begins with. It goes behind the other keys: before them Node 20 takes ten times as long. */
-const begun = (): Pick<Exchange, "window" | "key_id" | "fault" | "token" | "begun" | "isRoutine"> => ({
+const begun = (): Pick<Exchange, "window" | "key_id" | "stands" | "fault" | "token" | "begun" | "isRoutine"> => ({
   window: undefined,
   key_id: null,
+  stands: never,
   fault: undefined,
   token: undefined,
   begun: machineNow(),

@@ -5,11 +5,15 @@ import type { Exchange } from "./exchange.ts";
 import type { WatchKey } from "./leaving.ts";
 import type { Windows } from "./windows.ts";
 
-/** Whom a key speaks for. `keys` knows; this folder knows no feature. */
-export type Identify = (
-  token: string,
-  tx?: Tx,
-) => Promise<{ readonly caller: Caller; readonly rate_limit: number | null } | undefined>;
+/** Whom a key speaks for; whether it `stands` is asked within a transaction. */
+interface Identity {
+  readonly caller: Caller;
+  readonly rate_limit: number | null;
+  stands(): boolean;
+}
+
+/** `keys` knows; this folder knows no feature. */
+export type Identify = (token: string, tx?: Tx) => Promise<Identity | undefined>;
 
 export interface Gate {
   /** Who calls; counts the request. Throws 401 or 429. */
@@ -65,16 +69,18 @@ export function createGate(ports: {
       throw unauthorized();
     }
     exchange.key_id = found.caller.key_id;
+    exchange.stands = found.stands;
     await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
     return found.caller;
   };
 
+  const stroll = async (exchange: Exchange): Promise<Caller> => {
+    await pass(exchange, bucket(exchange), addressRateLimit);
+    return nobody;
+  };
+
   return {
-    async enter(exchange, needsKey) {
-      if (needsKey) return admit(exchange);
-      await pass(exchange, bucket(exchange), addressRateLimit);
-      return nobody;
-    },
+    enter: (exchange, needsKey) => (needsKey ? admit(exchange) : stroll(exchange)),
     knock(exchange, key) {
       exchange.token = bearer.exec(`Bearer ${key.replace(/^Bearer +/i, "")}`)?.[1];
       return admit(exchange);
@@ -82,6 +88,7 @@ export function createGate(ports: {
     confirmed: (exchange, caller) => ({
       // Before the others: Node 20 takes ten times as long for a key that comes after them.
       async confirm(tx) {
+        if (exchange.stands()) return;
         const now = (await identify(tokenOf(exchange) ?? "", tx))?.caller;
         if (!now) throw unauthorized();
         if (now.role !== caller.role) {

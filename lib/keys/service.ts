@@ -31,6 +31,8 @@ export interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
   readonly expires_at: string | null;
+  /** Whether all of this is certainly so still, as the present transaction sees it: nothing was written that could change it. */
+  stands(): boolean;
 }
 
 const minute_ms = milliseconds("1m");
@@ -42,7 +44,7 @@ export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
 
 interface Use {
   readonly organization_id: string;
-  readonly at: number;
+  readonly at: string;
 }
 
 export type KeysService = ReturnType<typeof keysService>;
@@ -64,12 +66,10 @@ export function keysService({
   const keys = store.using(keysRepository);
   const used = new Map<string, Use>();
   /** When a key was last used, whether that is written by now or not. */
-  const lastUse = (id: string, written: string | null) =>
-    used.get(id)?.at ?? (written === null ? null : Date.parse(written));
+  const lastUse = (id: string, written: string | null) => used.get(id)?.at ?? written;
   /** What can be told of a key. */
   const viewOf = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
-    const at = lastUse(row.id, row.last_used_at);
-    return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: at === null ? null : isoOf(at) };
+    return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
   };
   /** Whoever manages users manages everybody's keys; others their own. */
   const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
@@ -130,14 +130,16 @@ export function keysService({
 
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
+      const [rights, others] = [feed.rights(), store.engine.others()];
       const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
+      const { organization_id, user_id, role, key_id, expires_at } = row;
       const now = clock.now();
-      if (row.expires_at !== null && row.expires_at <= isoOf(now)) return undefined;
-      const { organization_id, user_id, role, key_id } = row;
+      const lasts = () => expires_at === null || expires_at > clock.iso();
+      if (!lasts()) return undefined;
       // Told at most once a minute, and written with the next flush: reading must not cost a commit.
       const last = lastUse(key_id, row.last_used_at);
-      if (last === null || last + minute_ms <= now) used.set(key_id, { organization_id, at: now });
+      if (last === null || last <= isoOf(now - minute_ms)) used.set(key_id, { organization_id, at: isoOf(now) });
       return {
         caller: {
           organization_id,
@@ -147,14 +149,15 @@ export function keysService({
           scopes: JSON.parse(row.scopes) as string[],
         },
         rate_limit: row.rate_limit,
-        expires_at: row.expires_at,
+        expires_at,
+        stands: () => feed.rights() === rights && store.engine.others() === others && lasts(),
       };
     },
 
     /** Writes when keys were last used; called once a second at most, and before closing. */
     async flush(tx: Tx) {
       for (const [id, pending] of used) {
-        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: isoOf(pending.at) });
+        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
         tx.afterCommit(() => used.get(id) === pending && used.delete(id));
       }
     },

@@ -29,6 +29,8 @@ export interface Engine {
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which awaits nothing, between two transactions: it sees what is committed and nothing half done. */
   between<T>(work: () => T): Promise<T>;
+  /** What changes whenever another process has written to the database, as the present transaction or turn sees it. */
+  others(): number;
   /** Bytes that the database takes, without its log. */
   size(): number;
   /** Whether a unique rule was broken. */

@@ -14,13 +14,16 @@ const words = [
   "RELEASE member",
   "ROLLBACK TO member",
   "BEGIN",
+  "PRAGMA data_version",
 ] as const;
-type Statements = [Statement, Statement, Statement, Statement, Statement, Statement, Statement];
+type Statements = [Statement, Statement, Statement, Statement, Statement, Statement, Statement, Statement];
 
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
   /** Told before a read outside of the group. */
   reads(): void;
+  /** What changes with every commit of another connection, as the present transaction or snapshot sees it. */
+  others(): number;
   /** Whether a transaction that may write is open. */
   writes(): boolean;
   /** Runs `work`, which awaits nothing, between two transactions. */
@@ -45,9 +48,11 @@ export function createGroup(database: Database, translate: (error: unknown) => u
   let scheduled = false;
   let idle: (() => void)[] = [];
   let sharing = false;
-  const [begin, commit, rollback, save, release, undo, share] = words.map((word) =>
+  const [begin, commit, rollback, save, release, undo, share, version] = words.map((word) =>
     database.prepare(word),
   ) as Statements;
+  version.pluck();
+  let others: number | undefined;
 
   const schedule = () => {
     if (scheduled) return;
@@ -93,6 +98,7 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     const answers: (() => void)[] = [];
     try {
       begin.run();
+      others = undefined;
       for (const member of batch) {
         save.run();
         try {
@@ -121,6 +127,15 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     rest();
   };
 
+  const reads = () => {
+    // What is in memory needs no lock.
+    if (database.memory || database.inTransaction) return;
+    share.run();
+    sharing = true;
+    others = undefined;
+    setImmediate(unshare);
+  };
+
   return {
     add: <T>(work: () => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
@@ -131,12 +146,16 @@ export function createGroup(database: Database, translate: (error: unknown) => u
         });
         schedule();
       }),
-    reads() {
-      // What is in memory needs no lock.
-      if (database.memory || database.inTransaction) return;
-      share.run();
-      sharing = true;
-      setImmediate(unshare);
+    reads,
+    others() {
+      if (database.memory) return 0;
+      reads();
+      try {
+        others ??= version.get() as number;
+        return others;
+      } catch (error) {
+        throw translate(error);
+      }
     },
     writes: () => database.inTransaction && !sharing,
     between: (work) =>

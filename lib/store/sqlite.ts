@@ -69,6 +69,7 @@ export function createSqliteEngine(database: Database): Engine {
     connection,
     transaction: (work) => group.add(() => work(connection)),
     between: group.between,
+    others: group.others,
     size: () =>
       ["page_count", "page_size"].reduce((size, name) => size * Number(database.pragma(name, { simple: true })), 1),
     isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),

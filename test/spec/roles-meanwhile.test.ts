@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
+import { folderOf } from "../room.ts";
+import { type Wire, wire } from "../sockets.ts";
+import { expect, keyOf } from "../world.ts";
+
+/**
+ * A request whose head was judged while its body is still on its way: the server says so with `100 Continue`. What comes
+ * back sends the rest of it.
+ */
+async function half({ port }: Wire, key = keyOf("admin")) {
+  const text = JSON.stringify({ name: "web", region: "eu-west-1" });
+  const sent = request({
+    ...{ host: "127.0.0.1", port, method: "POST", path: "/v1/projects" },
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "content-length": text.length,
+      expect: "100-continue",
+    },
+  });
+  sent.flushHeaders();
+  await once(sent, "continue");
+  return async () => {
+    const answered = once(sent, "response");
+    sent.end(text);
+    const [answer] = await answered;
+    const body = JSON.parse((await answer.toArray()).join("")) as { error?: { code: string; message: string } };
+    return { status: answer.statusCode as number, ...body.error };
+  };
+}
+
+const idOf = async ({ call }: Wire, name: string) => {
+  const { data } = expect(await call("owner", "GET", "/v1/users"), 200);
+  return data.find((user: { name: string }) => user.name === name).id as string;
+};
+
+/** The file of the database, too, as another process sees it. */
+async function stored(t: TestContext) {
+  const database = join(folderOf(t), "svc.db");
+  const here = await wire(t, { database });
+  const other = new Database(database);
+  t.after(() => other.close());
+  return { here, other };
+}
+
+test("rights that end while a write is on its way are not used", async (t) => {
+  const here = await wire(t);
+  const id = await idOf(here, "admin");
+  const rest = await half(here);
+  expect(await here.call("owner", "POST", `/v1/users/${id}/suspend`), 200);
+  assert.deepEqual([(await rest()).status, (await here.events()).includes("project.created")], [401, false]);
+});
+
+test("a role that changes while a write is on its way is told", async (t) => {
+  const here = await wire(t);
+  const id = await idOf(here, "admin");
+  const rest = await half(here);
+  expect(await here.call("owner", "PUT", `/v1/users/${id}`, { role: "viewer" }), 200);
+  const { status, code, message } = await rest();
+  assert.deepEqual([status, code], [403, "insufficient_role"]);
+  assert.match(message ?? "", /is viewer by now/);
+});
+
+test("a write that shares a commit with the end of its rights is refused", async (t) => {
+  const here = await wire(t);
+  const { call } = here;
+  const id = await idOf(here, "admin");
+  const [ended, late] = await Promise.all([
+    call("owner", "POST", `/v1/users/${id}/suspend`),
+    call("admin", "POST", "/v1/projects", { name: "web", region: "eu-west-1" }),
+  ]);
+  assert.deepEqual([ended.status, late.status], [200, 401]);
+});
+
+test("a write that shares a commit with a change of somebody else's rights is done", async (t) => {
+  const here = await wire(t);
+  const { call } = here;
+  const id = await idOf(here, "viewer");
+  const [ended, made] = await Promise.all([
+    call("owner", "POST", `/v1/users/${id}/suspend`),
+    call("admin", "POST", "/v1/projects", { name: "web", region: "eu-west-1" }),
+  ]);
+  assert.deepEqual([ended.status, made.status], [200, 201]);
+});
+
+test("a key that expires while a write is on its way is not used", async (t) => {
+  const here = await wire(t);
+  const expires_at = new Date(here.service.clock.now().getTime() + 60_000).toISOString();
+  const { key } = expect(await here.call("admin", "POST", "/v1/api-keys", { name: "brief", expires_at }), 201);
+  const rest = await half(here, key);
+  await here.service.clock.advance("1m");
+  assert.equal((await rest()).status, 401);
+});
+
+test("a key that another process revokes while a write is on its way is not used", async (t) => {
+  const { here, other } = await stored(t);
+  const rest = await half(here);
+  other.prepare("delete from api_keys where name = 'admin'").run();
+  assert.equal((await rest()).status, 401);
+});
+
+test("what another process writes beside does not stop a write", async (t) => {
+  const { here, other } = await stored(t);
+  const rest = await half(here);
+  other.prepare("delete from api_keys where name = 'viewer'").run();
+  assert.equal((await rest()).status, 201);
+});
