@@ -163,7 +163,7 @@ describe("the store", () => {
           await rows(tx).insert({ name, value: "" });
           return name;
         },
-        { remember: (tx, result) => rows(tx).insert({ name: remember, value: String(result) }) },
+        { remember: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
       );
     assert.equal(await work("a", "answer"), "a");
     assert.equal((await rows().named({ name: "answer" }))?.value, "a");

@@ -32,7 +32,7 @@ export function createSteps({ store, clock, rollout }: { store: Store; clock: Cl
 
   return {
     /** What somebody sees who looks at a deployment: looking moves one whose pace is `polls`. */
-    polled: async (row: Deployment) => (isStepped(row) === "polls" ? move(row) : row),
+    polled: (row: Deployment) => (isStepped(row) === "polls" ? move(row) : row),
 
     /** A tester's step. */
     async step(id: string): Promise<Deployment> {

@@ -101,9 +101,12 @@ export function createApp(ports: Ports): App {
 
   const answerTo = async (exchange: Exchange, target: Target, count: Count): Promise<Answer> => {
     const begun = clock.now();
-    const answer = await respond(ports, writer, gate, exchange, target).catch((error) =>
-      failed(ports, error, exchange, writer),
-    );
+    let answer: Answer;
+    try {
+      answer = await respond(ports, writer, gate, exchange, target);
+    } catch (error) {
+      answer = failed(ports, error, exchange, writer);
+    }
     tell(exchange, answer.status, count, clock.now() - begun);
     return answer;
   };
@@ -187,24 +190,28 @@ const isOperation = (target: Target): target is Operation => "run" in target;
 
 const isVersioned = ({ path }: Exchange) => path === base || path.startsWith(`${base}/`);
 
-/** CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. */
-async function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
+/**
+ * CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. Rejects, or
+ * throws at once: a promise less for every request to wait for.
+ */
+function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
   if (exchange.socket) ports.checkHost(exchange.header("host"));
-  if (!isVersioned(exchange)) {
-    const health = await ports.health(exchange);
-    if (health) return health;
-    if (ports.closing.aborted) throw shuttingDown();
-    const answer = await ports.beside(exchange);
-    if (answer) return answer;
-    throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
-  }
-  const usual = () => admit(ports, writer, gate, exchange, target);
+  if (!isVersioned(exchange)) return besides(ports, exchange);
   exchange.fault = ports.faults?.(exchange);
-  if (!exchange.fault) return usual();
+  if (!exchange.fault) return admit(ports, writer, gate, exchange, target);
   gate.look(exchange);
   return underFault(exchange.fault, exchange, writer, () =>
-    usual().catch((error) => failed(ports, error, exchange, writer)),
+    admit(ports, writer, gate, exchange, target).catch((error) => failed(ports, error, exchange, writer)),
   );
+}
+
+async function besides(ports: Ports, exchange: Exchange): Promise<Answer> {
+  const health = await ports.health(exchange);
+  if (health) return health;
+  if (ports.closing.aborted) throw shuttingDown();
+  const answer = await ports.beside(exchange);
+  if (answer) return answer;
+  throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
 }
 
 async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
@@ -216,7 +223,7 @@ async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchang
   if (!isOperation(target)) throw target.problem();
   permit(target, caller);
   const isRead = target.method === "GET" || target.needs === "nothing";
-  return perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
+  return await perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
 }
 
 function failed({ gate, log }: Ports, error: unknown, exchange: Exchange, writer: Writer): Answer {

@@ -8,20 +8,22 @@ const deepest = 32;
 /** The bytes of a body, once it is known to be JSON and within the limit. Empty where none was sent. */
 export async function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
   const declared = Number(exchange.header("content-length") ?? "0");
-  // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
   if (declared > 0) refuseType(exchange);
   if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
-  if (exchange.socket) return collect(exchange.socket, limit, () => refuseType(exchange));
+  // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
+  if (exchange.socket) return collect(exchange.socket, limit, () => declared > 0 || refuseType(exchange));
   const bytes = Buffer.from(await exchange.body());
   if (bytes.length > 0) refuseType(exchange);
   if (bytes.length > limit) throw tooLarge(limit);
   return bytes;
 }
 
+const json = "application/json";
+
 function refuseType(exchange: Exchange): void {
-  const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/json") {
-    throw new Problem("unsupported_media_type", "send the body as Content-Type: application/json");
+  const type = exchange.header("content-type");
+  if (type !== json && type?.split(";", 1)[0]?.trim().toLowerCase() !== json) {
+    throw new Problem("unsupported_media_type", `send the body as Content-Type: ${json}`);
   }
   if ((exchange.header("content-encoding") ?? "identity") !== "identity") {
     throw new Problem("unsupported_media_type", "send the body without a Content-Encoding");
@@ -41,28 +43,22 @@ function collect(request: IncomingMessage, limit: number, begun: () => void): Pr
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const refuse = (problem: unknown) => {
-      request.pause();
-      reject(problem);
-    };
-    request.once("data", () => {
+    request.on("data", (chunk: Buffer) => {
       try {
-        begun();
+        if (size === 0) begun();
+        size += chunk.length;
+        if (size > limit) throw tooLarge(limit);
+        chunks.push(chunk);
       } catch (problem) {
-        refuse(problem);
+        request.pause();
+        reject(problem);
       }
     });
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else refuse(tooLarge(limit));
-    });
-    request.on("end", () => resolve(Buffer.concat(chunks)));
-    // Nobody is left to answer, and it is no fault of ours; the promise must end all the same.
-    const broken = () => reject(new Problem("invalid_json", "the body ended too early"));
-    request.on("error", broken);
+    request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    // Nobody is left to answer, and it is no fault of ours; the promise must end all the same. A connection that breaks
+    // is an "error" to those alone who listen for one.
     request.on("close", () => {
-      if (!request.complete) broken();
+      if (!request.complete) reject(new Problem("invalid_json", "the body ended too early"));
     });
   });
 }
@@ -88,7 +84,7 @@ export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
   return value;
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+function isDeeper(value: object, levels: number): boolean {
+  if (levels === 0) return true;
+  return Object.values(value).some((part) => typeof part === "object" && part !== null && isDeeper(part, levels - 1));
 }

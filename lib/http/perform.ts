@@ -26,7 +26,7 @@ export async function perform(
     leaving ??= leavingOf(exchange, closing, (lost) => gate.watch(exchange, lost));
     return leaving;
   };
-  const run = async (by: Caller) => {
+  const run = (by: Caller) => {
     const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
     const { params } = exchange;
     const resume = exchange.header("last-event-id");
@@ -39,7 +39,7 @@ export async function perform(
     throw invalid("Idempotency-Key", "must have 1 to 255 characters");
   }
   if (name !== undefined && operation.needs !== "nothing")
-    return once(ports, writer, exchange, operation, caller, { name, bytes, run });
+    return await once(ports, writer, exchange, operation, caller, { name, bytes, run });
 
   let result: unknown;
   try {

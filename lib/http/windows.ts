@@ -47,11 +47,11 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     return started_at;
   };
 
-  const told = (requests: number, limit: number, started_at: number): Window => {
+  const told = (requests: number, limit: number, started_at: number, allowed = requests < limit): Window => {
     const reset = started_at + window_ms;
     const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
     return {
-      allowed: requests < limit,
+      allowed,
       limit,
       remaining: Math.max(0, limit - requests),
       reset_at: reset / 1000,
@@ -71,20 +71,25 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     return bucket;
   };
 
+  const count = (bucket: Bucket, limit: number, started_at: number): Window => {
+    const allowed = bucket.requests < limit;
+    if (allowed) {
+      bucket.requests += 1;
+      if (!bucket.unwritten) dirty();
+      bucket.unwritten = true;
+    }
+    return told(bucket.requests, limit, started_at, allowed);
+  };
+
   return {
-    /** Counts a request where there is room. */
-    async take(wanted: string, limit: number): Promise<Window> {
+    /** Counts a request where there is room; at once where this process knows the bucket. */
+    take(wanted: string, limit: number): Window | Promise<Window> {
       const started_at = turn();
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
-      const bucket = buckets.get(name) ?? (await load(name, started_at));
-      if (bucket.requests >= limit) return told(bucket.requests, limit, started_at);
-      bucket.requests += 1;
-      if (!bucket.unwritten) {
-        bucket.unwritten = true;
-        dirty();
-      }
-      return { ...told(bucket.requests, limit, started_at), allowed: true };
+      const bucket = buckets.get(name);
+      if (bucket) return count(bucket, limit, started_at);
+      return load(name, started_at).then((loaded) => count(loaded, limit, started_at));
     },
 
     /** Looks without counting, at what this process has counted: it needs no store. */

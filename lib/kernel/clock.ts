@@ -45,26 +45,25 @@ export function instant(text: string): number | undefined {
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
 
-/** ISO 8601 in UTC with milliseconds, as every datetime of the interface is written. */
-export const isoOf = (at: number): string => new Date(at).toISOString();
+const places = 31;
+const written = { at: new Float64Array(places).fill(Number.NaN), text: new Array<string>(places).fill("") };
+
+/**
+ * ISO 8601 in UTC with milliseconds, as every datetime of the interface is written. The last few are remembered, because
+ * a busy service asks for the same ones many times: for this millisecond, and for what is due so much later.
+ */
+export function isoOf(at: number): string {
+  const place = Math.abs(at | 0) % places;
+  if (written.at[place] !== at) {
+    written.text[place] = new Date(at).toISOString();
+    written.at[place] = at;
+  }
+  return written.text[place] ?? "";
+}
 
 const earliest = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant that an ISO datetime with four digits of year can name. */
 export const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** Remembers the last text, because a busy service asks many times within one millisecond. */
-function written(now: () => number): () => string {
-  let last = Number.NaN;
-  let text = "";
-  return () => {
-    const at = now();
-    if (at !== last) {
-      last = at;
-      text = isoOf(at);
-    }
-    return text;
-  };
-}
 
 /** A clock of one of the modes; `at` counts for those that do not show the machine's own time. */
 interface Reading {
@@ -87,7 +86,7 @@ function clockOf(reading: Reading): Clock {
       return mode;
     },
     now,
-    iso: written(now),
+    iso: () => isoOf(now()),
     until,
     alarm: alarms.add,
     moveTo(to) {

@@ -192,8 +192,8 @@ export function permit(operation: Operation, caller: Caller): void {
   }
 }
 
-/** Parses, runs. Whoever calls has asked `permit` first. */
-export async function execute(operation: Operation, services: unknown, input: Input, caller: Caller): Promise<unknown> {
+/** Parses, runs. Whoever calls has asked `permit` first. Throws at once for what breaks a rule. */
+export function execute(operation: Operation, services: unknown, input: Input, caller: Caller): Promise<unknown> {
   const query = operation.query ? check(operation.query, input.query) : {};
   const body = operation.body ? check(operation.body, input.body) : {};
   const { params, resume, signal } = input;

@@ -26,7 +26,7 @@ export interface Queries {
   /** A write that answers how many rows it changed. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /** Inserts rows by their own keys, so that a column is named in one place only. */
-  insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<void>;
+  insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** A list in the order of one key, in pages, of the rows whose columns equal what is given. */
   pages<T extends Text>(list: List<T>): Pages<T>;
 }
@@ -93,7 +93,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
     },
     change(build) {
       const prepared = prepare(build);
-      return async (args) => {
+      return (args) => {
         const [statement, values] = prepared(args);
         return statement.change(values);
       };
@@ -109,12 +109,12 @@ export function createQueries(engine: Engine, connection: Connection, written: W
         last = { keys, statement };
         return statement;
       };
-      return async (row) => {
+      return (row) => {
         const keys = Object.keys(row);
         // Nearly always the same ones: to compare them takes a tenth of the time of a key made of them.
         const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
         const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
-        await statement.change(Object.values(row));
+        return statement.change(Object.values(row));
       };
     },
     pages: (list) => pages(engine, connection, list, own(new Map())),

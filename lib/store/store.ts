@@ -83,9 +83,9 @@ export function createStore(engine: Engine): Store {
         if (over) throw over();
         tx = new Transaction(connection);
         try {
-          await by?.confirm?.(tx);
+          if (by?.confirm) await by.confirm(tx);
           const value = await work(tx);
-          await by?.remember?.(tx, value);
+          if (by?.remember) await by.remember(tx, value);
           return value;
         } finally {
           tx.open = false;
