@@ -66,30 +66,33 @@ export function createWaiting({ feed, clock }: { feed: Feed; clock: Clock }) {
     };
   };
 
+  const wait = async <R>(
+    work: Work,
+    { seconds, signal }: Patience,
+    read: () => Promise<R>,
+    ended: (found: R) => boolean,
+  ): Promise<R> => {
+    const first = await read();
+    if (ended(first)) return first;
+    const left = signal();
+    const awaited = changes(work, left, seconds);
+    try {
+      for (let more = true; ; more = await awaited.next()) {
+        const { reason } = left;
+        if (reason instanceof Problem && reason.code === "unauthorized") throw reason;
+        const found = await read();
+        if (!more || ended(found)) return found;
+      }
+    } finally {
+      awaited.stop();
+    }
+  };
+
   return {
     changes,
 
     /** What `read` answers once that has `ended`, or once the patience is over. Throws 401 where the key stopped. */
-    async until<R>(
-      work: Work,
-      { seconds, signal }: Patience,
-      read: () => Promise<R>,
-      ended: (found: R) => boolean,
-    ): Promise<R> {
-      const first = await read();
-      if (!seconds || ended(first)) return first;
-      const left = signal();
-      const awaited = changes(work, left, seconds);
-      try {
-        for (let more = true; ; more = await awaited.next()) {
-          const { reason } = left;
-          if (reason instanceof Problem && reason.code === "unauthorized") throw reason;
-          const found = await read();
-          if (!more || ended(found)) return found;
-        }
-      } finally {
-        awaited.stop();
-      }
-    },
+    until: <R>(work: Work, patience: Patience, read: () => Promise<R>, ended: (found: R) => boolean): Promise<R> =>
+      patience.seconds ? wait(work, patience, read, ended) : read(),
   };
 }

@@ -18,7 +18,8 @@ export interface Answer {
 type Told = Pick<Problem, "status" | "message" | "details" | "headers"> & { readonly code: string };
 
 export interface Writer {
-  answer(operation: Operation, result: unknown, request_id: string): Promise<Answer>;
+  /** At once, unless the items of a list have to be counted. */
+  answer(operation: Operation, result: unknown, request_id: string): Answer | Promise<Answer>;
   problem(problem: Told, request_id: string): Answer;
   /** Any object in the form of a record, for what is not an operation. */
   object(status: number, record: object, request_id: string): Answer;
@@ -65,7 +66,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
   };
 
   return {
-    async answer(operation, result, request_id) {
+    answer(operation, result, request_id) {
       switch (operation.answers) {
         case "empty":
           return { status: 204, headers: {}, body: null, request_id };
@@ -75,7 +76,8 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
         case "stream": {
           const page = result as Page<unknown>;
           const shown = { ...page, data: page.data.map(operation.shape) };
-          return list(200, shown, request_id, full ? await page.total() : undefined);
+          if (!full) return list(200, shown, request_id);
+          return page.total().then((total) => list(200, shown, request_id, total));
         }
         case "created": {
           const { id } = result as { id: string };

@@ -3,7 +3,7 @@ import { type Caller, nobody } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { WatchKey } from "./leaving.ts";
-import type { Windows } from "./windows.ts";
+import type { Window, Windows } from "./windows.ts";
 
 /** Whom a key speaks for; whether it `stands` is asked within a transaction. */
 interface Identity {
@@ -42,10 +42,11 @@ export function createGate(ports: {
   const { identify, windows, rateLimit, addressRateLimit } = ports;
   const bucket = (exchange: Exchange) => `address ${exchange.address() ?? "in process"}`;
 
-  const pass = async (exchange: Exchange, name: string, limit: number) => {
-    exchange.window = await windows.take(name, limit);
-    if (exchange.window.allowed) return;
-    const { retry_after } = exchange.window;
+  /** The request is counted: in this window, where there may be no room. */
+  const pass = (exchange: Exchange, window: Window) => {
+    exchange.window = window;
+    if (window.allowed) return;
+    const { limit, retry_after } = window;
     throw new Problem("rate_limited", `the ${limit} requests of this window are used up; wait ${retry_after} seconds`, {
       headers: { "retry-after": String(retry_after) },
     });
@@ -65,17 +66,17 @@ export function createGate(ports: {
     const token = tokenOf(exchange);
     const found = token === undefined ? undefined : await identify(token);
     if (!found) {
-      await pass(exchange, bucket(exchange), addressRateLimit);
+      pass(exchange, await windows.take(bucket(exchange), addressRateLimit));
       throw unauthorized();
     }
     exchange.key_id = found.caller.key_id;
     exchange.stands = found.stands;
-    await pass(exchange, found.caller.key_id, found.rate_limit ?? rateLimit);
+    pass(exchange, await windows.take(found.caller.key_id, found.rate_limit ?? rateLimit));
     return found.caller;
   };
 
   const stroll = async (exchange: Exchange): Promise<Caller> => {
-    await pass(exchange, bucket(exchange), addressRateLimit);
+    pass(exchange, await windows.take(bucket(exchange), addressRateLimit));
     return nobody;
   };
 

@@ -99,17 +99,19 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     try {
       begin.run();
       others = undefined;
+      // Who is alone has nobody to be kept apart from: what undoes one then undoes all.
+      const alone = batch.length === 1;
       for (const member of batch) {
-        save.run();
+        if (!alone) save.run();
         try {
           const value = await member.work();
           if (turn.over) return;
-          release.run();
+          if (!alone) release.run();
           answers.push(() => member.resolve(value));
         } catch (error) {
           if (turn.over) return;
           // A full disk or an I/O error ends the whole transaction, not only the savepoint.
-          if (!database.inTransaction) throw error;
+          if (alone || !database.inTransaction) throw error;
           undo.run();
           release.run();
           answers.push(() => member.reject(translate(error)));
