@@ -81,6 +81,6 @@ test("an outcome may hold all that the contract names, whichever kind of work it
   const outcome = { result: "fail", at: "building", message: "no", durations, logs, cost_usd: 2 } as const;
   for (const match of [{}, { branch: "m*" }, { model: "*" }])
     expect(await here.call("nobody", "POST", "/_svc/scenarios", { match, outcome }), 200);
-  here.service.scenarios.next("deployment", outcome);
-  here.service.scenarios.next("generation", outcome);
+  await here.service.scenarios.next("deployment", outcome);
+  await here.service.scenarios.next("generation", outcome);
 });
