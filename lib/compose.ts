@@ -59,7 +59,7 @@ export function compose(
   const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
-  const endpoints = createEndpoints(ports);
+  const endpoints = createEndpoints({ ...ports, queue });
   const kinds = {
     webhook: signed,
     ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
@@ -99,6 +99,7 @@ export function compose(
     mails,
     users,
     environments,
+    endpoints,
     outbox,
     webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
     integrations,

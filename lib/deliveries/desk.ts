@@ -6,11 +6,10 @@ import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Endpoints } from "./endpoints.ts";
+import type { Endpoints, Family } from "./endpoints.ts";
 import { deliveriesRepository } from "./repository.ts";
 import type { Outbox } from "./service.ts";
 
-type Family = Row<"endpoints">["family"];
 type Try = Omit<Row<"delivery_attempts">, "delivery_id" | "organization_id">;
 
 interface Ports {

@@ -1,6 +1,8 @@
+import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { type Outcome, until } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/unit.ts";
@@ -8,11 +10,12 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Vault } from "../store/vault.ts";
 import type { Settings } from "./kind.ts";
-import { deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { deliveriesRepository, endpointsRepository, slice } from "./repository.ts";
 import { endpointLifecycle } from "./states.ts";
 
 type Endpoint = Row<"endpoints">;
-type Family = Endpoint["family"];
+type Key = Pick<Endpoint, "organization_id" | "id">;
+export type Family = Exclude<Endpoint["family"], "removed">;
 
 /** CONTRACT section 6: "At most 100 webhooks and 100 integrations an organization". */
 const most = 100;
@@ -36,8 +39,16 @@ export interface Flight {
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly vault: Vault;
+}
+
 /** Where events go: webhooks and integrations alike. What must not lie readable is encrypted, bound to its row. */
-export function createEndpoints({ store, clock, ids, vault }: { store: Store; clock: Clock; ids: Ids; vault: Vault }) {
+export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);
   const place = (id: string) => `endpoints ${id} sealed`;
@@ -54,6 +65,13 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
   });
 
   const flights = new Map<string, Set<AbortController>>();
+
+  /** Takes away a slice of an endpoint's deliveries, and at last the endpoint; whether it is gone. */
+  const clear = async (tx: Tx, key: Key) => {
+    const emptied = (await deliveries(tx).removeSome({ ...key, endpoint_id: key.id })) < slice;
+    if (emptied) await endpoints(tx).remove(key);
+    return emptied;
+  };
 
   return {
     get,
@@ -113,7 +131,8 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
       if (status === "inactive" && before.status === "active")
         await deliveries(tx).skipPending({ ...before, endpoint_id: before.id });
       const after = await endpoints(tx).update({
-        ...{ organization_id: before.organization_id, id: before.id, name, status },
+        ...before,
+        ...{ name, status },
         events: JSON.stringify(events),
         config: JSON.stringify(config),
         sealed: vault.seal(place(before.id), JSON.stringify(secrets)),
@@ -133,14 +152,25 @@ export function createEndpoints({ store, clock, ids, vault }: { store: Store; cl
       await endpoints(tx).update({ ...row, status: endpointLifecycle.moves.deactivate.to });
     },
 
-    /** "Deleting stops what is pending at once": the deliveries go with their endpoint. */
+    /** "Deleting stops what is pending at once": what is more than a slice is out of sight, and taken away by a job. */
     remove: (family: Family, caller: Caller, id: string) =>
       store.transaction(async (tx) => {
-        await get(family, caller, id, tx);
-        await endpoints(tx).remove({ organization_id: caller.organization_id, id });
+        const row = await get(family, caller, id, tx);
+        if (!(await clear(tx, row))) {
+          // Of no family and of no type: in no list, not counted, pushed to by nobody, and sent nothing.
+          await endpoints(tx).update({ ...row, family: "removed", type: "removed" });
+          await queue.add(tx, "endpoints.clear", { organization_id: row.organization_id, id });
+        }
         tx.afterCommit(() => {
           for (const control of flights.get(id) ?? []) control.abort("the endpoint was deleted");
         });
       }, caller),
+
+    /** The job `endpoints.clear`, a slice a run. */
+    clear: async (key: Key): Promise<Outcome> =>
+      until(async (tx) => ((await clear(tx, key)) ? undefined : clock.now())),
+
+    /** It was given up; the rows must not stay for ever. */
+    clearLater: (tx: Tx, key: Key) => queue.add(tx, "endpoints.clear", key, 60_000),
   };
 }

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { jobsOf } from "../kernel/job.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { Outbox } from "./service.ts";
 
-const job = jobsOf<{ outbox: Outbox }>();
+const job = jobsOf<{ endpoints: Endpoints; outbox: Outbox }>();
 
 export const deliveriesJobs = [
   job({
@@ -24,5 +25,11 @@ export const deliveriesJobs = [
       ...{ at: v.string(), error: v.nullable(v.string()), duration_ms: v.number() },
     }),
     run: (open, { outbox }) => outbox.end(open),
+  }),
+  job({
+    kind: "endpoints.clear",
+    args: v.object({ organization_id: v.string(), id: v.string() }),
+    run: (key, { endpoints }) => endpoints.clear(key),
+    exhausted: (key, _, { endpoints }, tx) => endpoints.clearLater(tx, key),
   }),
 ];

@@ -8,6 +8,12 @@ type Family = Row<"endpoints">["family"];
 
 /** A partial index is used only where its condition stands in the text, word for word. */
 const pending = sql<boolean>`status = 'pending'`;
+/** Not one that was deleted, and whose rows are still being taken away: nothing of it goes on. */
+const standing = (endpoint_id: unknown) =>
+  sql<boolean>`exists (select 1 from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
+const itsEndpointStands = standing(sql.ref("endpoint_id"));
+/** How many deliveries one transaction takes away, with all their tries: some milliseconds of work. */
+export const slice = 100;
 
 export function endpointsRepository(query: Queries) {
   return {
@@ -36,10 +42,11 @@ export function endpointsRepository(query: Queries) {
         .orderBy("family")
         .orderBy("id"),
     ),
-    update: query.first((db, p: Key & Pick<Row<"endpoints">, "name" | "status" | "events" | "config" | "sealed">) =>
+    update: query.first((db, p: Key & Omit<Row<"endpoints">, "succeeded_at" | "created_at">) =>
       db
         .updateTable("endpoints")
-        .set({ name: p.name, status: p.status, events: p.events, config: p.config, sealed: p.sealed })
+        .set({ family: p.family, type: p.type, name: p.name, status: p.status })
+        .set({ events: p.events, config: p.config, sealed: p.sealed })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
@@ -104,7 +111,8 @@ export function deliveriesRepository(query: Queries) {
         .updateTable("deliveries")
         .set({ status: "succeeded", next_attempt_at: null })
         .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id),
+        .where("organization_id", "=", p.organization_id)
+        .where(itsEndpointStands),
     ),
     /** What a failed try leaves, unless the ladder has moved on. */
     fail: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
@@ -114,7 +122,8 @@ export function deliveriesRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("rung", "=", p.rung)
-        .where(pending),
+        .where(pending)
+        .where(itsEndpointStands),
     ),
     /** Not those whose last try is under way: that decides about them. */
     skipPending: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
@@ -164,6 +173,7 @@ export function deliveriesRepository(query: Queries) {
         .selectAll()
         .where(pending)
         .where("endpoint_id", "=", p.endpoint_id)
+        .where(standing(p.endpoint_id))
         .where("next_attempt_at", "<=", p.now)
         .orderBy("next_attempt_at")
         .orderBy("id")
@@ -175,6 +185,7 @@ export function deliveriesRepository(query: Queries) {
         .select("next_attempt_at")
         .where(pending)
         .where("endpoint_id", "=", p.endpoint_id)
+        .where(standing(p.endpoint_id))
         .where("next_attempt_at", "is not", null)
         .orderBy("next_attempt_at")
         .orderBy("id")
@@ -182,10 +193,18 @@ export function deliveriesRepository(query: Queries) {
     ),
     /** Of every organization: a metric. */
     pending: query.first((db, _: object) =>
-      db
-        .selectFrom("deliveries")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
-        .where(pending),
+      db.selectNoFrom((eb) => {
+        const all = eb
+          .selectFrom("deliveries")
+          .select((of) => of.fn.countAll<number>().as("number"))
+          .where(pending);
+        // Those few endpoints are asked for theirs, and not each delivery for its endpoint.
+        return eb(
+          all,
+          "-",
+          all.where(sql<boolean>`endpoint_id in (select id from endpoints where type = 'removed')`),
+        ).as("number");
+      }),
     ),
     succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
       db
@@ -203,6 +222,23 @@ export function deliveriesRepository(query: Queries) {
         .where("id", "=", p.id)
         .returningAll(),
     ),
-    forJob: query.first((db, p: { id: string }) => db.selectFrom("deliveries").selectAll().where("id", "=", p.id)),
+    forJob: query.first((db, p: { id: string }) =>
+      db.selectFrom("deliveries").selectAll().where("id", "=", p.id).where(itsEndpointStands),
+    ),
+
+    /** A slice of an endpoint's newest deliveries, with their tries; answers how many went. */
+    removeSome: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
+      db
+        .deleteFrom("deliveries")
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("deliveries")
+            .select("id")
+            .where("endpoint_id", "=", p.endpoint_id)
+            .where("organization_id", "=", p.organization_id)
+            .orderBy("id", "desc")
+            .limit(sql.lit(slice)),
+        ),
+    ),
   };
 }

@@ -123,8 +123,8 @@ export interface Tables {
   endpoints: {
     id: string;
     organization_id: string;
-    family: "webhook" | "integration";
-    type: "webhook" | "code_host" | "chat" | "monitoring" | "custom";
+    family: "webhook" | "integration" | "removed";
+    type: "webhook" | "code_host" | "chat" | "monitoring" | "custom" | "removed";
     name: string;
     status: "active" | "inactive";
     events: string;

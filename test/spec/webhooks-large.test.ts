@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
+import type { Options } from "../../lib/index.ts";
+import { folderOf } from "../room.ts";
+import { expect, type World, world } from "../world.ts";
+
+/** More deliveries than one transaction takes away, or sends again. */
+const many = 230;
+const options = { rateLimit: 1_000_000 } satisfies Options;
+const addresses = { large: "https://large.inbox.test/in", small: "https://small.inbox.test/in" };
+
+const kinds = {
+  webhooks: (url: string) => ({ url, events: ["project.created"] }),
+  integrations: (url: string) => ({ type: "custom", config: { url, events: ["project.created"] } }),
+};
+type Family = keyof typeof kinds;
+
+/** A world where every try fails: an endpoint with many deliveries, one with a single one, and a project for each of those. */
+async function twoEndpoints(t: TestContext, family: Family = "webhooks", more: Options = {}) {
+  const here = await world(t, { ...options, ...more });
+  const made = async (url: string) =>
+    expect(await here.call("owner", "POST", `/v1/${family}`, kinds[family](url)), 201);
+  const large = await made(addresses.large);
+  for (let i = 1; i < many; i++) expect(await here.call("owner", "POST", `/v1/${family}/${large.id}/test`), 202);
+  const small = await made(addresses.small);
+  for (const name of ["large", "small"]) here.service.webhooks.sink(name, () => new Response(null, { status: 500 }));
+  await here.project();
+  await here.service.settle();
+  return { here, large: `/v1/${family}/${large.id}`, small: `/v1/${family}/${small.id}` };
+}
+
+const sentTo = ({ service }: World, name: string) => service.inbox.list({ endpoint: name }).length;
+const metric = async ({ service }: World, name: string) => {
+  const lines = (await (await service.fetch("/metrics")).text()).split("\n");
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
+};
+const pending = (here: World) => metric(here, "svc_deliveries_pending");
+
+for (const family of Object.keys(kinds) as Family[]) {
+  test(`of ${family}, one with more than a transaction takes away is gone at once, with all its deliveries`, async (t) => {
+    const { here, large, small } = await twoEndpoints(t, family);
+    const [{ id }] = expect(await here.call("viewer", "GET", `${large}/deliveries`), 200).data;
+    assert.equal(await pending(here), many + 1);
+    expect(await here.call("owner", "POST", `${large}/deliveries/${id}/redeliver`), 202);
+    expect(await here.call("owner", "DELETE", large), 204);
+    for (const [method, path, body] of [
+      ["GET", large],
+      ["PATCH", large, { status: "active" }],
+      ["DELETE", large],
+      ["GET", `${large}/deliveries`],
+      ["POST", `${large}/test`],
+      ["POST", `${large}/recover`, { since: "2026-01-01T00:00:00Z" }],
+      ["POST", `${large}/deliveries/${id}/redeliver`],
+    ] as const)
+      expect(await here.call("owner", method, path, body), 404);
+    await assert.rejects(here.service.webhooks.deliver([id]), { code: "not_found" });
+    const { data } = expect(await here.call("viewer", "GET", `/v1/${family}`), 200);
+    assert.deepEqual(
+      data.map((one: { id: string }) => `/v1/${family}/${one.id}`),
+      [small],
+    );
+    assert.equal(await pending(here), 1);
+    assert.equal(sentTo(here, "large"), many);
+    await here.project("later");
+    await here.service.clock.advance("3h");
+    assert.equal(sentTo(here, "large"), many, "nothing more is sent");
+    assert.equal(sentTo(here, "small"), 2 * 6);
+  });
+}
+
+test("it is not counted among the 100 that an organization may have", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  const another = () => here.call("owner", "POST", "/v1/webhooks", kinds.webhooks(addresses.large));
+  for (let i = 2; i < 100; i++) expect(await another(), 201);
+  expect(await another(), 409);
+  expect(await here.call("owner", "DELETE", large), 204);
+  expect(await another(), 201);
+  expect(await another(), 409);
+});
+
+test("what was due at that moment is not sent, and nobody asks for it again", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  const since = "2026-01-01T00:00:00Z";
+  assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
+  expect(await here.call("owner", "DELETE", large), 204);
+  const [pump, slices] = [1, 2];
+  assert.equal((await here.service.settle()).ran, pump + slices);
+  assert.equal(sentTo(here, "large"), many);
+});
+
+test("what is under way to it is cut off, and what comes of it is told to nobody", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  let began = () => {};
+  const begun = new Promise<void>((resolve) => {
+    began = resolve;
+  });
+  here.service.webhooks.sink("large", () => {
+    began();
+    return new Promise(() => {});
+  });
+  const advanced = here.service.clock.advance("30s");
+  await begun;
+  expect(await here.call("owner", "DELETE", large), 204);
+  await advanced;
+  const ofSmall = sentTo(here, "small");
+  assert.equal(await metric(here, 'svc_delivery_tries_total{outcome="failed"}'), many + ofSmall);
+});
+
+/** How many rows of each table are left of an endpoint. */
+function rowsLeft(file: string): Record<string, number> {
+  const database = new Database(file, { readonly: true });
+  const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;
+  const left = Object.fromEntries(
+    ["endpoints", "deliveries", "delivery_attempts"].map((table) => [table, count(table)]),
+  );
+  database.close();
+  return left;
+}
+
+const small = { endpoints: 1, deliveries: 1, delivery_attempts: 1 };
+
+test("its rows go in slices, and in the end none is left", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const { here, large } = await twoEndpoints(t, "webhooks", { database });
+  assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: many + 1, delivery_attempts: many + 1 });
+  expect(await here.call("owner", "DELETE", large), 204);
+  assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: many - 99, delivery_attempts: many - 99 });
+  assert.equal((await here.service.settle()).ran, 2);
+  assert.deepEqual(rowsLeft(database), small);
+});
+
+test("a service that is started again goes on with it", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const { here, large } = await twoEndpoints(t, "webhooks", { database });
+  expect(await here.call("owner", "DELETE", large), 204);
+  await here.service.close();
+  assert.equal(rowsLeft(database)["endpoints"], 2);
+  const again = await world(t, { ...options, database, clock: "manual" });
+  expect(await again.call("owner", "GET", large), 404);
+  await again.service.settle();
+  assert.deepEqual(rowsLeft(database), small);
+});
+
+test("what one transaction takes away leaves no work behind", async (t) => {
+  const { here, small } = await twoEndpoints(t);
+  expect(await here.call("owner", "DELETE", small), 204);
+  assert.equal((await here.service.settle()).ran, 0);
+});
