@@ -1,13 +1,14 @@
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, instant, isoOf } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
-import type { Ids } from "../kernel/ids.ts";
+import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import type { Unit } from "../kernel/unit.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Endpoints, Family } from "./endpoints.ts";
-import { deliveriesRepository } from "./repository.ts";
+import { deliveriesRepository, stride } from "./repository.ts";
 import type { Outbox } from "./service.ts";
 
 type Try = Omit<Row<"delivery_attempts">, "delivery_id" | "organization_id">;
@@ -20,6 +21,9 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly outbox: Outbox;
 }
+
+/** Sorts behind every identifier. */
+const behind = "~";
 
 export type Desk = ReturnType<typeof createDesk>;
 
@@ -73,19 +77,29 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
         return shown ?? { ...found, attempts: [] };
       }, caller),
 
-    /** "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. */
-    recover: (family: Family, caller: Caller, id: string, since: string) =>
-      store.transaction(async (tx) => {
-        const { organization_id } = await endpoints.get(family, caller, id, tx);
-        const from = isoOf(instant(since) ?? 0);
-        const queued = await deliveries(tx).recover({
-          organization_id,
-          endpoint_id: id,
-          since: from,
-          now: clock.iso(),
-        });
-        if (queued > 0) await outbox.wake(tx, id);
-        return { queued };
-      }, caller),
+    /**
+     * "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. Each stride is a transaction of
+     * its own, and others have their turn in between; what is left by one that breaks off, the next call sends.
+     */
+    async recover(family: Family, caller: Caller, id: string, since: string) {
+      const at = instant(since) ?? 0;
+      const key = { organization_id: caller.organization_id, endpoint_id: id };
+      const send = (stretch: { after: string; to: string }, before: number, by: Unit) =>
+        store.transaction(async (tx) => {
+          await endpoints.get(family, caller, id, tx);
+          const more = await deliveries(tx).recover({ ...key, ...stretch, since: isoOf(at), now: clock.iso() });
+          if (more > 0) await outbox.wake(tx, id);
+          return { queued: before + more };
+        }, by);
+      let [after, queued] = [lowestId("dlv", at), 0];
+      for (;;) {
+        const next = await deliveries().oldest.rows(key, { after, page: 1, per_page: stride });
+        const to = next.length > stride ? next[stride - 1]?.id : undefined;
+        // The answer that an idempotency key is given again is that of the last one, which has counted all.
+        if (to === undefined) return send({ after, to: behind }, queued, caller);
+        ({ queued } = await send({ after, to }, queued, caller.confirm ? { confirm: caller.confirm } : {}));
+        after = to;
+      }
+    },
   };
 }

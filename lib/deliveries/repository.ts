@@ -4,6 +4,7 @@ import type { Row } from "../store/tables.ts";
 import { rungs } from "./ladder.ts";
 
 type Key = { organization_id: string; id: string };
+type Whose = { organization_id: string; endpoint_id: string };
 type Family = Row<"endpoints">["family"];
 
 /** A partial index is used only where its condition stands in the text, word for word. */
@@ -12,8 +13,10 @@ const pending = sql<boolean>`status = 'pending'`;
 const standing = (endpoint_id: unknown) =>
   sql<boolean>`exists (select 1 from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
 const itsEndpointStands = standing(sql.ref("endpoint_id"));
-/** How many deliveries one transaction takes away, with all their tries: some milliseconds of work. */
+const ofRemoved = sql<boolean>`endpoint_id in (select id from endpoints where type = 'removed')`;
+/** How many deliveries one transaction takes away, with all their tries, or sends again: some milliseconds of work. */
 export const slice = 100;
+export const stride = 500;
 
 export function endpointsRepository(query: Queries) {
   return {
@@ -75,6 +78,12 @@ export function deliveriesRepository(query: Queries) {
   return {
     insert: query.insert("deliveries"),
     list: query.pages({ table: "deliveries", within: ["endpoint_id", "organization_id"] }),
+    oldest: query.pages({
+      table: "deliveries",
+      within: ["endpoint_id", "organization_id"],
+      order: "asc",
+      columns: ["id"],
+    }),
     find: query.first((db, p: Key & { endpoint_id: string }) =>
       db
         .selectFrom("deliveries")
@@ -84,7 +93,7 @@ export function deliveriesRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id),
     ),
     /** Of deliveries that follow each other in the list of an endpoint, in no order: each has a few. */
-    attempts: query.all((db, p: { organization_id: string; endpoint_id: string; oldest: string; newest: string }) =>
+    attempts: query.all((db, p: Whose & { oldest: string; newest: string }) =>
       db
         .selectFrom("deliveries")
         .innerJoin("delivery_attempts", "delivery_attempts.delivery_id", "deliveries.id")
@@ -126,7 +135,7 @@ export function deliveriesRepository(query: Queries) {
         .where(itsEndpointStands),
     ),
     /** Not those whose last try is under way: that decides about them. */
-    skipPending: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
+    skipPending: query.change((db, p: Whose) =>
       db
         .updateTable("deliveries")
         .set({ status: "skipped", next_attempt_at: null })
@@ -135,13 +144,15 @@ export function deliveriesRepository(query: Queries) {
         .where("rung", "<", sql.lit(rungs))
         .where(pending),
     ),
-    /** Everything since then that did not arrive. */
-    recover: query.change((db, p: { organization_id: string; endpoint_id: string; since: string; now: string }) =>
+    /** Everything of a stretch that happened since then and did not arrive. */
+    recover: query.change((db, p: Whose & { after: string; to: string; since: string; now: string }) =>
       db
         .updateTable("deliveries")
         .set({ status: "pending", next_attempt_at: p.now, rung: 0 })
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id)
+        .where("id", ">", p.after)
+        .where("id", "<=", p.to)
         .where("created_at", ">=", p.since)
         .where((eb) =>
           eb.or([
@@ -194,16 +205,9 @@ export function deliveriesRepository(query: Queries) {
     /** Of every organization: a metric. */
     pending: query.first((db, _: object) =>
       db.selectNoFrom((eb) => {
-        const all = eb
-          .selectFrom("deliveries")
-          .select((of) => of.fn.countAll<number>().as("number"))
-          .where(pending);
+        const all = eb.selectFrom("deliveries").select(sql<number>`count(*)`.as("number")).where(pending);
         // Those few endpoints are asked for theirs, and not each delivery for its endpoint.
-        return eb(
-          all,
-          "-",
-          all.where(sql<boolean>`endpoint_id in (select id from endpoints where type = 'removed')`),
-        ).as("number");
+        return eb(all, "-", all.where(ofRemoved)).as("number");
       }),
     ),
     succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
@@ -227,7 +231,7 @@ export function deliveriesRepository(query: Queries) {
     ),
 
     /** A slice of an endpoint's newest deliveries, with their tries; answers how many went. */
-    removeSome: query.change((db, p: { organization_id: string; endpoint_id: string }) =>
+    removeSome: query.change((db, p: Whose) =>
       db
         .deleteFrom("deliveries")
         .where("id", "in", (eb) =>

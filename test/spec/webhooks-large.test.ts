@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Options } from "../../lib/index.ts";
+import { turn } from "../../lib/kernel/turn.ts";
 import { folderOf } from "../room.ts";
 import { expect, type World, world } from "../world.ts";
 
@@ -147,4 +148,71 @@ test("what one transaction takes away leaves no work behind", async (t) => {
   const { here, small } = await twoEndpoints(t);
   expect(await here.call("owner", "DELETE", small), 204);
   assert.equal((await here.service.settle()).ran, 0);
+});
+
+/** A webhook with so many skipped deliveries, and how many of them wait to be sent again each time that others have their turn. */
+async function skipped(t: TestContext, number: number) {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { ...options, database });
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", kinds.webhooks(addresses.large)), 201);
+  const path = `/v1/webhooks/${id}`;
+  for (let i = 0; i < number; i++) expect(await here.call("owner", "POST", `${path}/test`), 202);
+  expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
+  const reader = new Database(database, { readonly: true });
+  t.after(() => reader.close());
+  const queued = reader.prepare("select count(*) from deliveries where status = 'pending'").pluck();
+  /** Looks at each turn of the event loop until the reply is there. */
+  const watch = async <R>(reply: Promise<R>, look = async (_: number) => {}) => {
+    const seen = new Set<number>();
+    let over = false;
+    const replied = reply.finally(() => {
+      over = true;
+    });
+    while (!over) {
+      const now = queued.get() as number;
+      if (!seen.has(now)) await look(now);
+      seen.add(now);
+      await turn();
+    }
+    return { reply: await replied, seen: [...seen, queued.get() as number] };
+  };
+  const recover = (headers = {}) =>
+    here.call("owner", "POST", `${path}/recover`, { since: "2026-01-01T00:00:00Z" }, headers);
+  return { here, path, watch, recover };
+}
+
+test("very many are sent again in strides, between which others have their turn, and all of them are counted", async (t) => {
+  const { watch, recover } = await skipped(t, 1_100);
+  const headers = { "idempotency-key": "again" };
+  const { reply, seen } = await watch(recover(headers));
+  assert.equal(expect(reply, 202).queued, 1_100);
+  assert.deepEqual([...new Set(seen)], [0, 500, 1_000, 1_100]);
+  const replayed = await recover(headers);
+  assert.deepEqual([replayed.text, replayed.headers.get("idempotent-replayed")], [reply.text, "true"]);
+  assert.equal(expect(await recover(), 202).queued, 0);
+});
+
+test("a webhook that is deleted while its deliveries are queued is gone", async (t) => {
+  const { here, path, watch, recover } = await skipped(t, 1_100);
+  const { reply, seen } = await watch(recover(), async (now) => {
+    if (now === 500) expect(await here.call("owner", "DELETE", path), 204);
+  });
+  expect(reply, 404);
+  assert.ok(Math.max(...seen) < 1_100, `${seen}`);
+});
+
+test("what happened at that very instant is sent again, and nothing that happened before", async (t) => {
+  const here = await world(t, options);
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", kinds.webhooks(addresses.large)), 201);
+  const path = `/v1/webhooks/${id}`;
+  expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
+  for (const name of ["first", "second", "third"]) {
+    await here.project(name);
+    await here.service.clock.advance("1ms");
+  }
+  const recover = async (since: string) => expect(await here.call("owner", "POST", `${path}/recover`, { since }), 202);
+  assert.equal((await recover("2026-01-01T00:00:00.003Z")).queued, 0);
+  assert.equal((await recover("2026-01-01T00:00:00.001Z")).queued, 2);
+  assert.equal((await recover("1970-01-01T00:00:00Z")).queued, 1);
+  assert.equal((await recover("0001-01-01T00:00:00Z")).queued, 0);
 });
