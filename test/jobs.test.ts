@@ -130,6 +130,20 @@ test("what becomes of a job", async (t) => {
   });
 });
 
+test("while the store takes nothing, what ends is held and runs again; what ends afterwards is done", async (t) => {
+  const { add, advance, database, runner, told } = machinery(t, () => done(), ["5s"]);
+  for (const name of ["a", "b", "c"]) await add(name);
+  const [a, b, c] = await runner.claim();
+  assert.ok(a && b && c);
+  database.pragma("query_only = ON");
+  await Promise.all([runner.run(a), runner.run(b)]);
+  database.pragma("query_only = OFF");
+  await runner.run(c);
+  await advance(60_000);
+  assert.deepEqual(told, ["a at 0s", "b at 0s", "c at 0s", "a at 6s", "b at 6s"]);
+  assert.equal(await runner.next(), undefined);
+});
+
 test("a claim is a lease, and the attempt is the fence", async (t) => {
   await t.test("the attempt is counted when the job is claimed, before it runs", async (t) => {
     const { add, runner, told } = machinery(t, () => done());
@@ -175,6 +189,17 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.deepEqual(written, [2]);
     assert.deepEqual(told, ["a at 0s", "a at 60s"]);
     assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:02:00.000Z");
+  });
+
+  await t.test("of jobs that are done at the same moment, only the one whose lease was lost stays", async (t) => {
+    const { add, runner, told } = machinery(t, () => done());
+    for (const name of ["a", "b", "c"]) await add(name);
+    const claimed = await runner.claim();
+    await Promise.all(claimed.map((row, i) => runner.run(i === 1 ? { ...row, attempt: 0 } : row)));
+    assert.equal(await runner.next(), undefined);
+    await runner.release();
+    const left = await runner.claim();
+    assert.deepEqual([left.map(({ id }) => id), told.length], [[claimed[1]?.id], 3]);
   });
 
   await t.test("a process that renews its lease keeps its work", async (t) => {

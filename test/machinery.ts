@@ -23,7 +23,8 @@ export type Work = (name: string, time: number) => Promise<Outcome> | Outcome;
  * wants. `told` holds what ran, and what was given up.
  */
 export function machinery(t: TestContext, work: Work, retries: readonly string[] = []) {
-  const store = createStore(openMemory().engine);
+  const { engine, database } = openMemory();
+  const store = createStore(engine);
   t.after(() => store.close());
   const clock = createClock(`manual@${start}`);
   const ids = createIds(clock, createRandom("machinery"));
@@ -51,6 +52,7 @@ export function machinery(t: TestContext, work: Work, retries: readonly string[]
   const loop = createLoop({ clock, runner, log: quiet, keepClock: async () => {} });
   return {
     store,
+    database,
     clock,
     rows,
     told,

@@ -1,8 +1,11 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** How many jobs are claimed at once: a batch shares one commit, and its run stalls nobody. */
-const batch = 50;
+/**
+ * How many jobs are claimed at once: a batch shares one commit. More of them would be little faster, and hold up for longer
+ * what arrives while they run.
+ */
+const batch = 100;
 /** A job that took its process down this often runs alone, so that none beside it is blamed for the next time. */
 export const suspect = 2;
 

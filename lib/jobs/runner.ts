@@ -85,6 +85,29 @@ export function createRunner(ports: {
     }
   };
 
+  const tellLost = ({ id, kind }: JobRow) =>
+    log.warn("a job's late answer was dropped: its lease was lost", { job: id, kind });
+
+  /** Jobs that are done and write nothing are removed together, as many as end before the commit: none could fail alone. */
+  let removal: { readonly ended: JobRow[]; readonly stored: Promise<void> } | undefined;
+  const remove = (row: JobRow): Promise<void> => {
+    if (!removal) {
+      const ended: JobRow[] = [];
+      const close = () => {
+        removal = undefined;
+      };
+      const stored = store.transaction(async (tx) => {
+        close();
+        for (const one of ended) if ((await rows(tx).remove(one)) === 0) tellLost(one);
+      });
+      // One that could not even begin must take nobody else in.
+      stored.catch(close);
+      removal = { ended, stored };
+    }
+    removal.ended.push(row);
+    return removal.stored;
+  };
+
   const conclude = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(async (tx) => {
       const outcome = given.kind === "until" ? goOn(await given.next(tx), clock.now()) : given;
@@ -103,11 +126,7 @@ export function createRunner(ports: {
               args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
             })
           : await rows(tx).remove({ id, attempt });
-      if (held === 0)
-        return log.warn("a job's late answer was dropped: its lease was lost", {
-          job: id,
-          kind: row.kind,
-        });
+      if (held === 0) return tellLost(row);
       if (verdict.kind === "give_up") {
         log.warn("a job was given up", {
           job: id,
@@ -148,7 +167,7 @@ export function createRunner(ports: {
           ? discard(job ? "it took its process down" : `nobody runs jobs of the kind ${row.kind}`)
           : await attempt(row, job);
       try {
-        await conclude(row, job, outcome);
+        await (outcome.kind === "done" && !outcome.write ? remove(row) : conclude(row, job, outcome));
       } catch (error) {
         log.error("a job's result could not be stored", {
           job: row.id,
