@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { H3, type H3Event } from "h3/node";
+import { H3, H3Event } from "h3/node";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { type Clock, machineNow } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -81,11 +81,7 @@ export interface App {
 /** The interface as an h3 application: h3 routes and serves, every answer is made here. */
 export function createApp(ports: Ports): App {
   const { operations, gate, clock, ids, log } = ports;
-  const writer = createWriter({
-    envelope: ports.envelope,
-    now: ports.clock.iso,
-    base,
-  });
+  const writer = createWriter({ envelope: ports.envelope, now: clock.iso, base });
   const app = new H3({ silent: true, allowMalformedURL: true });
 
   /** Tells the log, the meter and a tester's journal of a request that was answered. */
@@ -141,8 +137,10 @@ export function createApp(ports: Ports): App {
   }
   const unknown = { problem: () => new Problem("not_found", "this path does not exist") };
   app.all("/**", (event) => serve(event, unknown, elsewhere));
+  // Not `fetch`: every handler answers a Response, so nothing has to be made one.
+  const handled = (request: Request) => app.handler(new H3Event(request)) as Promise<Response>;
   const call = async (request: Request) => {
-    const response = await app.fetch(request);
+    const response = await handled(request);
     // Afterwards, so that what was called before close() has begun before it.
     await pace();
     const failure = failureOf(response);
@@ -152,7 +150,7 @@ export function createApp(ports: Ports): App {
   return {
     fetch: call,
     async handle(req, res) {
-      const response = await app.fetch(new NodeRequest({ req, res }));
+      const response = await handled(new NodeRequest({ req, res }));
       // A reader that left in the middle of a stream is no fault of ours, and nothing can be told to it.
       if (response !== written) await sendNodeResponse(res, response).catch(() => res.destroy());
     },
