@@ -59,8 +59,9 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
     return found;
   };
 
+  const configOf = ({ config }: Pick<Endpoint, "config">) => JSON.parse(config) as Settings["config"];
   const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
-    config: JSON.parse(row.config) as Settings["config"],
+    config: configOf(row),
     secrets: JSON.parse(vault.open(place(row.id), row.sealed)) as Settings["secrets"],
   });
 
@@ -75,6 +76,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
 
   return {
     get,
+    configOf,
     settingsOf,
 
     /** What is on its way to an endpoint is cut off when the endpoint is deleted. */

@@ -14,8 +14,11 @@ export interface Parcel {
 
 /** How a type of endpoint is spoken to. */
 export interface Kind {
-  /** The bodies of an event, written once: every try sends the same bytes. */
-  parcels(event: Omit<ServiceEvent, "event"> & { readonly event: string }, settings: Settings): readonly Parcel[];
+  /** The bodies of an event, written once: every try sends the same bytes. No secret is in them. */
+  parcels(
+    event: Omit<ServiceEvent, "event"> & { readonly event: string },
+    config: Settings["config"],
+  ): readonly Parcel[];
   /** Where a parcel goes, and the headers of its own: with the secret of that moment. */
   address(
     parcel: Parcel,

@@ -60,7 +60,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
 
   /** The deliveries of one event to one endpoint. */
   const enqueue = async (tx: Tx, endpoint: Endpoint, event: Omit<ServiceEvent, "event"> & { event: string }) => {
-    const parcels = kinds[endpoint.type]?.parcels(event, endpoints.settingsOf(endpoint)) ?? [];
+    const parcels = kinds[endpoint.type]?.parcels(event, endpoints.configOf(endpoint)) ?? [];
     const made: Delivery[] = [];
     for (const { target, body } of parcels) {
       const active = endpoint.status === "active";

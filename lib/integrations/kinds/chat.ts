@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Parcel, Settings } from "../../deliveries/kind.ts";
+import type { Parcel } from "../../deliveries/kind.ts";
 import { eventsRule, urlRule } from "../../deliveries/schema.ts";
 import { textOf } from "../../kernel/api.ts";
 import { duration } from "../../kernel/duration.ts";
@@ -55,7 +55,7 @@ export const chat: IntegrationType = {
   redacted: ({ webhook_url = "" }) => ({ webhook_url: `https://${new URL(webhook_url).host}/${hidden}` }),
   url: ({ secrets }) => ({ field: "config.webhook_url", url: secrets.webhook_url ?? "" }),
   kind: {
-    parcels({ event, timestamp, data }, { config }: Settings): readonly Parcel[] {
+    parcels({ event, timestamp, data }, config): readonly Parcel[] {
       const clean = escaped(data);
       const text = headlines[event]?.(clean, timestamp) ?? event;
       const facts = Object.entries({

@@ -80,7 +80,7 @@ export const monitoring: IntegrationType = {
   redacted: () => ({ api_key: hidden }),
   url: ({ config }) => ({ field: "config.site", url: `https://api.${config.site}/` }),
   kind: {
-    parcels: ({ event, timestamp, data }, { config }) => parcelsOf(event, timestamp, data as Data, config.service),
+    parcels: ({ event, timestamp, data }, config) => parcelsOf(event, timestamp, data as Data, config.service),
     address: ({ target }, { config, secrets }) => ({
       url: `https://api.${config.site}${paths[target]}`,
       headers: { "dd-api-key": secrets.api_key ?? "" },
