@@ -14,6 +14,7 @@ import {
   inTurns,
   type Load,
   type Measured,
+  pin,
   type Rows,
   ratios,
   requests,
@@ -110,6 +111,7 @@ async function launch(peer: Peer, folder: string, key: string): Promise<Server> 
   const url = `http://127.0.0.1:${port}`;
   const words = [join(home, Object.values(bin)[0] ?? ""), ...peer.words(port)];
   const child = spawn(process.execPath, words, { stdio: "ignore", cwd: folder });
+  pin(child, "servers");
   const gone = once(child, "exit");
   const end = () => {
     child.kill("SIGKILL");

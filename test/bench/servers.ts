@@ -1,6 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Asked, Loaded, Round } from "./load.ts";
 import { source } from "./order.ts";
@@ -39,6 +40,15 @@ export interface Server {
   end(): Promise<unknown>;
 }
 
+/**
+ * Keeps a process, with all its threads, to one processor: the servers to one, whoever sends to another, so that neither
+ * takes time from the other. Where there is no `taskset`, which is Linux's, the machine decides.
+ */
+export function pin(child: ChildProcess, part: "servers" | "load"): void {
+  if (availableParallelism() < 2) return;
+  spawnSync("taskset", ["-a", "-c", "-p", part === "load" ? "0" : "1", String(child.pid)], { stdio: "ignore" });
+}
+
 /** Sends a message to a child and waits for its answer. */
 async function ask<T>(child: ChildProcess, what: object | string): Promise<T> {
   const answer = once(child, "message");
@@ -65,6 +75,7 @@ export async function start(
   copyFileSync(`${rows.file}.key`, `${file}.key`);
   const child = fork(join(built, `${script}.js`), [file, ...more], { execArgv: [] });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
+  pin(child, "servers");
   const cpu = async () => {
     const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
     return user + system;
@@ -79,6 +90,7 @@ export interface Measured extends Loaded {
 /** The process that sends, apart from all that answer. */
 export function createLoad({ built }: Bench) {
   const child = fork(join(built, "load.js"), [], { execArgv: [] });
+  pin(child, "load");
   return {
     async measure(server: Server, round: Omit<Round, "url">): Promise<Measured> {
       const before = await server.cpu();
