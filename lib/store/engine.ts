@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { QueryCreator, QueryExecutorProvider } from "kysely";
 import type { Tables } from "./tables.ts";
 
 /** A prepared statement, with positional parameters. */
@@ -9,6 +9,9 @@ export interface Statement {
   /** Runs a write and answers how many rows it changed. */
   change(parameters: readonly unknown[]): Promise<number>;
 }
+
+/** What of Kysely writes queries. */
+export type Writer = QueryCreator<Tables> & QueryExecutorProvider;
 
 /** A line to the database: one and the same on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
@@ -22,7 +25,7 @@ export interface Connection {
 export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
-  readonly db: Kysely<Tables>;
+  readonly db: Writer;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /** Runs `work` alone, durable when the promise resolves, undone where it throws. Only the store may be awaited in it. */

@@ -1,6 +1,6 @@
-import { type Compilable, type CompiledQuery, type Insertable, type Kysely, type RawBuilder, sql } from "kysely";
+import { type Compilable, type CompiledQuery, type Insertable, type RawBuilder, sql } from "kysely";
 import type { Place } from "../kernel/page.ts";
-import type { Connection, Engine, Statement } from "./engine.ts";
+import type { Connection, Engine, Statement, Writer } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
 /** Stands for a value that comes with each call. */
@@ -12,7 +12,7 @@ class Named {
 }
 const named = new Proxy({}, { get: (_, name) => new Named(String(name)) });
 
-type Build<P, R> = (db: Kysely<Tables>, parameters: P) => Compilable<R>;
+type Build<P, R> = (db: Writer, parameters: P) => Compilable<R>;
 type Text = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
 

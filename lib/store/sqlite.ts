@@ -1,21 +1,19 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
 import { recordOf } from "../kernel/compile.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Engine, Statement } from "./engine.ts";
+import type { Engine, Statement, Writer } from "./engine.ts";
 import { createGroup, type Group } from "./group.ts";
 import { loadNative } from "./native.ts";
 import type { Tables } from "./tables.ts";
 
 /** Kysely as a writer of SQL: it compiles, and has no connection to run anything on. */
-export const writer = new Kysely<Tables>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
+const executor = new DefaultQueryExecutor(new SqliteQueryCompiler(), new SqliteAdapter(), {
+  provideConnection: () => Promise.reject(new Error("queries are run as prepared statements")),
 });
+
+/** Half of Kysely: the whole one would bring along its builder of schemas, its migrator, and its transactions. */
+export const writer: Writer = Object.assign(new QueryCreator<Tables>({ executor }), { getExecutor: () => executor });
 
 let native: ReturnType<typeof loadNative> | undefined;
 
