@@ -63,7 +63,14 @@ export function parseRange(text: string): Range | undefined {
 const within = ({ bits, value }: Address, range: Range): boolean =>
   bits === range.bits && (value ^ range.value) >> BigInt(bits - range.prefix) === 0n;
 
-const ranges = (text: string): readonly Range[] => text.split(" ").flatMap((one) => parseRange(one) ?? []);
+/** Read when they are first asked for: a start does without them, and they take a fiftieth of it. */
+function ranges(text: string): () => readonly Range[] {
+  let read: readonly Range[] | undefined;
+  return () => {
+    read ??= text.split(" ").flatMap((one) => parseRange(one) ?? []);
+    return read;
+  };
+}
 
 /**
  * Closed in every mode: link-local addresses and those where clouds keep credentials (Amazon's, Azure's, Alibaba's,
@@ -86,7 +93,7 @@ const some = (list: readonly Range[], address: Address) => list.some((range) => 
 const low = (value: bigint) => value & 0xffff_ffffn;
 
 /** IPv6 ranges that a host or a router turns into IPv4, and where each holds it: an opened one must not lead to a closed address. */
-const carriers: readonly (readonly [readonly Range[], (value: bigint) => bigint])[] = [
+const carriers: readonly (readonly [() => readonly Range[], (value: bigint) => bigint])[] = [
   // Compatible, mapped, translated, and NAT64.
   [ranges("::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48"), low],
   // RFC 6052: behind a prefix of 48 bits the address is parted by an octet of zeros.
@@ -97,13 +104,13 @@ const carriers: readonly (readonly [readonly Range[], (value: bigint) => bigint]
 ];
 
 const carried = (address: Address): Address[] =>
-  carriers.flatMap(([list, read]) => (some(list, address) ? [{ bits: 32, value: read(address.value) }] : []));
+  carriers.flatMap(([list, read]) => (some(list(), address) ? [{ bits: 32, value: read(address.value) }] : []));
 
-const isClosed = (address: Address) => [address, ...carried(address)].some((one) => some(closed, one));
+const isClosed = (address: Address) => [address, ...carried(address)].some((one) => some(closed(), one));
 const isPublic = (address: Address) =>
   address.bits === 32
-    ? !some(near, address) && !some(reserved, address)
-    : some(global, address) && !some(notGlobal, address);
+    ? !some(near(), address) && !some(reserved(), address)
+    : some(global(), address) && !some(notGlobal(), address);
 
 /** What the option `outbound.allow` opens beside public addresses. */
 export interface Allowed {
@@ -134,7 +141,7 @@ export function parseAllow(entries: readonly string[]): Allowed {
     const range = parseRange(entry);
     const target = parseTarget(entry);
     const address = range ?? parseAddress(bare(target?.host ?? ""));
-    const covering = closed.filter(({ prefix }) => prefix <= (range?.prefix ?? 128));
+    const covering = closed().filter(({ prefix }) => prefix <= (range?.prefix ?? 128));
     if (address && some(covering, address))
       throw new Error(
         `must not be "${entry}": link-local addresses, and those of clouds' credentials, are never opened`,
@@ -153,7 +160,7 @@ export function parseAllow(entries: readonly string[]): Allowed {
 const judged = remembered((text) => {
   const address = parseAddress(text);
   return address && !isClosed(address)
-    ? { address, isPublic: isPublic(address), isNear: some(near, address) }
+    ? { address, isPublic: isPublic(address), isNear: some(near(), address) }
     : undefined;
 });
 

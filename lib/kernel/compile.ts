@@ -26,8 +26,19 @@ export interface Copied {
   readonly shape: ((value: unknown) => unknown) | undefined;
 }
 
-/** A function that copies these parts of a record and nothing else. What may be left out, and is, stays out. */
+/**
+ * A function that copies these parts of a record and nothing else. What may be left out, and is, stays out. It is compiled
+ * when the first record comes, because no start needs the shapes of all operations.
+ */
 export function copier(parts: readonly Copied[]): (record: unknown) => object {
+  let copy: ((record: unknown) => object) | undefined;
+  return (record) => {
+    copy ??= compiled(parts);
+    return copy(record);
+  };
+}
+
+function compiled(parts: readonly Copied[]): (record: unknown) => object {
   const value = ({ name, shape }: Copied, i: number) =>
     shape ? `shapes[${i}](from[${quoted(name)}])` : `from[${quoted(name)}]`;
   const set = (part: Copied, i: number) => {
