@@ -1,5 +1,8 @@
 import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
+import { parseSeed } from "../lib/seed.ts";
+import { createService } from "../lib/service.ts";
+import { backup as copy, restore as putBack } from "../lib/store/backup.ts";
 import { databaseOf, readJson } from "./arguments.ts";
 import { command, counted, json, lostOf, say } from "./command.ts";
 
@@ -22,9 +25,8 @@ export const backup = command(
     ...json,
   },
   async (args) => {
-    const { backup } = await import("../lib/store/backup.ts");
     const file = String(args["file"]);
-    const { lost } = await backup(databaseOf(args), file, { force: args["force"] === true });
+    const { lost } = await copy(databaseOf(args), file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
@@ -39,9 +41,8 @@ export const restore = command(
   "Put a backup in the place of the database. Stop the server first.",
   { file: { type: "positional", description: "The copy; its key is FILE.key." }, ...database, ...force, ...json },
   async (args) => {
-    const { restore } = await import("../lib/store/backup.ts");
     const to = databaseOf(args);
-    const { lost } = restore(String(args["file"]), to, { force: args["force"] === true });
+    const { lost } = putBack(String(args["file"]), to, { force: args["force"] === true });
     say(
       args["json"]
         ? JSON.stringify({ database: to, lost_files: lost })
@@ -60,7 +61,6 @@ export const seed = command(
   },
   async (args) => {
     const given = readJson(String(args["file"]), "seed");
-    const { parseSeed } = await import("../lib/seed.ts");
     const { organizations } = parseSeed(given);
     const counts = {
       organizations: organizations.length,
@@ -70,7 +70,6 @@ export const seed = command(
     const path = args["database"];
     if (path !== undefined) {
       if (existsSync(String(path))) throw new Error(`the database ${path} is there already; a seed fills a new one`);
-      const { createService } = await import("../lib/service.ts");
       // The seed was read above, by the same rules.
       const service = await createService({ mode: "start", database: String(path), seed: given as never });
       await service.close();

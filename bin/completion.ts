@@ -1,6 +1,7 @@
 import type { ArgsDef, CommandDef } from "citty";
 import { Usage } from "./arguments.ts";
 import { command, say } from "./command.ts";
+import { described, namesOf } from "./fields.ts";
 
 const scripts: Readonly<Record<string, string>> = {
   bash: `_svc_server() {
@@ -56,7 +57,6 @@ export async function candidates(words: readonly string[], commands: Commands): 
 }
 
 async function fields(id: string | undefined): Promise<string[]> {
-  const { described, namesOf } = await import("./fields.ts");
   const operations = described();
   if (id === undefined) return operations.map((one) => one.id);
   const operation = operations.find((one) => one.id === id);

@@ -1,8 +1,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { createOutbound } from "../lib/drivers/outbound.ts";
+import { createPainter } from "../lib/drivers/painted/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { parseOptions, type Settings } from "../lib/options.ts";
+import { judge, judgeKey, lostFiles } from "../lib/store/judge.ts";
+import { loadNative } from "../lib/store/native.ts";
 import { databaseOf } from "./arguments.ts";
 import { command, type Given, json, lostOf, say, table } from "./command.ts";
 import { configuration, placeArgs } from "./configuration.ts";
@@ -40,22 +44,20 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Error(`Node ${process.versions.node} is too old; install Node 20.19 or later`);
     return `Node ${process.versions.node}, svc-server ${version()}`;
   },
-  async "native module"() {
-    const { loadNative } = await import("../lib/store/native.ts");
+  "native module"() {
     loadNative();
     return "better-sqlite3 opens a database";
   },
-  async database({ database }) {
+  database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
       if (!may(file, constants.R_OK | constants.W_OK))
         throw new Error(`${file} cannot be read and written by this user; run as its owner, or give it the right`);
     }
-    const { judge } = await import("../lib/store/judge.ts");
     judge(database);
     return `${database} is whole, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
-  async "key file"({ database }) {
+  "key file"({ database }) {
     const key = `${database}.key`;
     if (!existsSync(key)) {
       if (existsSync(database))
@@ -66,13 +68,11 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Error(`${key} is there without its database; is a volume not mounted? Else begin anew with --create`);
     if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
       throw new Error(`${key} can be read by others; run: chmod 600 ${key}`);
-    const { judgeKey } = await import("../lib/store/judge.ts");
     judgeKey(database);
     return `${key} can be read by its owner alone, and opens the secrets`;
   },
-  async files({ database }) {
+  files({ database }) {
     if (!existsSync(database)) return "made with the first generation";
-    const { lostFiles } = await import("../lib/store/judge.ts");
     const lost = lostFiles(database);
     if (lost.length > 0) throw new Error(`${lostOf(lost)}; bring ${database}-files back from the backup`);
     return "those of generations are all there, as they were stored";
@@ -102,7 +102,6 @@ const checks: Readonly<Record<string, Check>> = {
     return `${host}, port ${port} is free`;
   },
   async drivers() {
-    const { createPainter } = await import("../lib/drivers/painted/painter.ts");
     const painter = createPainter({ threads: 1 });
     const size = { width: 16, height: 16, seed: 0, duration_ms: 0 };
     try {
@@ -121,7 +120,6 @@ type Backend = Settings["generations"]["backends"][string];
 /** Whether a server that runs models is there and takes its key: it is asked for its models, which costs nothing. */
 async function backend(name: string, { url, key }: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
-  const { createOutbound } = await import("../lib/drivers/outbound.ts");
   const outbound = createOutbound({ mode: "start" });
   const { status, error } = await outbound.ask({
     ...{ method: "GET", url: `${url.replace(/\/+$/, "")}/models`, trusted: [new URL(url).origin] },

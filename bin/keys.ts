@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
-import type { Admin } from "../lib/admin.ts";
+import { type Admin, openAdmin } from "../lib/admin.ts";
 import { instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { Unusable, unusable } from "../lib/store/unusable.ts";
@@ -30,7 +30,6 @@ async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Pr
   const database = databaseOf(args);
   if (database === inMemory)
     throw new Usage("option --database must be a file; a database in memory belongs to its server alone");
-  const { openAdmin } = await import("../lib/admin.ts");
   const admin = await openAdmin(database);
   try {
     await work(admin);

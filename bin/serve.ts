@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
+import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { machineTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
@@ -80,7 +81,6 @@ const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}
 
 /** Tried before anything is made: a first start that cannot listen must not use up the key that is shown once. */
 export async function probe(port: number, host: string): Promise<void> {
-  const { listen } = await import("../lib/http/server.ts");
   try {
     await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
   } catch (error) {
