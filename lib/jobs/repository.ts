@@ -82,7 +82,13 @@ export function jobsRepository(query: Queries) {
         ),
     ),
     next: query.first((db, _: object) =>
-      db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
+      db
+        .selectFrom("jobs")
+        .select(["run_at", "crashes"])
+        .where(waiting)
+        .orderBy("run_at")
+        .orderBy("id")
+        .limit(sql.lit(1)),
     ),
     waiting: query.first((db, _: object) =>
       db

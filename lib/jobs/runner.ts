@@ -16,7 +16,7 @@ const crashesAllowed = 3;
 type JobRow = Row<"jobs">;
 
 /** Whether a job is run by itself. */
-export const isSuspect = (row: JobRow): boolean => row.crashes >= suspect;
+export const isSuspect = (row: Pick<JobRow, "crashes">): boolean => row.crashes >= suspect;
 
 const goOn = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
@@ -31,7 +31,7 @@ export interface Load {
 
 /** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
 export interface Runner {
-  /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself and before all others. */
+  /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself, when it is the first. */
   claim(alone?: boolean): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
   /** When the earliest waiting job is due, without periodic ones where only work that ends counts; undefined where none waits. */
@@ -151,11 +151,10 @@ export function createRunner(ports: {
       const now = clock.iso();
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
-      const claimed = await store.transaction(async (tx) => {
-        const wanted = { now, owner: ports.owner, until: until() };
-        const suspects = alone ? await rows(tx).claimSuspect(wanted) : [];
-        return suspects.length > 0 ? suspects : rows(tx).claim(wanted);
-      });
+      const wanted = { now, owner: ports.owner, until: until() };
+      const claimed = await store.transaction((tx) =>
+        alone && isSuspect(next) ? rows(tx).claimSuspect(wanted) : rows(tx).claim(wanted),
+      );
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING promises no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
