@@ -35,6 +35,28 @@ describe("group commit", () => {
     assert.equal(commits(sent()), 3);
   });
 
+  test("a group that takes long leaves the rest to the next turn, in order", async (t) => {
+    let now = 0;
+    const { engine, sent, outside } = openRoom(t, () => now);
+    const seen: (readonly [name: string, stored: number])[] = [];
+    const all = ["a", "b", "c", "d", "e"];
+    await Promise.all(
+      all.map((name) =>
+        engine.transaction(async (c) => {
+          seen.push([name, outside().length]);
+          await put(c, name);
+          now += 6;
+        }),
+      ),
+    );
+    const stored = [0, 0, 2, 2, 4];
+    assert.deepEqual(
+      seen,
+      all.map((name, i) => [name, stored[i]]),
+    );
+    assert.equal(commits(sent()), 3);
+  });
+
   test("a member that fails takes back its own writes and those of nobody else", async (t) => {
     const { engine, sent, outside } = openRoom(t);
     const bad = new Error("no");

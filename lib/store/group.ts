@@ -18,6 +18,10 @@ const words = [
 ] as const;
 type Statements = [Statement, Statement, Statement, Statement, Statement, Statement, Statement, Statement];
 
+/** How many a group takes. One that has taken so long begins nothing more, and what is left waits for the next turn. */
+const most = 256;
+const longest_ms = 10;
+
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
   /** Told before a read outside of the group. */
@@ -40,11 +44,13 @@ export interface Group {
  * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
  * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.
  *
+ * A group ends after ten milliseconds by the machine's clock `now`, so that however much is waiting, others have their turn.
+ *
  * The reads of a turn share a snapshot, which ends with the turn and before anything is written: to lock the file for each
  * of them would take as long as a short read.
  */
-export function createGroup(database: Database, translate: (error: unknown) => unknown, most = 256): Group {
-  let waiting: Member[] = [];
+export function createGroup(database: Database, translate: (error: unknown) => unknown, now: () => number): Group {
+  const waiting: Member[] = [];
   let scheduled = false;
   let idle: (() => void)[] = [];
   let sharing = false;
@@ -69,8 +75,7 @@ export function createGroup(database: Database, translate: (error: unknown) => u
   const flush = () => {
     scheduled = false;
     unshare();
-    const batch = waiting.slice(0, most);
-    waiting = waiting.slice(most);
+    const batch = waiting.splice(0, most);
     const turn = { over: false };
     setImmediate(() => {
       if (turn.over) return;
@@ -94,14 +99,20 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     idle = [];
   };
 
-  const run = async (batch: readonly Member[], turn: { over: boolean }) => {
+  const run = async (batch: Member[], turn: { over: boolean }) => {
     const answers: (() => void)[] = [];
+    const begun = now();
     try {
       begin.run();
       others = undefined;
       // Who is alone has nobody to be kept apart from: what undoes one then undoes all.
       const alone = batch.length === 1;
-      for (const member of batch) {
+      for (const [i, member] of batch.entries()) {
+        if (i > 0 && now() - begun > longest_ms) {
+          waiting.unshift(...batch.splice(i));
+          schedule();
+          break;
+        }
         if (!alone) save.run();
         try {
           const value = await member.work();

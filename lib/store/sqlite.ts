@@ -1,5 +1,6 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
+import { machineNow } from "../kernel/clock.ts";
 import { recordOf } from "../kernel/compile.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Engine, Statement, Writer } from "./engine.ts";
@@ -47,9 +48,9 @@ export function openDatabase(source: string | Buffer): Database {
   }
 }
 
-export function createSqliteEngine(database: Database): Engine {
+export function createSqliteEngine(database: Database, now = machineNow): Engine {
   const statements = new Map<string, Statement>();
-  const group = createGroup(database, unavailable);
+  const group = createGroup(database, unavailable, now);
   const connection = {
     statement(text: string): Statement {
       let statement = statements.get(text);
