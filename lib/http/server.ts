@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { machineTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { createPatience, type Patience } from "./patience.ts";
 
 export interface Listening {
   readonly port: number;
@@ -19,11 +20,12 @@ export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
-/** Slow and oversized clients are Node's own to refuse: its 400, 408 and 431 carry no more than their status. */
+/** Oversized requests are Node's own to refuse: its 400 and 431 carry no more than their status. Slow ones are ours. */
 const limits = {
-  requestTimeout: 30_000,
-  headersTimeout: 10_000,
-  connectionsCheckingInterval: 1_000,
+  requestTimeout: 0,
+  headersTimeout: 0,
+  // Node would look for slow ones all the same, to find none: as seldom as a timer can be set.
+  connectionsCheckingInterval: 2 ** 31 - 1,
   maxHeaderSize: 16_384,
   keepAliveTimeout: 65_000,
 };
@@ -31,23 +33,23 @@ const limits = {
 export async function listen(
   { handle, upgrade }: { handle: Handler; upgrade: Upgrade },
   { port, host }: { port: number; host: string },
+  patience: Patience = createPatience(),
 ): Promise<Listening> {
-  const silent = new Set<Socket>();
   const server = createServer(limits, (request, response) => {
-    silent.delete(request.socket);
+    patience.asked(request, response);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   });
   const forget = function (this: Socket) {
-    silent.delete(this);
+    patience.left(this);
   };
   // Taken off first: a connection comes here again with every protocol that is passed over on it.
   server.on("connection", (socket) => {
-    silent.add(socket);
+    patience.connected(socket);
     socket.off("close", forget).once("close", forget);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    silent.delete(socket);
+    patience.left(socket);
     // Whoever takes it over has listeners of their own; until then a reset must not end the process.
     socket.off("error", ignore).on("error", ignore);
     if (request.headers.upgrade?.toLowerCase() !== "websocket") return passOver(server, request, socket, head);
@@ -61,7 +63,7 @@ export async function listen(
   return {
     port: at.port,
     url: `http://${name}:${at.port}`,
-    close: (grace = "10s") => close(server, silent, grace),
+    close: (grace = "10s") => close(server, patience, grace),
   };
 }
 
@@ -92,11 +94,11 @@ function refuse(response: ServerResponse): void {
   response.writeHead(400, { connection: "close", "content-length": 0 }).end();
 }
 
-async function close(server: Server, silent: ReadonlySet<Socket>, grace: string): Promise<void> {
+async function close(server: Server, patience: Patience, grace: string): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  // Nothing is in flight on a connection that never sent a request, such as a browser's that connected ahead.
-  for (const socket of silent) socket.destroy();
+  // Nothing is in flight on a connection that never sent a request.
+  for (const socket of patience.silent()) socket.destroy();
   let over = false;
   // close() alone waits seconds for keep-alive sockets that are idle, or become so.
   const sweep = () => {

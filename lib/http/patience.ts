@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { machineNow, machineTimer } from "../kernel/clock.ts";
+
+/** How long, in milliseconds, the head of a request may take to arrive, and then its body. */
+const most = { head: 10_000, body: 30_000 };
+
+/** A connection, and what arrives on it. */
+interface Arriving {
+  /** Whether no request ever came. */
+  isSilent: boolean;
+  /** The request whose head has come, until it is seen to be whole. */
+  request: IncomingMessage | undefined;
+  /** The last answer, until it is seen to be given. */
+  reply: ServerResponse | undefined;
+  /** How many bytes had come when the last request was seen to be whole. */
+  bytes: number | undefined;
+  /** Since when something is on its way; undefined where nothing is known to be. */
+  since: number | undefined;
+}
+
+export type Patience = ReturnType<typeof createPatience>;
+
+/**
+ * Refuses requests that take too long to arrive, with the 408 that Node would give. Node looks for them every second for
+ * as long as it listens, and this only while somebody is connected, so that a service with nothing to do sleeps.
+ */
+export function createPatience({ now = machineNow, timer = machineTimer } = {}) {
+  const open = new Map<Socket, Arriving>();
+  let isLooking = false;
+  const look = () => {
+    const at = now();
+    for (const [socket, arriving] of open) {
+      if (!isLate(socket, arriving, at)) continue;
+      open.delete(socket);
+      refuse(socket, arriving);
+    }
+    isLooking = open.size > 0;
+    if (isLooking) timer("1s", look);
+  };
+  return {
+    /** A connection was made, or begins anew with another protocol. Its first request begins with it. */
+    connected(socket: Socket): void {
+      open.set(socket, { isSilent: true, request: undefined, reply: undefined, bytes: undefined, since: now() });
+      if (!isLooking) timer("1s", look);
+      isLooking = true;
+    },
+    /** The head of a request has come. */
+    asked(request: IncomingMessage, reply: ServerResponse): void {
+      const arriving = open.get(request.socket);
+      if (!arriving) return;
+      arriving.isSilent = false;
+      arriving.request = request;
+      arriving.reply = reply;
+      arriving.since = undefined;
+    },
+    /** The connection is closed, or somebody else's. */
+    left(socket: Socket): void {
+      open.delete(socket);
+    },
+    /** Connections that never sent a request, such as a browser's that connected ahead. */
+    silent: (): Socket[] => [...open].flatMap(([socket, { isSilent }]) => (isSilent ? [socket] : [])),
+  };
+}
+
+/** Node does not tell when a request begins on a connection that had others before, so bytes that have come since then do. */
+function isLate(socket: Socket, arriving: Arriving, at: number): boolean {
+  if (arriving.reply?.writableFinished) arriving.reply = undefined;
+  if (arriving.request?.complete)
+    Object.assign(arriving, { request: undefined, bytes: socket.bytesRead, since: undefined });
+  const { request, bytes } = arriving;
+  if (!request && socket.bytesRead === bytes) return false;
+  arriving.since ??= at;
+  return at - arriving.since > (request ? most.body : most.head);
+}
+
+/** Said only where no other answer is on its way. */
+function refuse(socket: Socket, { reply }: Arriving): void {
+  if (!reply?.headersSent) socket.write("HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n");
+  socket.destroySoon();
+}
