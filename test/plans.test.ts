@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import type { Database } from "better-sqlite3";
-import { parseSync } from "oxc-parser";
+import type { Connection } from "../lib/store/engine.ts";
 import { openMemory } from "../lib/store/files.ts";
 import { createQueries, type Queries } from "../lib/store/query.ts";
 
@@ -36,9 +36,14 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     "whether there is one at all: stops at the first",
   ],
   [
-    /^SCAN removals$/,
-    /case when exists \(select project_id from removals\)/,
+    /^SCAN removals( EXISTS)?$/,
+    /exists \(select project_id from removals\)/,
     "whether a large project is on its way out: stops at the first",
+  ],
+  [
+    /^SCAN stretch$/,
+    /from \(select .* order by "id" desc limit 1000\) as stretch/,
+    "a stretch of an index, and no more of it",
   ],
   [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],
   [
@@ -85,6 +90,8 @@ async function everyText(): Promise<{
           const insert: Queries["insert"] = () => async () => {};
           await callAll(repository({ ...queries, pages, insert }));
           for (const [list, made] of listed) await everyShape(list, made);
+          await hideProject(connection);
+          for (const [list, made] of listed) await everyShape(list, made);
           lists += listed.length;
           throw undone;
         })
@@ -102,6 +109,16 @@ async function callAll(members: object): Promise<void> {
     if (typeof member === "function") await Promise.resolve(member(anything)).catch(() => {});
     else if (!("rows" in member)) await callAll(member);
   }
+}
+
+/** Lists are read otherwise while there is something that they do not show. */
+async function hideProject(connection: Connection): Promise<void> {
+  for (const insert of [
+    "insert into organizations values ('o', 'o', 'o', 'pro', '')",
+    "insert into projects values ('p', 'o', 'p', 'p', 'eu', null, 'active', '', '')",
+    "insert into removals values ('p')",
+  ])
+    await connection.statement(insert).change([]);
 }
 
 async function everyShape({ within, filters = [] }: Listed, list: ReturnType<Queries["pages"]>): Promise<void> {
@@ -189,57 +206,4 @@ test("removing a record finds what belongs to it through an index", async () => 
   }
   await engine.close();
   assert.deepEqual(wrong, []);
-});
-
-interface Column {
-  readonly name: string;
-  readonly kind: string;
-  readonly nullable: boolean;
-}
-
-/** The columns that `tables.ts` declares, read from its text: types leave no trace at run time. */
-function declared(): Map<string, Column[]> {
-  const file = new URL("../lib/store/tables.ts", import.meta.url);
-  const { program } = parseSync(file.pathname, readFileSync(file, "utf8"));
-  for (const statement of program.body) {
-    const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : undefined;
-    if (node?.type !== "TSInterfaceDeclaration" || node.id.name !== "Tables") continue;
-    return new Map(members(node.body.body).map(([table, type]) => [table, columns(type)]));
-  }
-  throw new Error("lib/store/tables.ts has no interface Tables");
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a syntax tree, of which the tests below say whether it was read rightly
-type Node = any;
-
-const members = (nodes: readonly Node[]): [string, Node][] =>
-  nodes.map((node) => [node.key.name, node.typeAnnotation.typeAnnotation]);
-
-const columns = (type: Node): Column[] =>
-  members(type.members).map(([name, of]) => {
-    const parts: Node[] = of.type === "TSUnionType" ? of.types : [of];
-    const nullable = parts.some((part) => part.type === "TSNullKeyword");
-    return { name, kind: parts.some((part) => part.type === "TSNumberKeyword") ? "number" : "text", nullable };
-  });
-
-test("the tables that the program knows are those that the migrations make, column by column", async () => {
-  const { database, engine } = openMemory();
-  const list = database.pragma("table_list") as { name: string; type: string }[];
-  const made = list.map(({ name }) => name).filter((name) => !name.startsWith("sqlite_") && name !== "migrations");
-  const tables = declared();
-  assert.deepEqual([...tables.keys()].sort(), made.sort());
-  for (const [table, known] of tables) {
-    const info = database.pragma(`table_info(${table})`) as {
-      name: string;
-      type: string;
-      notnull: number;
-      pk: number;
-    }[];
-    const real = info.map(({ name, type, notnull, pk }) => {
-      assert.match(type, /^(TEXT|INTEGER|BIGINT)$/, `${table}.${name} is not portable`);
-      return { name, kind: type === "TEXT" ? "text" : "number", nullable: notnull === 0 && pk === 0 };
-    });
-    assert.deepEqual(known, real, table);
-  }
-  await engine.close();
 });

@@ -24,6 +24,16 @@ const listed = [
   ...["created_at", "updated_at", "completed_at", "deployed_at"],
 ] as (keyof Row<"deployments">)[];
 
+/** Most deployments of an environment have the status that is asked for, and not the reverse. */
+const indexes = [
+  [],
+  ["environment"],
+  ["status"],
+  ["project_id"],
+  ["project_id", "environment"],
+  ["project_id", "status"],
+] as const;
+
 export function deploymentsRepository(query: Queries) {
   /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
   const move = (name: MoveName) =>
@@ -53,6 +63,7 @@ export function deploymentsRepository(query: Queries) {
       table: "deployments",
       within: ["organization_id"],
       filters: ["project_id", "environment", "status"],
+      indexes,
       columns: listed,
       without: { column: "project_id", among: removed },
     }),

@@ -10,7 +10,7 @@ import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, paginate } from "../kernel/page.ts";
+import { mapPage, nothing, paginate } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/unit.ts";
 import type { ProjectsService } from "../projects/service.ts";
@@ -158,7 +158,9 @@ export function deploymentsService(ports: Ports) {
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      return mapPage(await paginate(page, "deployments", filters, deployments().list), listed);
+      // The index by project does not tell the organization: a list of another one's would look at each row in vain.
+      const known = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
+      return mapPage(await paginate(page, "deployments", filters, known ? deployments().list : nothing), listed);
     },
 
     async logs(

@@ -32,6 +32,8 @@ export interface Listing<F, R> {
   total(filters: F): Promise<number>;
 }
 
+export const nothing: Listing<unknown, never> = { rows: async () => [], total: async () => 0 };
+
 const defaultSize = 20;
 /** A whole list is read in portions of so many, between which others have their turn. */
 const portion = 1_000;

@@ -7,6 +7,7 @@ type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description
 
 /** Those that were deleted, and whose rows are still being taken away: nobody sees them. */
 const removed = sql`select project_id from removals`;
+const standing = sql<boolean>`id not in (${removed})`;
 
 export function projectsRepository(query: Queries) {
   return {
@@ -18,7 +19,24 @@ export function projectsRepository(query: Queries) {
         .selectAll()
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(sql<boolean>`id not in (${removed})`),
+        .where(standing),
+    ),
+    known: query.first((db, p: Key) =>
+      db
+        .selectFrom("projects")
+        .select("id")
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id)
+        .where(standing),
+    ),
+    newestTwo: query.all((db, p: { organization_id: string }) =>
+      db
+        .selectFrom("projects")
+        .selectAll()
+        .where("organization_id", "=", p.organization_id)
+        .where(standing)
+        .orderBy("id", "desc")
+        .limit(sql.lit(2)),
     ),
     named: query.first((db, p: { organization_id: string; name_folded: string }) =>
       db

@@ -101,8 +101,8 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
   return {
     get: (caller: Caller, id: string, tx?: Tx) => get(caller.organization_id, id, tx),
 
-    exists: async (tx: Tx, organization_id: string, id: string) =>
-      (await projects(tx).find({ organization_id, id })) !== undefined,
+    exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
+      (await projects(tx).known({ organization_id, id })) !== undefined,
 
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),
@@ -171,7 +171,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
 
     /** The project that a push is deployed in: the named one, or the organization's only one; none that is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
-      const two = await projects(tx).list.rows({ organization_id }, { after: undefined, page: 1, per_page: 1 });
+      const two = await projects(tx).newestTwo({ organization_id });
       const found =
         id === undefined ? (two.length === 1 ? two[0] : undefined) : await projects(tx).find({ organization_id, id });
       return found?.status === "active" ? found : undefined;

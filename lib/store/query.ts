@@ -1,6 +1,6 @@
-import { type Compilable, type CompiledQuery, type Insertable, type RawBuilder, sql } from "kysely";
-import type { Place } from "../kernel/page.ts";
+import type { Compilable, CompiledQuery, Insertable } from "kysely";
 import type { Connection, Engine, Statement, Writer } from "./engine.ts";
+import { createPages, type List, type Pages } from "./pages.ts";
 import type { Tables } from "./tables.ts";
 
 /** Stands for a value that comes with each call. */
@@ -29,31 +29,6 @@ export interface Queries {
   insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** A list in the order of one key, in pages, of the rows whose columns equal what is given. */
   pages<T extends Text>(list: List<T>): Pages<T>;
-}
-
-interface List<T extends Text> {
-  readonly table: T;
-  /** Columns that are always given, which the index begins with. */
-  readonly within: readonly (keyof Tables[T] & string)[];
-  /** Columns that are given or not. */
-  readonly filters?: readonly (keyof Tables[T] & string)[];
-  /** Default: `id`, newest first. */
-  readonly key?: keyof Tables[T] & string;
-  readonly order?: "asc" | "desc";
-  /** Default: all of them. */
-  readonly columns?: readonly (keyof Tables[T] & string)[];
-  /** Rows whose column is among these are not shown: few, and most of the time none. */
-  readonly without?: { readonly column: keyof Tables[T] & string; readonly among: RawBuilder<unknown> };
-}
-/** No list without its organization, where the table has one. */
-type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
-  Tables[T],
-  keyof Tables[T] & "organization_id"
->;
-export interface Pages<T extends Text> {
-  /** One row more than the page holds, where there are more. */
-  rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;
-  total(filters: Filters<T>): Promise<number>;
 }
 
 /** What was written for a repository, in the order of its queries, which is always the same. */
@@ -117,7 +92,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
         return statement.change(Object.values(row));
       };
     },
-    pages: (list) => pages(engine, connection, list, own(new Map())),
+    pages: (list) => createPages(engine, connection, list, own(new Map())),
   };
 }
 
@@ -129,65 +104,4 @@ function bind(parameters: readonly unknown[], args: Values): unknown[] {
     if (value === undefined) throw new Error(`the query needs the parameter ${parameter.name}`);
     return value;
   });
-}
-
-/**
- * One statement a combination of filters, never `? IS NULL OR …`, which no index can serve. The limit is written into
- * the text: SQLite prepares a statement with a bound LIMIT again at each execution.
- */
-function pages<T extends Text>(
-  engine: Engine,
-  connection: Connection,
-  list: List<T>,
-  texts: Map<string, string>,
-): Pages<T> {
-  const key = sql.ref(list.key ?? "id");
-  const columns = list.columns ? sql.join(list.columns.map((name) => sql.ref(name))) : sql`*`;
-  const descending = (list.order ?? "desc") === "desc";
-  const given = (values: Values) => [
-    ...list.within,
-    ...(list.filters ?? []).filter((name) => values[name] !== undefined),
-  ];
-  const text = (shape: string, build: () => string) => {
-    let found = texts.get(shape);
-    if (!found) {
-      // 100 sizes × filters × first or later page: rare shapes must not pile up for ever.
-      if (texts.size > 256) texts.clear();
-      found = build();
-      texts.set(shape, found);
-    }
-    return connection.statement(found);
-  };
-  const where = (names: readonly string[]) =>
-    sql.join([sql`1 = 1`, ...names.map((name) => sql`${sql.ref(name)} = ${0}`)], sql` and `);
-  const { without } = list;
-  const shown = without ? sql` and ${sql.ref(without.column)} not in (${without.among})` : sql``;
-  return {
-    async rows(filters, { after, per_page }) {
-      const names = given(filters as Values);
-      const limit = Number.isFinite(per_page) ? sql` limit ${sql.lit(per_page + 1)}` : sql``;
-      const statement = text(`${names.join()}|${after === undefined}|${per_page}`, () => {
-        const from = after === undefined ? sql`` : descending ? sql` and ${key} < ${0}` : sql` and ${key} > ${0}`;
-        const order = descending ? sql`desc` : sql`asc`;
-        return sql`select ${columns} from ${sql.table(list.table)} where ${where(names)}${shown}${from} order by ${key} ${order}${limit}`.compile(
-          engine.db,
-        ).sql;
-      });
-      const values = names.map((name) => (filters as Values)[name]);
-      return (await statement.all(after === undefined ? values : [...values, after])) as Tables[T][];
-    },
-    async total(filters) {
-      const names = given(filters as Values);
-      const count = (also: RawBuilder<unknown>) =>
-        sql`(select count(*) from ${sql.table(list.table)} where ${where(names)}${also})`;
-      // An index alone counts all rows; whether one is shown, only the row itself tells, so it is asked where it matters.
-      const total = without
-        ? sql`case when exists (${without.among}) then ${count(shown)} else ${count(sql``)} end`
-        : count(sql``);
-      const statement = text(`${names.join()}|total`, () => sql`select ${total} as total`.compile(engine.db).sql);
-      const values = names.map((name) => (filters as Values)[name]);
-      const [row] = (await statement.all(without ? [...values, ...values] : values)) as { total: number }[];
-      return row?.total ?? 0;
-    },
-  };
 }
