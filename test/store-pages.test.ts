@@ -100,8 +100,9 @@ test("others have their turn while a rare deployment is looked for, or those of 
   const file = new Database(database);
   fill(file, file.prepare("select organization_id from projects").pluck().get() as string, project.id);
   file.close();
-  const turns = (query: string) =>
-    turnsOf(here.call("viewer", "GET", `/v1/deployments?${query}`).then((reply) => expect(reply, 200)));
+  const list = async (query: string, who: "viewer" | "stranger" = "viewer") =>
+    expect(await here.call(who, "GET", `/v1/deployments?${query}`), 200).data;
+  const turns = (query: string) => turnsOf(list(query));
   for (const common of [
     "",
     "environment=production",
@@ -110,6 +111,8 @@ test("others have their turn while a rare deployment is looked for, or those of 
   ])
     assert.equal(await turns(common), 0, common);
   assert.equal(await turns("environment=production&status=failed"), 2, "a stretch of each index, and the rest of one");
+  const foreign = list(`project_id=${project.id}`, "stranger");
+  assert.deepEqual([await turnsOf(foreign), await foreign], [0, []], "another organization's is not even looked at");
   expect(await here.call("owner", "DELETE", `/v1/projects/${project.id}`), 204);
   assert.equal(await turns(""), 2, "2,200 are passed over");
   assert.equal(await turns("status=active"), 1, "1,100 are");

@@ -32,6 +32,7 @@ export interface Listing<F, R> {
   total(filters: F): Promise<number>;
 }
 
+/** A list of nothing, whatever is asked for. */
 export const nothing: Listing<unknown, never> = { rows: async () => [], total: async () => 0 };
 
 const defaultSize = 20;
