@@ -173,7 +173,7 @@ export function deliveriesRepository(query: Queries) {
             .where("id", "<", p.below)
             .where("status", "!=", "pending")
             .orderBy("id")
-            .limit(sql.lit(500)),
+            .limit(sql.lit(slice)),
         ),
     ),
 
