@@ -37,15 +37,15 @@ export interface Room {
   outside(): string[];
 }
 
-/** An engine on a migrated file whose statements are counted. Without `now` no group takes any time. */
-export function openRoom(t: TestContext, now = () => 0): Room {
+/** An engine on a migrated file whose statements are counted. */
+export function openRoom(t: TestContext): Room {
   const path = join(folderOf(t), "svc.db");
   openDatabase(path).close();
   let lines: string[] = [];
   const database = new Database(path, { verbose: (line) => lines.push(String(line)), timeout: 50 });
   database.pragma("foreign_keys = ON");
   migrate(database);
-  const engine = createSqliteEngine(database, now);
+  const engine = createSqliteEngine(database);
   const other = new Database(path);
   t.after(async () => {
     other.close();

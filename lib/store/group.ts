@@ -18,17 +18,19 @@ const words = [
 ] as const;
 type Statements = [Statement, Statement, Statement, Statement, Statement, Statement, Statement, Statement];
 
-/** How many a group takes. One that has taken so long begins nothing more, and what is left waits for the next turn. */
-const most = 256;
-const longest_ms = 10;
+/**
+ * A group that has run so many statements begins nothing more: some milliseconds of work. They are counted and not timed,
+ * or the same calls would be grouped, and answered, otherwise on another machine.
+ */
+const most = 500;
 
 export interface Group {
   add<T>(work: () => Promise<T>): Promise<T>;
-  /** Told before a read outside of the group. */
+  /** Told before each statement that reads. */
   reads(): void;
   /** What changes with every commit of another connection, as the present transaction or snapshot sees it. */
   others(): number;
-  /** Whether a transaction that may write is open. */
+  /** Told before each statement that writes: whether a transaction is open that may. */
   writes(): boolean;
   /** Runs `work`, which awaits nothing, between two transactions. */
   between<T>(work: () => T): Promise<T>;
@@ -38,19 +40,19 @@ export interface Group {
 
 /**
  * Group commit. All that wait when a turn of the event loop ends run one after the other in one `BEGIN IMMEDIATE`, each
- * in a savepoint of its own, and are answered after the one COMMIT and its sync: many requests share a sync, nobody is
+ * in a savepoint of its own where there are several, and are answered after the one COMMIT and its sync: many requests share a sync, nobody is
  * answered before it, and a failed member takes only itself back.
  *
  * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
  * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.
  *
- * A group ends after ten milliseconds by the machine's clock `now`, so that however much is waiting, others have their turn.
+ * However much is waiting, a group ends after so much work, and others have their turn.
  *
  * The reads of a turn share a snapshot, which ends with the turn and before anything is written: to lock the file for each
  * of them would take as long as a short read.
  */
-export function createGroup(database: Database, translate: (error: unknown) => unknown, now: () => number): Group {
-  const waiting: Member[] = [];
+export function createGroup(database: Database, translate: (error: unknown) => unknown): Group {
+  let waiting: Member[] = [];
   let scheduled = false;
   let idle: (() => void)[] = [];
   let sharing = false;
@@ -59,6 +61,8 @@ export function createGroup(database: Database, translate: (error: unknown) => u
   ) as Statements;
   version.pluck();
   let others: number | undefined;
+  /** Since the last group began. */
+  let statements = 0;
 
   const schedule = () => {
     if (scheduled) return;
@@ -75,7 +79,8 @@ export function createGroup(database: Database, translate: (error: unknown) => u
   const flush = () => {
     scheduled = false;
     unshare();
-    const batch = waiting.splice(0, most);
+    const batch = waiting;
+    waiting = [];
     const turn = { over: false };
     setImmediate(() => {
       if (turn.over) return;
@@ -101,15 +106,15 @@ export function createGroup(database: Database, translate: (error: unknown) => u
 
   const run = async (batch: Member[], turn: { over: boolean }) => {
     const answers: (() => void)[] = [];
-    const begun = now();
     try {
       begin.run();
+      statements = 0;
       others = undefined;
       // Who is alone has nobody to be kept apart from: what undoes one then undoes all.
       const alone = batch.length === 1;
       for (const [i, member] of batch.entries()) {
-        if (i > 0 && now() - begun > longest_ms) {
-          waiting.unshift(...batch.splice(i));
+        if (statements >= most) {
+          waiting = batch.splice(i).concat(waiting);
           schedule();
           break;
         }
@@ -128,6 +133,8 @@ export function createGroup(database: Database, translate: (error: unknown) => u
           answers.push(() => member.reject(translate(error)));
         }
       }
+      // One that SQLite has ended, and whose member went on all the same.
+      if (!writes()) throw new Error("the transaction had ended before its commit");
       commit.run();
       turn.over = true;
     } catch (error) {
@@ -140,7 +147,10 @@ export function createGroup(database: Database, translate: (error: unknown) => u
     rest();
   };
 
+  const writes = () => database.inTransaction && !sharing;
+
   const reads = () => {
+    statements += 1;
     // What is in memory needs no lock.
     if (database.memory || database.inTransaction) return;
     share.run();
@@ -170,7 +180,10 @@ export function createGroup(database: Database, translate: (error: unknown) => u
         throw translate(error);
       }
     },
-    writes: () => database.inTransaction && !sharing,
+    writes() {
+      statements += 1;
+      return writes();
+    },
     between: (work) =>
       new Promise((resolve, reject) => {
         const attempt = () => {

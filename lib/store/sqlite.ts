@@ -1,6 +1,5 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
-import { machineNow } from "../kernel/clock.ts";
 import { recordOf } from "../kernel/compile.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Engine, Statement, Writer } from "./engine.ts";
@@ -48,9 +47,9 @@ export function openDatabase(source: string | Buffer): Database {
   }
 }
 
-export function createSqliteEngine(database: Database, now = machineNow): Engine {
+export function createSqliteEngine(database: Database): Engine {
   const statements = new Map<string, Statement>();
-  const group = createGroup(database, unavailable, now);
+  const group = createGroup(database, unavailable);
   const connection = {
     statement(text: string): Statement {
       let statement = statements.get(text);
