@@ -109,9 +109,14 @@ function refuseLost({ database, mode, create }: Settings, exclusive: boolean): v
 /** What is still under way when a state is replaced fails, and is nobody's concern any more. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
-  const take: Take = logger
-    ? (level, message, fields) => logger[level](message, fields)
-    : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  const hand: Take = (level, message, fields) => {
+    try {
+      logger?.[level](message, fields);
+    } catch {
+      // What a request did must not fail because its entry could not be written.
+    }
+  };
+  const take: Take = logger ? hand : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
   // A logger of the user's has levels of its own.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

@@ -98,6 +98,19 @@ test("A client that goes away amid its body harms nobody", async (t) => {
   assert.deepEqual((await here.send("GET", "/v1/projects")).body.data, []);
 });
 
+test("A chunked body of another type is refused at its first bytes, and its connection ends", async (t) => {
+  const here = await wire(t);
+  const socket = await open(here.port);
+  const ended = all(socket);
+  socket.write(
+    lines("POST /v1/projects HTTP/1.1", "Host: localhost", "Content-Type: text/plain", "Transfer-Encoding: chunked"),
+  );
+  socket.write("3\r\nabc\r\n");
+  const answer = await ended;
+  assert.match(answer, /^HTTP\/1\.1 415 /);
+  assert.match(answer, /\r\nconnection: close\r\n/i);
+});
+
 const word = fc.string({ unit: "binary", maxLength: 12 });
 const method = fc.oneof(fc.constantFrom("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "QUERY"), word);
 const path = fc.oneof(
@@ -173,4 +186,14 @@ test("500 malformed requests never get a 5xx, and leave it in good health", asyn
   }
   assert.deepEqual(crashes, [], "nothing is logged as an error");
   await healthy();
+});
+
+test("a logger that fails fails no request", async (t) => {
+  const fail = () => {
+    throw new Error("the disk is full");
+  };
+  const here = await wire(t, { logger: { error: fail, warn: fail, info: fail, debug: fail } });
+  assert.equal((await here.send("GET", "/v1/me")).status, 200);
+  assert.equal((await here.call("owner", "GET", "/v1/me")).status, 200);
+  assert.equal((await here.send("GET", "/v1/me")).status, 200);
 });

@@ -117,6 +117,17 @@ test("A connection may idle between requests, and each of them has its own time"
   assert.match((await one.all).slice(-60), /HTTP\/1\.1 408 Request Timeout\r\nconnection: close\r\n\r\n$/);
 });
 
+test("A head that begins right behind a request, before anybody looks, has no more time than others", async (t) => {
+  const here = await slow(t);
+  const one = await here.connect();
+  const answered = one.answered();
+  await one.write(lines("GET / HTTP/1.1", "Host: localhost"));
+  await answered;
+  await one.write("GET /next HTT");
+  here.pass(1 + 11);
+  assert.match((await one.all).slice(-60), /408 Request Timeout/);
+});
+
 test("An answer that goes on is no slow request, and no 408 is written into it", async (t) => {
   const here = await slow(t);
   const one = await here.connect();

@@ -129,6 +129,15 @@ test("what becomes of a job", async (t) => {
   });
 });
 
+test("of jobs that end one after the other no row is left", async (t) => {
+  const { add, advance, database } = machinery(t, () => done());
+  for (const name of ["a", "b", "c"]) {
+    await add(name);
+    await advance(1_000);
+  }
+  assert.equal(database.prepare("select count(*) from jobs").pluck().get(), 0);
+});
+
 test("while the store takes nothing, what ends is held and runs again; what ends afterwards is done", async (t) => {
   const { add, advance, database, runner, told } = machinery(t, () => done(), ["5s"]);
   for (const name of ["a", "b", "c"]) await add(name);

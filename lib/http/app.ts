@@ -9,7 +9,16 @@ import { type Operation, permit } from "../kernel/operation.ts";
 import { createPacing } from "../kernel/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
-import { type Called, type Exchange, exchangeOf, exchangeOfCall, exchangeOfUpgrade } from "./exchange.ts";
+import {
+  base,
+  type Called,
+  type Exchange,
+  exchangeOf,
+  exchangeOfCall,
+  exchangeOfUpgrade,
+  isVersioned,
+} from "./exchange.ts";
+import { failed } from "./failed.ts";
 import { arriving, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
 import type { Gate } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -18,9 +27,6 @@ import type { Count, Meter } from "./meter.ts";
 import { perform } from "./perform.ts";
 import { refuse, send, written } from "./send.ts";
 import type { Handler, Upgrade } from "./server.ts";
-
-/** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
-export const base = "/v1";
 
 /** Paths beside the interface, such as the control interface: undefined where they know nothing of a path. */
 export type Beside = (exchange: Exchange) => Promise<Answer | undefined>;
@@ -78,7 +84,7 @@ export interface App {
   readonly upgrade: Upgrade;
 }
 
-/** The interface as an h3 application: h3 routes and serves, every answer is made here. */
+/** The interface as an h3 application: h3 routes, every answer is made here. */
 export function createApp(ports: Ports): App {
   const { operations, gate, clock, ids, log } = ports;
   const writer = createWriter({ envelope: ports.envelope, now: clock.iso, base });
@@ -89,8 +95,7 @@ export function createApp(ports: Ports): App {
     const { id: request_id, method, path, key_id, begun } = exchange;
     const ms = machineNow() - begun;
     count(status, ms);
-    const rounded = Math.round(ms * 10) / 10;
-    const entry = { request_id, method, path, status, duration_ms: rounded, key_id };
+    const entry = { request_id, method, path, status, duration_ms: Math.round(ms * 10) / 10, key_id };
     log[exchange.isRoutine ? "debug" : "info"]("request", entry);
     ports.observe?.({ request_id, method, path, status, duration_ms, key_id });
   };
@@ -139,20 +144,24 @@ export function createApp(ports: Ports): App {
   app.all("/**", (event) => serve(event, unknown, elsewhere));
   // Not `fetch`: every handler answers a Response, so nothing has to be made one.
   const handled = (request: Request) => app.handler(new H3Event(request)) as Promise<Response>;
-  const call = async (request: Request) => {
-    const response = await handled(request);
-    // Afterwards, so that what was called before close() has begun before it.
-    await pace();
-    const failure = failureOf(response);
-    if (failure) throw failure;
-    return response;
-  };
   return {
-    fetch: call,
+    async fetch(request) {
+      const response = await handled(request);
+      // Afterwards, so that what was called before close() has begun before it.
+      await pace();
+      const failure = failureOf(response);
+      if (failure) throw failure;
+      return response;
+    },
     async handle(req, res) {
-      const response = await handled(new NodeRequest({ req, res }));
-      // A reader that left in the middle of a stream is no fault of ours, and nothing can be told to it.
-      if (response !== written) await sendNodeResponse(res, response).catch(() => res.destroy());
+      try {
+        const response = await handled(new NodeRequest({ req, res }));
+        if (response !== written) await sendNodeResponse(res, response);
+      } catch (error) {
+        // A reader that left in the middle of a stream is no fault of ours. Whatever it was, nobody else hears of it.
+        if (!res.headersSent) log.error("a request failed unexpectedly", { reason: reasonOf(error) });
+        res.destroy();
+      }
     },
     call: (id, called) => named.get(id)?.(called) ?? Promise.reject(new TypeError(`no operation is called ${id}`)),
     async upgrade(request, socket, head) {
@@ -185,8 +194,6 @@ const wrongMethod = (methods: readonly string[]) =>
   });
 
 const isOperation = (target: Target): target is Operation => "run" in target;
-
-const isVersioned = ({ path }: Exchange) => path === base || path.startsWith(`${base}/`);
 
 /**
  * CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. Rejects, or
@@ -222,27 +229,4 @@ async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchang
   permit(target, caller);
   const isRead = target.method === "GET" || target.needs === "nothing";
   return await perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
-}
-
-function failed({ gate, log }: Ports, error: unknown, exchange: Exchange, writer: Writer): Answer {
-  // What is refused before anybody is known shows the address's bucket, without counting.
-  if (exchange.window === undefined && isVersioned(exchange)) gate.look(exchange);
-  if (error instanceof Problem) {
-    if (error.cause)
-      log.error(error.message, {
-        request_id: exchange.id,
-        reason: reasonOf(error.cause),
-      });
-    return writer.problem(error, exchange.id);
-  }
-  log.error("a request failed unexpectedly", {
-    request_id: exchange.id,
-    method: exchange.method,
-    path: exchange.path,
-    reason: reasonOf(error),
-  });
-  return writer.problem(
-    new Problem("internal_error", "the service failed; quote the request id when asking for support"),
-    exchange.id,
-  );
 }

@@ -11,7 +11,7 @@ export async function readBody(exchange: Exchange, limit: number): Promise<Buffe
   if (declared > 0) refuseType(exchange);
   if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
   // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
-  if (exchange.socket) return collect(exchange.socket, limit, () => declared > 0 || refuseType(exchange));
+  if (exchange.socket) return collect(exchange.socket, limit, () => declared > 0 || refuseType(exchange, unread));
   const bytes = Buffer.from(await exchange.body());
   if (bytes.length > 0) refuseType(exchange);
   if (bytes.length > limit) throw tooLarge(limit);
@@ -20,23 +20,25 @@ export async function readBody(exchange: Exchange, limit: number): Promise<Buffe
 
 const json = "application/json";
 
-function refuseType(exchange: Exchange): void {
+// A body that is not read to its end leaves the connection unusable for the next request.
+const unread = { connection: "close" };
+
+function refuseType(exchange: Exchange, headers: Readonly<Record<string, string>> = {}): void {
   const type = exchange.header("content-type");
   if (type !== json && type?.split(";", 1)[0]?.trim().toLowerCase() !== json) {
-    throw new Problem("unsupported_media_type", `send the body as Content-Type: ${json}`);
+    throw new Problem("unsupported_media_type", `send the body as Content-Type: ${json}`, { headers });
   }
   if ((exchange.header("content-encoding") ?? "identity") !== "identity") {
-    throw new Problem("unsupported_media_type", "send the body without a Content-Encoding");
+    throw new Problem("unsupported_media_type", "send the body without a Content-Encoding", { headers });
   }
 }
 
 /** What is left of a body of this size is read and dropped: closing before its end may lose the answer, to a proxy above all. */
 const mostDumped = 16 * 1024 * 1024;
 
-// A body that is not read to its end leaves the connection unusable for the next request.
 const tooLarge = (limit: number, isDumped = false) =>
   new Problem("body_too_large", `the body must have at most ${limit} bytes`, {
-    headers: isDumped ? {} : { connection: "close" },
+    headers: isDumped ? {} : unread,
   });
 
 function collect(request: IncomingMessage, limit: number, begun: () => void): Promise<Buffer> {

@@ -5,6 +5,9 @@ import type { Ids } from "../kernel/ids.ts";
 import type { Fault } from "./fault.ts";
 import type { Window } from "./windows.ts";
 
+/** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
+export const base = "/v1";
+
 /** One request with what is known of it, whether it came over a socket or in process. */
 export interface Exchange {
   readonly id: string;
@@ -39,6 +42,8 @@ export interface Exchange {
   /** Asked every few seconds by a machine, so that it is no news in the log. */
   isRoutine: boolean;
 }
+
+export const isVersioned = ({ path }: Exchange): boolean => path === base || path.startsWith(`${base}/`);
 
 /** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
 const ownId = /^[A-Za-z0-9._-]{1,128}$/;

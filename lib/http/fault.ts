@@ -51,12 +51,14 @@ export function spoilt(
   response: Response,
   body: Answer["body"],
   { breaks }: Fault,
-  { asker, socket }: Exchange,
+  { asker, socket, method }: Exchange,
 ): Response {
   const signal = asker();
-  if (!breaks && !signal.aborted) return response;
+  const halves = breaks === "truncate" && typeof body === "string";
+  // HEAD has no body to break off.
+  if ((!breaks || (halves && method === "HEAD")) && !signal.aborted) return response;
   const cause = new Error("other side closed");
-  if (breaks === "truncate" && typeof body === "string") return halved(response, Buffer.from(body), cause, socket);
+  if (halves) return halved(response, Buffer.from(body), cause, socket);
   // Nobody will ever read it, so what feeds it must not wait for that.
   if (body instanceof ReadableStream) void body.cancel();
   failures.set(response, signal.aborted ? signal.reason : new TypeError("fetch failed", { cause }));

@@ -13,7 +13,7 @@ interface Arriving {
   request: IncomingMessage | undefined;
   /** The last answer, until it is seen to be given. */
   reply: ServerResponse | undefined;
-  /** How many bytes had come when the last request was seen to be whole. */
+  /** How many bytes had come with the last request. */
   bytes: number | undefined;
   /** Since when something is on its way; undefined where nothing is known to be. */
   since: number | undefined;
@@ -52,6 +52,7 @@ export function createPatience({ now = machineNow, timer = machineTimer } = {}) 
       arriving.isSilent = false;
       arriving.request = request;
       arriving.reply = reply;
+      arriving.bytes = request.socket.bytesRead;
       arriving.since = undefined;
     },
     /** The connection is closed, or somebody else's. */
@@ -66,13 +67,19 @@ export function createPatience({ now = machineNow, timer = machineTimer } = {}) 
 /** Node does not tell when a request begins on a connection that had others before, so bytes that have come since then do. */
 function isLate(socket: Socket, arriving: Arriving, at: number): boolean {
   if (arriving.reply?.writableFinished) arriving.reply = undefined;
-  if (arriving.request?.complete)
-    Object.assign(arriving, { request: undefined, bytes: socket.bytesRead, since: undefined });
+  if (arriving.request?.complete) {
+    // Without a body it came with its head, and whatever has come since then is the next one.
+    if (hasBody(arriving.request)) arriving.bytes = socket.bytesRead;
+    Object.assign(arriving, { request: undefined, since: undefined });
+  }
   const { request, bytes } = arriving;
   if (!request && socket.bytesRead === bytes) return false;
   arriving.since ??= at;
   return at - arriving.since > (request ? most.body : most.head);
 }
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? "0") > 0;
 
 /** Said only where no other answer is on its way. */
 function refuse(socket: Socket, { reply }: Arriving): void {

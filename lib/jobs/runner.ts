@@ -29,7 +29,7 @@ export interface Load {
   readonly due_at: number | undefined;
 }
 
-/** Claims what is due, runs it, and settles each in one transaction, fenced by its attempt. */
+/** Claims what is due, runs it, and settles it in a transaction, fenced by its attempt. */
 export interface Runner {
   /** What is due; `alone` where nothing runs, which lets a suspect be claimed, by itself, when it is the first. */
   claim(alone?: boolean): Promise<JobRow[]>;

@@ -174,6 +174,10 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
   await assert.rejects(fetch(url + logs, { headers }), TypeError);
   assert.equal(await open(), "0");
   await assert.rejects(me(here, { method: "DELETE" }).then((response) => response.text()));
+  for (const head of [await me(here, { method: "HEAD" }), await fetch(`${url}/v1/me`, { method: "HEAD", headers })]) {
+    assert.deepEqual([head.status, await head.text()], [200, ""]);
+    assert.ok(Number(head.headers.get("content-length")) > 0);
+  }
 });
 
 test("faults come before the key is asked for, count against no window, and never meet the control interface", async (t) => {

@@ -176,9 +176,9 @@ async function skipped(t: TestContext, number: number) {
     }
     return { reply: await replied, seen: [...seen, queued.get() as number] };
   };
-  const recover = (headers = {}) =>
-    here.call("owner", "POST", `${path}/recover`, { since: "2026-01-01T00:00:00Z" }, headers);
-  return { here, path, watch, recover };
+  const recover = (headers = {}, who: "owner" | "admin" = "owner") =>
+    here.call(who, "POST", `${path}/recover`, { since: "2026-01-01T00:00:00Z" }, headers);
+  return { here, path, database, watch, recover };
 }
 
 test("very many are sent again in strides, between which others have their turn, and all of them are counted", async (t) => {
@@ -190,6 +190,32 @@ test("very many are sent again in strides, between which others have their turn,
   const replayed = await recover(headers);
   assert.deepEqual([replayed.text, replayed.headers.get("idempotent-replayed")], [reply.text, "true"]);
   assert.equal(expect(await recover(), 202).queued, 0);
+});
+
+test("rights that end meanwhile are not used any more, and what was queued before is sent", async (t) => {
+  const { here, watch, recover } = await skipped(t, 1_100);
+  const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
+  const { id } = data.find(({ name }: { name: string }) => name === "admin");
+  const { reply } = await watch(recover({}, "admin"), async (now) => {
+    if (now === 500) expect(await here.call("owner", "POST", `/v1/users/${id}/suspend`), 200);
+  });
+  expect(reply, 401);
+  await here.service.settle();
+  const sent = sentTo(here, "large");
+  assert.ok(sent >= 500 && sent < 1_100, `${sent}`);
+});
+
+test("a service that is closed meanwhile says so, and what was queued stays so", async (t) => {
+  const { here, recover, database } = await skipped(t, 1);
+  const other = new Database(database);
+  const columns =
+    "organization_id, endpoint_id, event_id, event, target, body, status, created_at, next_attempt_at, tries, rung";
+  other.exec(`insert into deliveries (id, ${columns}) with recursive n (i) as (select 1 union all select i + 1 from n
+    where i < 20000) select 'dlv_Z' || printf('%025d', i), ${columns} from n, deliveries`);
+  other.close();
+  const reply = recover();
+  await here.service.close();
+  assert.equal(expect(await reply, 503).error.message, "the service is shutting down");
 });
 
 test("a webhook that is deleted while its deliveries are queued is gone", async (t) => {
