@@ -52,6 +52,7 @@ const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
 const never = () => false;
+const noQuery = new URLSearchParams();
 
 /** What every exchange begins with. It goes behind the other keys: before them Node 20 takes ten times as long. */
 const begun = (): Pick<Exchange, "window" | "key_id" | "stands" | "fault" | "token" | "begun" | "isRoutine"> => ({
@@ -75,7 +76,7 @@ export function exchangeOf(event: H3Event, ids: Ids, behindProxy: boolean): Exch
     method: event.req.method,
     path: event.url.pathname,
     // Most requests need neither. Getters would take longer to make than the rest of this object together.
-    query: () => event.url.searchParams,
+    query: () => (event.url.search === "" ? noQuery : event.url.searchParams),
     address: () => socket && addressOf(socket, behindProxy),
     socket,
     reply: node?.res as ServerResponse | undefined,

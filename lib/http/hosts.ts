@@ -23,11 +23,17 @@ export interface Hosts {
  */
 export function createHosts(known: readonly string[]): Hosts {
   const names = new Set(known.map(bracketed));
+  /** The last one that was let in: nearly all requests have the same. */
+  let last: string | undefined;
   return {
     add: (host) => void names.add(bracketed(host)),
     check(host) {
+      if (host !== undefined && host === last) return;
       const name = hostname(host ?? "");
-      if (loopback.test(name) || names.has(name)) return;
+      if (loopback.test(name) || names.has(name)) {
+        last = host;
+        return;
+      }
       throw new Problem(
         "misdirected_request",
         "this service does not answer to the Host of the request; use its own address, or name the host in the option hosts",
