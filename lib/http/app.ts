@@ -6,7 +6,7 @@ import { Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { type Operation, permit } from "../kernel/operation.ts";
-import { createPacing } from "../kernel/turn.ts";
+import { createGathering, createPacing } from "../kernel/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import {
@@ -115,11 +115,11 @@ export function createApp(ports: Ports): App {
   const serve = async (event: H3Event, target: Target, count: Count): Promise<Response> => {
     const exchange = exchangeOf(event, ids, ports.behindProxy);
     const answer = await answerTo(exchange, target, count);
-    const response = send(answer, exchange);
+    const response = send(answer, exchange, leave);
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
-  const pace = createPacing();
+  const [leave, pace] = [createGathering(), createPacing()];
   const elsewhere = ports.meter.count("none");
   const upgrades = ports.meter.count("upgrade");
   const named = new Map<string, (called: Called) => Promise<Answer>>();

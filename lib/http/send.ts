@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { FastResponse } from "srvx";
 import type { Answer } from "./answer.ts";
@@ -8,8 +9,14 @@ import type { Window } from "./windows.ts";
 /** Stands for an answer that is on its socket already. */
 export const written: Response = new FastResponse(null);
 
-/** All headers in one go; what is whole is written to its socket without a detour over a Response. */
-export function send(answer: Answer, exchange: Exchange): Response {
+/**
+ * All headers in one go; what is whole is written to its socket without a detour over a Response.
+ *
+ * What was read in one turn leaves together by `leave`: to wake whoever waits for it takes the system as long as all else
+ * that is done for an answer, and one who is awake already reads the others with the first. What was written leaves
+ * together anyhow, after its commit.
+ */
+export function send(answer: Answer, exchange: Exchange, leave: (run: () => void) => void): Response {
   const { status, body } = answer;
   const { method, fault, reply } = exchange;
   const shown = method === "HEAD" ? null : body;
@@ -20,10 +27,15 @@ export function send(answer: Answer, exchange: Exchange): Response {
     return new FastResponse(shown, { status, statusText: phraseOf(status), headers: all });
   }
   reply.writeHead(status, headers);
-  // Node copies what is ASCII faster where it is told so.
-  if (typeof shown === "string" && Buffer.byteLength(shown) === shown.length) reply.end(shown, "latin1");
-  else reply.end(shown ?? undefined);
+  if (method === "GET" || method === "HEAD") leave(() => end(reply, shown));
+  else end(reply, shown);
   return written;
+}
+
+function end(reply: ServerResponse, body: string | Uint8Array | null): void {
+  // Node copies what is ASCII faster where it is told so.
+  if (typeof body === "string" && Buffer.byteLength(body) === body.length) reply.end(body, "latin1");
+  else reply.end(body ?? undefined);
 }
 
 /** Names and values in turns, as Node takes them. To put objects together would cost more than the rest of the answer. */

@@ -12,3 +12,22 @@ export function createPacing(): () => Promise<void> | undefined {
     return calls % 64 === 0 ? turn() : undefined;
   };
 }
+
+/** Runs the first of a turn at once, and what else comes in the same turn together at its end. */
+export function createGathering(): (run: () => void) => void {
+  let others: (() => void)[] | undefined;
+  const end = () => {
+    const all = others ?? [];
+    others = undefined;
+    for (const run of all) run();
+  };
+  return (run) => {
+    if (others) {
+      others.push(run);
+      return;
+    }
+    others = [];
+    setImmediate(end);
+    run();
+  };
+}
