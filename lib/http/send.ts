@@ -6,7 +6,7 @@ import type { Exchange } from "./exchange.ts";
 import { phraseOf } from "./server.ts";
 import type { Window } from "./windows.ts";
 
-/** Stands for an answer that is on its socket already. */
+/** Stands for an answer that goes to its socket by itself. */
 export const written: Response = new FastResponse(null);
 
 /**
