@@ -73,7 +73,7 @@ function opaque(text) {
 /** MIT and its kin ask that their text travels with the code. */
 function licences(inputs) {
   const packages = new Set(
-    inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
+    inputs.map((input) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
   );
   return [...packages]
     .sort()

@@ -142,6 +142,29 @@ test("An answer that goes on is no slow request, and no 408 is written into it",
   assert.doesNotMatch(await one.all, /408/);
 });
 
+test("No 408 is written into an answer that goes on, whatever is slow behind it", async (t) => {
+  const here = await slow(t);
+  const one = await here.connect();
+  const begun = one.answered();
+  await one.write(lines("GET /stream HTTP/1.1", "Host: localhost"));
+  await begun;
+  await one.write(`${head}\r\nab`);
+  here.pass(1 + 31);
+  assert.doesNotMatch(await one.all, /408/);
+});
+
+test("An empty line behind a request is none", async (t) => {
+  const here = await slow(t);
+  const one = await here.connect();
+  const answered = one.answered();
+  await one.write(`${lines("GET / HTTP/1.1", "Host: localhost")}\r\n`);
+  await answered;
+  await one.write("\r\n");
+  here.pass(60);
+  assert.equal(one.its?.destroyed, false);
+  one.its?.destroy();
+});
+
 test("A connection that became a WebSocket is nobody's request", async (t) => {
   let taken: unknown;
   const here = await slow(t, (_, socket) => {

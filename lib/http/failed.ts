@@ -19,9 +19,9 @@ export function failed(
     if (error.cause) log.error(error.message, { request_id, reason: reasonOf(error.cause) });
     return writer.problem(error, request_id);
   }
+  log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
   // What goes on for longer than its service, which waits for nobody in process, finds the store closed.
   if (closing.aborted) return writer.problem(shuttingDown(), request_id);
-  log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
   const message = "the service failed; quote the request id when asking for support";
   return writer.problem(new Problem("internal_error", message), request_id);
 }

@@ -11,8 +11,8 @@ interface Arriving {
   isSilent: boolean;
   /** The request whose head has come, until it is seen to be whole. */
   request: IncomingMessage | undefined;
-  /** The last answer, until it is seen to be given. */
-  reply: ServerResponse | undefined;
+  /** The answers that were not yet seen to be given. */
+  replies: readonly ServerResponse[];
   /** How many bytes had come with the last request. */
   bytes: number | undefined;
   /** Since when something is on its way; undefined where nothing is known to be. */
@@ -41,7 +41,7 @@ export function createPatience({ now = machineNow, timer = machineTimer } = {}) 
   return {
     /** A connection was made, or begins anew with another protocol. Its first request begins with it. */
     connected(socket: Socket): void {
-      open.set(socket, { isSilent: true, request: undefined, reply: undefined, bytes: undefined, since: now() });
+      open.set(socket, { isSilent: true, request: undefined, replies: [], bytes: undefined, since: now() });
       if (!isLooking) timer("1s", look);
       isLooking = true;
     },
@@ -51,7 +51,7 @@ export function createPatience({ now = machineNow, timer = machineTimer } = {}) 
       if (!arriving) return;
       arriving.isSilent = false;
       arriving.request = request;
-      arriving.reply = reply;
+      arriving.replies = [...unfinished(arriving), reply];
       arriving.bytes = request.socket.bytesRead;
       arriving.since = undefined;
     },
@@ -61,28 +61,46 @@ export function createPatience({ now = machineNow, timer = machineTimer } = {}) 
     },
     /** Connections that never sent a request, such as a browser's that connected ahead. */
     silent: (): Socket[] => [...open].flatMap(([socket, { isSilent }]) => (isSilent ? [socket] : [])),
+    /** Connections on which nothing is on its way, neither in nor out. */
+    idle: (): Socket[] =>
+      [...open].flatMap(([socket, arriving]) =>
+        !arriving.isSilent && isQuiet(socket, arriving) && arriving.replies.length === 0 ? [socket] : [],
+      ),
   };
 }
 
-/** Node does not tell when a request begins on a connection that had others before, so bytes that have come since then do. */
-function isLate(socket: Socket, arriving: Arriving, at: number): boolean {
-  if (arriving.reply?.writableFinished) arriving.reply = undefined;
+const unfinished = ({ replies }: Arriving) => replies.filter(({ writableFinished }) => !writableFinished);
+
+/** An empty line behind a request is none: RFC 9112, section 2.2. */
+const blank = 2;
+
+/**
+ * Whether no request is on its way. Node does not tell when one begins on a connection that had others before, so bytes that
+ * have come since then do.
+ */
+function isQuiet(socket: Socket, arriving: Arriving): boolean {
+  arriving.replies = unfinished(arriving);
   if (arriving.request?.complete) {
     // Without a body it came with its head, and whatever has come since then is the next one.
     if (hasBody(arriving.request)) arriving.bytes = socket.bytesRead;
     Object.assign(arriving, { request: undefined, since: undefined });
   }
   const { request, bytes } = arriving;
-  if (!request && socket.bytesRead === bytes) return false;
+  return !request && bytes !== undefined && socket.bytesRead <= bytes + blank;
+}
+
+function isLate(socket: Socket, arriving: Arriving, at: number): boolean {
+  if (isQuiet(socket, arriving)) return false;
   arriving.since ??= at;
-  return at - arriving.since > (request ? most.body : most.head);
+  return at - arriving.since > (arriving.request ? most.body : most.head);
 }
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? "0") > 0;
 
 /** Said only where no other answer is on its way. */
-function refuse(socket: Socket, { reply }: Arriving): void {
-  if (!reply?.headersSent) socket.write("HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n");
+function refuse(socket: Socket, { replies }: Arriving): void {
+  if (!replies.some(({ headersSent }) => headersSent))
+    socket.write("HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n");
   socket.destroySoon();
 }

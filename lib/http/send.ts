@@ -67,5 +67,7 @@ export function refuse(socket: Duplex, answer: Answer, exchange: Exchange): void
   const headers = new Map([...pairsOf(headersOf(answer, exchange)), ["connection", "close"]]);
   const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`);
   const text = typeof answer.body === "string" ? answer.body : "";
-  socket.end(`HTTP/1.1 ${answer.status} ${phraseOf(answer.status)}\r\n${lines.join("")}\r\n${text}`);
+  // Whoever asked may never close its own end.
+  const close = () => void socket.destroy();
+  socket.end(`HTTP/1.1 ${answer.status} ${phraseOf(answer.status)}\r\n${lines.join("")}\r\n${text}`, close);
 }

@@ -40,6 +40,14 @@ export async function listen(
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   });
+  // Node's own takes a connection for idle whose answer is still on its way to a slow reader.
+  server.closeIdleConnections = () => {
+    for (const socket of patience.idle()) socket.destroy();
+  };
+  server.on("checkExpectation", (request, response) => {
+    patience.asked(request, response);
+    response.writeHead(417, { "content-length": 0 }).end();
+  });
   const forget = function (this: Socket) {
     patience.left(this);
   };
@@ -53,7 +61,8 @@ export async function listen(
     // Whoever takes it over has listeners of their own; until then a reset must not end the process.
     socket.off("error", ignore).on("error", ignore);
     if (request.headers.upgrade?.toLowerCase() !== "websocket") return passOver(server, request, socket, head);
-    if (hostHeaders(request) > 1) return socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    if (hostHeaders(request) > 1)
+      return void socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n", () => socket.destroy());
     return upgrade(request, socket, head);
   });
   server.listen(port, host);

@@ -40,8 +40,8 @@ export interface Group {
 
 /**
  * Group commit. All that wait when a turn of the event loop ends run one after the other in one `BEGIN IMMEDIATE`, each
- * in a savepoint of its own where there are several, and are answered after the one COMMIT and its sync: many requests share a sync, nobody is
- * answered before it, and a failed member takes only itself back.
+ * in a savepoint of its own where there are several, and are answered after the one COMMIT and its sync: many requests
+ * share a sync, nobody is answered before it, and a failed member takes only itself back.
  *
  * Members await the store alone, which answers within the same turn; so nothing else runs between BEGIN and COMMIT, and
  * no reader ever sees what is not yet committed. A member that waits for anything else is undone, with an error.

@@ -63,7 +63,12 @@ export function createStore(engine: Engine): Store {
     }
     let found = known.get(repository);
     if (!found) {
-      found = repository(createQueries(engine, connection, writtenFor(engine, repository)));
+      // Asked again for each statement, because a list may be read in several turns.
+      const statement = (text: string) => {
+        if (over) throw over();
+        return connection.statement(text);
+      };
+      found = repository(createQueries(engine, { statement }, writtenFor(engine, repository)));
       known.set(repository, found);
     }
     return found as R;
