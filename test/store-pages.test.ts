@@ -117,3 +117,16 @@ test("others have their turn while a rare deployment is looked for, or those of 
   assert.equal(await turns(""), 2, "2,200 are passed over");
   assert.equal(await turns("status=active"), 1, "1,100 are");
 });
+
+test("a list that is walked while its state is replaced is refused, and not made of two states", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { database });
+  const { id } = await here.project("large");
+  const snapshot = await here.service.snapshot();
+  const file = new Database(database);
+  fill(file, file.prepare("select organization_id from projects").pluck().get() as string, id);
+  file.close();
+  const walked = here.call("viewer", "GET", "/v1/deployments?environment=production&status=failed&per_page=100");
+  await here.service.restore(snapshot.id);
+  assert.match(expect(await walked, 503).error.message, /replaced/);
+});

@@ -63,7 +63,7 @@ export function createStore(engine: Engine): Store {
     }
     let found = known.get(repository);
     if (!found) {
-      // Asked again for each statement, because a list may be read in several turns.
+      // A list is read in several turns, and looks its statements up in each: so it is asked here, too.
       const statement = (text: string) => {
         if (over) throw over();
         return connection.statement(text);
