@@ -21,6 +21,8 @@ const breaks: Readonly<Record<string, string>> = {
       (select max(id) from events where event = 'deployment.started' and data like '%production%')`,
   "the times and the version of a deployment are those of its state": "update deployments set completed_at = null",
   "a deployment that runs has exactly one job that advances it": "delete from jobs where kind = 'deployments.advance'",
+  "who has lined up is the first of an environment where nothing runs":
+    "update deployments set lined_up = 1 where status = 'queued'",
   "somebody will see to those that are queued": `
     delete from jobs where kind = 'deployments.turn'; update deployments set status = 'queued'`,
   "a log has no gap, and is as long as its deployment says": "delete from deployment_logs where seq = 1",

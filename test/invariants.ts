@@ -50,6 +50,10 @@ export const invariants: Readonly<Record<string, string>> = {
     select d.id, d.status, count(j.id) as jobs from deployments d
     left join jobs j on j.kind = 'deployments.advance' and json_extract(j.args, '$.deployment_id') = d.id
     where d.status in ('building', 'deploying') group by d.id having count(j.id) <> 1`,
+  "who has lined up is the first of an environment where nothing runs": `
+    select d.id from deployments d where d.status = 'queued' and d.lined_up = 1
+      and exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
+        and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))`,
   "somebody will see to those that are queued": `
     select id from deployments where status = 'queued'
       and not exists (select 1 from jobs where kind = 'deployments.turn')

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import Database from "better-sqlite3";
 import fc from "fast-check";
 import { exposition } from "../lib/health/exposition.ts";
 import { bounds, createMeter } from "../lib/http/meter.ts";
 import { dial } from "./readers.ts";
+import { folderOf } from "./room.ts";
 import { owner, type Wire, wire } from "./sockets.ts";
 import { expect, keyOf, type World, world } from "./world.ts";
 
@@ -135,6 +138,16 @@ test("what waits and what came to its end is counted", async (t) => {
   assert.equal(ended.get("svc_deliveries_pending"), 0);
   assert.equal(ended.get("svc_deliveries_total outcome=abandoned"), 1);
   assert.equal(ended.get("svc_delivery_tries_total outcome=failed"), 6);
+});
+
+test("what waits is counted as far as 50,000", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { database });
+  const file = new Database(database);
+  file.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 50001)
+    insert into jobs select 'job_Z' || i, 'deployments.turns', '{}', 'waiting', '2027-01-01', 0, 0, 0, null, null from n`);
+  file.close();
+  assert.equal((await scrape(here)).get("svc_jobs state=waiting"), 50_000);
 });
 
 test("generations are counted by state, and jobs that are late by how late they are", async (t) => {

@@ -58,6 +58,7 @@ async function stage(t: TestContext) {
       revision: null,
       repo: null,
       script: null,
+      lined_up: 0,
     };
     await store.transaction((tx) => deployments(tx).insert(row));
     return row;

@@ -118,6 +118,24 @@ test("others have their turn while a rare deployment is looked for, or those of 
   assert.equal(await turns("status=active"), 1, "1,100 are");
 });
 
+test("others have their turn while many deployments are counted", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { database, envelope: "full" });
+  const { id } = await here.project("large");
+  const file = new Database(database);
+  file.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 8001)
+    insert into deployments (id, organization_id, project_id, environment, status, source, ready_at, created_at,
+      updated_at, step_at, log_entries, log_bytes)
+    select 'dep_' || printf('%026d', i), organization_id, id, 'production', 'active', '{}', '', '${start}', '${start}',
+      '', 0, 0 from n, projects`);
+  file.close();
+  for (const query of ["", "&environment=production", "&status=active", `&project_id=${id}`]) {
+    const list = here.call("viewer", "GET", `/v1/deployments?per_page=1${query}`);
+    assert.equal(await turnsOf(list), 2, query);
+    assert.equal(expect(await list, 200).pagination.total, 8_001, query);
+  }
+});
+
 test("a list that is walked while its state is replaced is refused, and not made of two states", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database });

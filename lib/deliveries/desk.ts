@@ -10,7 +10,10 @@ import type { Row } from "../store/tables.ts";
 import type { Endpoints, Family } from "./endpoints.ts";
 import { deliveriesRepository, stride } from "./repository.ts";
 import type { Outbox } from "./service.ts";
+import { lifecycle } from "./states.ts";
 
+type Delivery = Row<"deliveries">;
+type Endpoint = Row<"endpoints">;
 type Try = Omit<Row<"delivery_attempts">, "delivery_id" | "organization_id">;
 
 interface Ports {
@@ -25,6 +28,12 @@ interface Ports {
 /** Sorts behind every identifier. */
 const behind = "~";
 
+/** What was pending when its endpoint was turned off is shown as what it has become. */
+const shownOf = (row: Delivery, { epoch }: Endpoint): Delivery =>
+  row.status === "pending" && row.epoch < epoch
+    ? { ...row, status: lifecycle.moves.skip.to, next_attempt_at: null }
+    : row;
+
 export type Desk = ReturnType<typeof createDesk>;
 
 /** What callers see and do of deliveries, the same for webhooks and integrations. CONTRACT section 9. */
@@ -32,7 +41,7 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
   const deliveries = store.using(deliveriesRepository);
 
   /** Deliveries that follow each other in the list of an endpoint, with all their tries: one query, however many. */
-  const views = async (rows: readonly Row<"deliveries">[]) => {
+  const views = async (endpoint: Endpoint, rows: readonly Delivery[]) => {
     const [newest, oldest] = [rows[0], rows.at(-1)];
     const found =
       newest && oldest ? await deliveries().attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
@@ -40,14 +49,15 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
     for (const { delivery_id, number, at, status, duration_ms, error, response } of found)
       tries.get(delivery_id)?.push({ number, at, status, duration_ms, error, response });
     const attemptsOf = (id: string) => (tries.get(id) ?? []).sort((one, other) => one.number - other.number);
-    return rows.map((row) => ({ ...row, attempts: attemptsOf(row.id) }));
+    return rows.map((row) => ({ ...shownOf(row, endpoint), attempts: attemptsOf(row.id) }));
   };
 
   return {
     async list(family: Family, caller: Caller, id: string, query: PageQuery) {
-      const { organization_id } = await endpoints.get(family, caller, id);
+      const endpoint = await endpoints.get(family, caller, id);
+      const { organization_id } = endpoint;
       const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
-      return mapPage({ ...page, data: await views(page.data) }, (one) => one);
+      return mapPage({ ...page, data: await views(endpoint, page.data) }, (one) => one);
     },
 
     /** A `ping` event, to this endpoint alone; it is sent to one that is turned off, too. */
@@ -69,11 +79,12 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
 
     redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
       store.transaction(async (tx) => {
-        const { organization_id } = await endpoints.get(family, caller, id, tx);
+        const endpoint = await endpoints.get(family, caller, id, tx);
+        const { organization_id } = endpoint;
         const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
         if (!found) throw notFound("delivery");
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
-        const [shown] = await views([found]);
+        const [shown] = await views(endpoint, [found]);
         return shown ?? { ...found, attempts: [] };
       }, caller),
 
@@ -86,8 +97,8 @@ export function createDesk({ store, clock, ids, queue, endpoints, outbox }: Port
       const key = { organization_id: caller.organization_id, endpoint_id: id };
       const send = (stretch: { after: string; to: string }, before: number, by: Unit) =>
         store.transaction(async (tx) => {
-          await endpoints.get(family, caller, id, tx);
-          const more = await deliveries(tx).recover({ ...key, ...stretch, since: isoOf(at), now: clock.iso() });
+          const { epoch } = await endpoints.get(family, caller, id, tx);
+          const more = await deliveries(tx).recover({ ...key, ...stretch, since: isoOf(at), now: clock.iso(), epoch });
           if (more > 0) await outbox.wake(tx, id);
           return { queued: before + more };
         }, by);

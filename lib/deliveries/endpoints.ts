@@ -65,6 +65,12 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
     secrets: JSON.parse(vault.open(place(row.id), row.sealed)) as Settings["secrets"],
   });
 
+  const nextEpoch = async (tx: Tx, { organization_id, id: endpoint_id, epoch }: Endpoint) => {
+    const next = epoch + 1;
+    await deliveries(tx).keepLast({ organization_id, endpoint_id, epoch: next });
+    return next;
+  };
+
   const flights = new Map<string, Set<AbortController>>();
 
   /** Takes away a slice of an endpoint's deliveries, and at last the endpoint; whether it is gone. */
@@ -101,8 +107,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
       type: Endpoint["type"],
       given: Omit<Changes, "status"> & { readonly status?: Endpoint["status"] | undefined },
     ) {
-      const { number } = (await endpoints(tx).count({ organization_id, family })) ?? { number: 0 };
-      if (number >= most)
+      if ((await endpoints(tx).count({ organization_id, family })) >= most)
         throw new Problem(
           "limit_reached",
           `an organization has at most ${most} ${words[family].one}s; delete one first`,
@@ -115,6 +120,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
         sealed: vault.seal(place(id), JSON.stringify(given.secrets)),
         succeeded_at: null,
         created_at: clock.iso(),
+        epoch: 0,
       };
       await endpoints(tx).insert(row);
       return row;
@@ -127,14 +133,13 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
     },
     codeHosts: (tx: Tx) => endpoints(tx).ofType({ type: "code_host" }),
 
-    /** Turned off, what was still to come is kept as `skipped`, so that it can be recovered. */
+    /** Turned off, what was still to come counts as `skipped`, so that it can be recovered. */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: Changes) {
       // Only the turning off: what was recovered while it is off must stay pending.
-      if (status === "inactive" && before.status === "active")
-        await deliveries(tx).skipPending({ ...before, endpoint_id: before.id });
+      const ends = status === "inactive" && before.status === "active";
       const after = await endpoints(tx).update({
         ...before,
-        ...{ name, status },
+        ...{ name, status, epoch: ends ? await nextEpoch(tx, before) : before.epoch },
         events: JSON.stringify(events),
         config: JSON.stringify(config),
         sealed: vault.seal(place(before.id), JSON.stringify(secrets)),
@@ -150,8 +155,8 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
 
     /** Turns one off that no caller turns off: it was abandoned, or the plan does not include it any more. */
     async deactivate(tx: Tx, row: Endpoint) {
-      await deliveries(tx).skipPending({ ...row, endpoint_id: row.id });
-      await endpoints(tx).update({ ...row, status: endpointLifecycle.moves.deactivate.to });
+      const epoch = await nextEpoch(tx, row);
+      await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
     },
 
     /** "Deleting stops what is pending at once": what is more than a slice is out of sight, and taken away by a job. */

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Writer } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { rungs } from "./ladder.ts";
@@ -9,11 +10,23 @@ type Family = Row<"endpoints">["family"];
 
 /** A partial index is used only where its condition stands in the text, word for word. */
 const pending = sql<boolean>`status = 'pending'`;
-/** Not one that was deleted, and whose rows are still being taken away: nothing of it goes on. */
-const standing = (endpoint_id: unknown) =>
-  sql<boolean>`exists (select 1 from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
-const itsEndpointStands = standing(sql.ref("endpoint_id"));
-const ofRemoved = sql<boolean>`endpoint_id in (select id from endpoints where type = 'removed')`;
+/**
+ * The epoch that an endpoint is in; null for one that was deleted, and whose rows are still being taken away. Turning it
+ * off begins a new one: what is pending of an older one counts as skipped from then on, however much that is.
+ */
+const epochOf = (endpoint_id: unknown) =>
+  sql<number | null>`(select epoch from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
+const itsEpoch = epochOf(sql.ref("deliveries.endpoint_id"));
+const itsEndpointStands = sql<boolean>`${itsEpoch} is not null`;
+const current = sql<boolean>`epoch = ${itsEpoch}`;
+const queueOf = (db: Writer, endpoint_id: string) =>
+  db
+    .selectFrom("deliveries")
+    .where(pending)
+    .where("endpoint_id", "=", endpoint_id)
+    .where("epoch", "=", epochOf(endpoint_id))
+    .orderBy("next_attempt_at")
+    .orderBy("id");
 /** How many deliveries one transaction takes away, with all their tries, or sends again: some milliseconds of work. */
 export const slice = 100;
 export const stride = 500;
@@ -30,10 +43,10 @@ export function endpointsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("family", "=", p.family),
     ),
-    count: query.first((db, p: { organization_id: string; family: Family }) =>
+    count: query.count((db, p: { organization_id: string; family: Family }) =>
       db
         .selectFrom("endpoints")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .select("id")
         .where("organization_id", "=", p.organization_id)
         .where("family", "=", p.family),
     ),
@@ -49,7 +62,7 @@ export function endpointsRepository(query: Queries) {
       db
         .updateTable("endpoints")
         .set({ family: p.family, type: p.type, name: p.name, status: p.status })
-        .set({ events: p.events, config: p.config, sealed: p.sealed })
+        .set({ events: p.events, config: p.config, sealed: p.sealed, epoch: p.epoch })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
@@ -113,7 +126,8 @@ export function deliveriesRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("tries", "=", p.tries)
         .where("rung", "=", p.rung)
-        .where(pending),
+        .where(pending)
+        .where(current),
     ),
     succeed: query.change((db, p: Key) =>
       db
@@ -132,23 +146,23 @@ export function deliveriesRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("rung", "=", p.rung)
         .where(pending)
-        .where(itsEndpointStands),
+        .where(current),
     ),
-    /** Not those whose last try is under way: that decides about them. */
-    skipPending: query.change((db, p: Whose) =>
+    /** Takes along into a new epoch those whose last try is under way: that decides about them. */
+    keepLast: query.change((db, p: Whose & { epoch: number }) =>
       db
         .updateTable("deliveries")
-        .set({ status: "skipped", next_attempt_at: null })
+        .set({ epoch: p.epoch })
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id)
-        .where("rung", "<", sql.lit(rungs))
+        .where("rung", "=", sql.lit(rungs))
         .where(pending),
     ),
     /** Everything of a stretch that happened since then and did not arrive. */
-    recover: query.change((db, p: Whose & { after: string; to: string; since: string; now: string }) =>
+    recover: query.change((db, p: Whose & { after: string; to: string; since: string; now: string; epoch: number }) =>
       db
         .updateTable("deliveries")
-        .set({ status: "pending", next_attempt_at: p.now, rung: 0 })
+        .set({ status: "pending", next_attempt_at: p.now, rung: 0, epoch: p.epoch })
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id)
         .where("id", ">", p.after)
@@ -157,58 +171,41 @@ export function deliveriesRepository(query: Queries) {
         .where((eb) =>
           eb.or([
             eb("status", "in", ["abandoned", "skipped"]),
-            eb.and([eb("status", "=", "pending"), eb("rung", ">", 0)]),
+            eb.and([eb("status", "=", "pending"), eb.or([eb("rung", ">", 0), eb("epoch", "<", p.epoch)])]),
           ]),
         ),
     ),
 
     /** By the time in their identifiers, so that no index has to be kept for it. */
     prune: query.change((db, p: { below: string }) =>
-      db
-        .deleteFrom("deliveries")
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("deliveries")
-            .select("id")
-            .where("id", "<", p.below)
-            .where("status", "!=", "pending")
-            .orderBy("id")
-            .limit(sql.lit(slice)),
-        ),
+      db.deleteFrom("deliveries").where("id", "in", (eb) =>
+        eb
+          .selectFrom("deliveries")
+          .select("id")
+          .where("id", "<", p.below)
+          .where((its) => its.or([its("status", "!=", "pending"), its.not(current)]))
+          .orderBy("id")
+          .limit(sql.lit(slice)),
+      ),
     ),
 
     /** The job loop's: one endpoint at a time, whosever it is. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
-      db
-        .selectFrom("deliveries")
-        .selectAll()
-        .where(pending)
-        .where("endpoint_id", "=", p.endpoint_id)
-        .where(standing(p.endpoint_id))
-        .where("next_attempt_at", "<=", p.now)
-        .orderBy("next_attempt_at")
-        .orderBy("id")
-        .limit(sql.lit(128)),
+      queueOf(db, p.endpoint_id).selectAll().where("next_attempt_at", "<=", p.now).limit(sql.lit(128)),
     ),
     next: query.first((db, p: { endpoint_id: string }) =>
-      db
-        .selectFrom("deliveries")
-        .select("next_attempt_at")
-        .where(pending)
-        .where("endpoint_id", "=", p.endpoint_id)
-        .where(standing(p.endpoint_id))
-        .where("next_attempt_at", "is not", null)
-        .orderBy("next_attempt_at")
-        .orderBy("id")
-        .limit(sql.lit(1)),
+      queueOf(db, p.endpoint_id).select("next_attempt_at").where("next_attempt_at", "is not", null).limit(sql.lit(1)),
     ),
-    /** Of every organization: a metric. */
-    pending: query.first((db, _: object) =>
-      db.selectNoFrom((eb) => {
-        const all = eb.selectFrom("deliveries").select(sql<number>`count(*)`.as("number")).where(pending);
-        // Those few endpoints are asked for theirs, and not each delivery for its endpoint.
-        return eb(all, "-", all.where(ofRemoved)).as("number");
-      }),
+    /** Of every organization: a metric. Endpoints are few, so each is asked for its own. */
+    pending: query.count((db, _: object) =>
+      db
+        .selectFrom("endpoints")
+        .crossJoin("deliveries")
+        .select("deliveries.id")
+        .whereRef("endpoint_id", "=", "endpoints.id")
+        .whereRef("deliveries.epoch", "=", "endpoints.epoch")
+        .where("type", "!=", "removed")
+        .where(sql<boolean>`deliveries.${pending}`),
     ),
     succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
       db

@@ -73,7 +73,8 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
           body,
           status: active ? ("pending" as const) : ("skipped" as const),
         },
-        ...{ created_at: event.timestamp, next_attempt_at: active ? clock.iso() : null, tries: 0, rung: 0 },
+        ...{ created_at: event.timestamp, next_attempt_at: active ? clock.iso() : null },
+        ...{ tries: 0, rung: 0, epoch: endpoint.epoch },
       };
       await rows(tx).insert(row);
       made.push(row);
@@ -133,7 +134,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, 
     },
 
     /** How many deliveries, of every organization, have not come to their end. */
-    pending: async (): Promise<number> => (await rows().pending({}))?.number ?? 0,
+    pending: () => rows().pending({}),
 
     /**
      * The job `deliveries.pump`: all that is due for one endpoint, some side by side. Each turn is one transaction: what

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Writer } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
@@ -10,10 +11,14 @@ type Moved = Key & { at: string; version: string | null };
 /** Partial indexes are used only where their condition stands in the text, word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
+const linedUp = sql<boolean>`${queued} and lined_up = 1`;
 const active = sql<boolean>`status = 'active'`;
 /** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
 const removed = sql`select project_id from removals`;
 const standing = sql<boolean>`project_id not in (${removed})`;
+/** In the order of the partial index, or the planner would read the whole table. */
+const inPlace = (db: Writer) =>
+  db.selectFrom("deployments").where(running).where(standing).orderBy("project_id").orderBy("environment");
 /** How many rows of a kind one transaction takes away: some milliseconds of work. */
 export const slice = 100;
 export const logSlice = 1_000;
@@ -95,17 +100,21 @@ export function deploymentsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where(queued),
     ),
-    /** The newest deployment of a repository: its project is where a push of it goes. */
-    lastOfRepo: query.first((db, p: { organization_id: string; repo: string }) =>
-      db
-        .selectFrom("deployments")
-        .select("project_id")
-        .where("organization_id", "=", p.organization_id)
-        .where("repo", "=", p.repo)
-        .where(standing)
-        .orderBy("id", "desc")
-        .limit(sql.lit(1)),
-    ),
+    /**
+     * The newest deployment of a repository: its project is where a push of it goes. The index is walked from project to
+     * project, and so passes over one that is being removed at once, however many deployments it has.
+     */
+    lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
+      const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
+      return sql<{ project_id: string }>`
+        with recursive found (project_id) as (
+          select min(project_id) ${its}
+          union all
+          select (select min(project_id) ${its} and project_id > found.project_id) from found where project_id is not null
+        )
+        select project_id from found where project_id is not null and ${standing}
+        order by (select max(id) ${its} and project_id = found.project_id) desc limit 1`;
+    }),
     /** The newest release of an environment that is older than a record. */
     releaseBefore: query.first((db, p: Place & Key) =>
       db
@@ -124,24 +133,10 @@ export function deploymentsRepository(query: Queries) {
     forJob: query.first((db, p: { id: string }) =>
       db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(standing),
     ),
-    /** In the order of the partial index, or the planner would read the whole table. */
-    running: query.all((db, _: object) =>
-      db
-        .selectFrom("deployments")
-        .select(["id", "status"])
-        .where(running)
-        .where(standing)
-        .orderBy("project_id")
-        .orderBy("environment"),
-    ),
+    busy: query.count((db, _: object) => inPlace(db).select("id")),
+    running: query.all((db, _: object) => inPlace(db).select("status")),
     /** Of every organization: a metric. */
-    waiting: query.first((db, _: object) =>
-      db
-        .selectFrom("deployments")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
-        .where(queued)
-        .where(standing),
-    ),
+    waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued).where(standing)),
     /** The first in the queue of one environment. */
     head: query.first((db, p: Place) =>
       db
@@ -153,7 +148,7 @@ export function deploymentsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
-    busy: query.first((db, p: Place) =>
+    runningIn: query.first((db, p: Place) =>
       db
         .selectFrom("deployments")
         .select("id")
@@ -161,21 +156,22 @@ export function deploymentsRepository(query: Queries) {
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
     ),
-    /** The first in the queue of every environment where nothing runs, if it is ready; oldest first. */
-    ready: query.all((db, p: { now: string }) =>
+    /** The first of an environment's queue waits for a place from now on. */
+    lineUp: query.change((db, p: Key) =>
       db
-        .selectFrom((eb) =>
-          eb
-            .selectFrom("deployments")
-            .select((of) => of.fn.min("id").as("id"))
-            .where(queued)
-            .where(standing)
-            .groupBy(["project_id", "environment"])
-            .as("heads"),
-        )
-        .innerJoin("deployments as d", "d.id", "heads.id")
-        .selectAll("d")
-        .where("d.ready_at", "<=", p.now)
+        .updateTable("deployments")
+        .set({ lined_up: 1 })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    /** Who is next of those that have lined up, oldest first. */
+    nextInLine: query.first((db, p: { now: string }) =>
+      db
+        .selectFrom("deployments as d")
+        .selectAll()
+        .where(linedUp)
+        .where(standing)
+        .where("ready_at", "<=", p.now)
         .where((eb) =>
           eb.not(
             eb.exists(
@@ -188,8 +184,8 @@ export function deploymentsRepository(query: Queries) {
             ),
           ),
         )
-        .orderBy("d.id")
-        .limit(sql.lit(64)),
+        .orderBy("id")
+        .limit(sql.lit(1)),
     ),
 
     /** A slice of a project's newest deployments without their logs, which go before them; answers how many went. */

@@ -73,26 +73,25 @@ export function createRollout(ports: Ports) {
     await advanceSoon(tx, row);
   };
 
-  const freeTurns = async (tx: Tx) => concurrency - (await deployments(tx).running({})).length;
-
-  /** "First in, first out: one builds or rolls out at a time; others wait in queued." The turn of one environment. */
-  const takeTurn = async (tx: Tx, place: { project_id: string; environment: string }) => {
-    const head = await deployments(tx).head(place);
-    if (!head || head.ready_at > clock.iso() || (await deployments(tx).busy(place))) return;
-    if ((await freeTurns(tx)) > 0) await begin(tx, head);
-  };
-
-  /** Turns of all environments, where the limit over all may have kept them waiting. */
+  /** Those that have lined up begin, oldest first, as far as the limit over all goes. */
   const takeTurns = async (tx: Tx) => {
-    for (let free = await freeTurns(tx); free > 0; free = await freeTurns(tx)) {
-      const ready = await deployments(tx).ready({ now: clock.iso() });
-      if (ready.length === 0) return;
-      for (const waiting of ready.slice(0, free)) await begin(tx, waiting);
+    for (let free = concurrency - (await deployments(tx).busy({})); free > 0; free--) {
+      const next = await deployments(tx).nextInLine({ now: clock.iso() });
+      if (!next) return;
+      await begin(tx, next);
     }
   };
 
-  /** A deployment gave its place up: its environment goes on, and others too, where the limit over all was reached. */
-  const passOn = async (tx: Tx, row: Deployment) => ((await freeTurns(tx)) > 1 ? takeTurn(tx, row) : takeTurns(tx));
+  /**
+   * "First in, first out: one builds or rolls out at a time; others wait in queued": where nothing of an environment runs,
+   * the first of it lines up.
+   */
+  const takeTurn = async (tx: Tx, place: { project_id: string; environment: string }) => {
+    const head = await deployments(tx).head(place);
+    const isNext = head && !head.lined_up && head.ready_at <= clock.iso();
+    if (isNext && !(await deployments(tx).runningIn(place))) await deployments(tx).lineUp(head);
+    await takeTurns(tx);
+  };
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
@@ -102,7 +101,7 @@ export function createRollout(ports: Ports) {
       ...about(row),
       reason: cleaned(reason),
     });
-    await passOn(tx, row);
+    await takeTurn(tx, row);
   };
 
   const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
@@ -117,7 +116,7 @@ export function createRollout(ports: Ports) {
     if (!row) return;
     await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
-    await passOn(tx, row);
+    await takeTurn(tx, row);
   };
 
   /** A failed health check: the previous release stays live where there is one. */
@@ -138,7 +137,7 @@ export function createRollout(ports: Ports) {
       new_deployment_id: null,
       reason: "health_check",
     });
-    await passOn(tx, row);
+    await takeTurn(tx, row);
   };
 
   const outcomeOf = (row: Deployment, at: Progress): Outcome => {
@@ -180,20 +179,19 @@ export function createRollout(ports: Ports) {
 
   return {
     ...{ log, tell, move, about, origin },
-    ...{ takeTurn, takeTurns, passOn, ask },
+    ...{ takeTurn, takeTurns, ask },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
       store.transaction(async (tx) => {
-        if ((await deployments(tx).ready({ now: clock.iso() })).length > 0)
-          await queue.add(tx, "deployments.turns", {});
+        if (await deployments(tx).nextInLine({ now: clock.iso() })) await queue.add(tx, "deployments.turns", {});
       }),
 
     /** How many, of every organization, are in a state that is not the end. */
     async load(): Promise<{ queued: number; building: number; deploying: number }> {
       const [count, running] = [await deployments().waiting({}), await deployments().running({})];
       const building = running.filter(({ status }) => status === "building").length;
-      return { queued: count?.number ?? 0, building, deploying: running.length - building };
+      return { queued: count, building, deploying: running.length - building };
     },
 
     /** The job `deployments.turns`. */

@@ -118,6 +118,7 @@ export function deploymentsService(ports: Ports) {
       deployed_at: null,
       log_entries: 1,
       log_bytes: Buffer.byteLength(said),
+      lined_up: 0,
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
@@ -211,7 +212,7 @@ export function deploymentsService(ports: Ports) {
             `only a queued or building deployment can be cancelled; this one is ${before.status}`,
           );
         await rollout.log(tx, after, [{ level: "warn", message: "Cancelled" }]);
-        await rollout.passOn(tx, after);
+        await rollout.takeTurn(tx, after);
         return view(after);
       }, caller),
 

@@ -147,7 +147,7 @@ export function createProgress(ports: Ports) {
     /** How many, of every organization, are in a state that is not the end. */
     async load(): Promise<{ queued: number; in_progress: number }> {
       const [count, running] = [await generations().waiting({}), await generations().running({})];
-      return { queued: count?.number ?? 0, in_progress: running.length };
+      return { queued: count, in_progress: running.length };
     },
 
     /** The job `generations.advance`: asks the driver how far it is, and acts on it. */

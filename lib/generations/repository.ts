@@ -102,12 +102,7 @@ export function generationsRepository(query: Queries) {
     /** In the order of the partial index, or the planner would read the whole table. */
     running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
     /** Of every organization: a metric. */
-    waiting: query.first((db, _: object) =>
-      db
-        .selectFrom("generations")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
-        .where(waiting),
-    ),
+    waiting: query.count((db, _: object) => db.selectFrom("generations").select("id").where(waiting)),
     ready: query.all((db, p: { now: string }) =>
       db
         .selectFrom("generations")

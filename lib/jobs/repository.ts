@@ -90,12 +90,7 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
-    waiting: query.first((db, _: object) =>
-      db
-        .selectFrom("jobs")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
-        .where(waiting),
-    ),
+    waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
     /** The next that is not periodic: those never end, so waiting for the last one would take for ever. */
     nextOnce: query.first((db, _: object) =>
       db

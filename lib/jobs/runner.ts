@@ -185,7 +185,7 @@ export function createRunner(ports: {
     },
     async load() {
       const [count, next] = [await rows().waiting({}), await rows().next({})];
-      return { waiting: count?.number ?? 0, running: running.size, due_at: next && Date.parse(next.run_at) };
+      return { waiting: count, running: running.size, due_at: next && Date.parse(next.run_at) };
     },
     async release() {
       await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));

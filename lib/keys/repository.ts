@@ -31,10 +31,10 @@ export function keysRepository(query: Queries) {
       within: ["organization_id"],
       filters: ["user_id"],
     }),
-    count: query.first((db, p: { organization_id: string; user_id: string }) =>
+    count: query.count((db, p: { organization_id: string; user_id: string }) =>
       db
         .selectFrom("api_keys")
-        .select((eb) => eb.fn.countAll<number>().as("number"))
+        .select("id")
         .where("user_id", "=", p.user_id)
         .where("organization_id", "=", p.organization_id),
     ),

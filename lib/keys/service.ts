@@ -191,8 +191,8 @@ export function keysService({
         const ends = wanted === undefined ? end : isoOf(wanted);
         if (end !== undefined && ends !== undefined && ends > end)
           throw invalid("expires_at", `must not be after ${end}, when the key that makes it expires`);
-        const { number } = (await keys(tx).count({ organization_id, user_id })) ?? { number: 0 };
-        if (number >= most) throw new Problem("limit_reached", `a user has at most ${most} keys; revoke one first`);
+        if ((await keys(tx).count({ organization_id, user_id })) >= most)
+          throw new Problem("limit_reached", `a user has at most ${most} keys; revoke one first`);
         const rate_limit = maker.rate_limit ?? undefined;
         const own = { organization_id, user_id, name, scopes: [...new Set(scopes ?? caller.scopes)] };
         const { row, key } = await insert(tx, { ...own, expires_at: ends, rate_limit });

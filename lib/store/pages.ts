@@ -48,15 +48,18 @@ interface Way {
 /** Where it goes on; undefined at its beginning. */
 type After = string | undefined;
 
-/** How many entries of an index one statement looks at, where it may have to pass over them: a millisecond of work. */
-const stretch = 1_000;
+/**
+ * How many entries of an index one statement passes over, where it looks at the row of each, and where it only counts them:
+ * a millisecond of work.
+ */
+const stretch = { looking: 1_000, counting: 4_000 };
 
 /**
  * One statement a combination of filters, never `? IS NULL OR …`, which no index can serve.
  *
  * Where no index finds all that is given, what is looked for may be rare, and the statement would go on to the index's
- * end. So such a list is walked in stretches, between which others have their turn; in a transaction, where nobody has,
- * it must not be read.
+ * end. So such a list is walked in stretches, between which others have their turn, and so is what is counted; in a
+ * transaction, where nobody has, neither may be.
  */
 export function createPages<T extends Text>(
   engine: Engine,
@@ -96,6 +99,11 @@ export function createPages<T extends Text>(
   const hides = async () =>
     list.without !== undefined && (await statement("hides", () => write().hides()).first([])) !== undefined;
 
+  const endOf = (how: keyof typeof stretch, way: Way, after: After, values: Values) => {
+    const end = statement(`end ${how} ${shapeOf(way, after)}`, () => write().end(how, way, after));
+    return end.first(valuesOf({ ...way, rest: [] }, after, values)) as Promise<End>;
+  };
+
   /** A stretch of each way in turn, up to the end of the shortest: the last one belongs to the way that is at its end. */
   async function* stretches(ways: readonly Way[], values: Values, first?: After) {
     const places = new Map(ways.map((way) => [way, first]));
@@ -103,14 +111,25 @@ export function createPages<T extends Text>(
       for (const way of ways) {
         const after = places.get(way);
         yield { way, after };
-        const end = statement(`end ${shapeOf(way, after)}`, () => write().end(way, after));
-        const { passed, last } = (await end.first(valuesOf({ ...way, rest: [] }, after, values))) as End;
-        if (passed < stretch) return;
+        const { passed, last } = await endOf("looking", way, after, values);
+        if (passed < stretch.looking) return;
         places.set(way, last);
         await turn();
       }
     }
   }
+
+  /** How many entries a way has. */
+  const entries = async (way: Way, values: Values) => {
+    let [total, after]: [number, After] = [0, undefined];
+    for (;;) {
+      const { passed, last } = await endOf("counting", way, after, values);
+      total += passed;
+      if (passed < stretch.counting) return total;
+      after = last;
+      await turn();
+    }
+  };
 
   return {
     async rows(filters, { after: first, per_page }) {
@@ -134,16 +153,14 @@ export function createPages<T extends Text>(
     async total(filters) {
       const values: Values = filters;
       const ways = waysOf(values);
-      const count = async (how: "count" | "countPart", way: Way, after?: After) => {
-        const counting = statement(`${how} ${shapeOf(way, after)}`, () => write()[how](way, after));
-        return ((await counting.first(valuesOf(way, after, values))) as { number: number }).number;
-      };
       const direct = directOf(ways);
-      let total = direct ? await count("count", direct) : 0;
-      if (total > 0 || (direct && !(await hides()))) return total;
+      if (direct && !(await hides())) return entries(direct, values);
+      let total = 0;
       const counted = new Map<Way, number>();
       for await (const { way, after } of stretches(ways, values)) {
-        total = (counted.get(way) ?? 0) + (await count("countPart", way, after));
+        const counting = statement(`count ${shapeOf(way, after)}`, () => write().count(way, after));
+        const { number } = (await counting.first(valuesOf(way, after, values))) as { number: number };
+        total = (counted.get(way) ?? 0) + number;
         counted.set(way, total);
       }
       return total;
@@ -190,12 +207,12 @@ function writer<T extends Text>({ table, key: named, order = "desc", columns, wi
     return sql`from ${sql.table(table)} where ${every([...equal(index), ...place, ...more])}`;
   };
   const inOrder = (most: number) => sql`order by ${key} ${direction}${limit(most)}`;
-  const along = (what: RawBuilder<unknown>, way: Way, after: After) =>
-    sql`select ${what} ${from(way, after, [])} ${inOrder(stretch)}`;
+  const along = (how: keyof typeof stretch, what: RawBuilder<unknown>, way: Way, after: After) =>
+    sql`select ${what} ${from(way, after, [])} ${inOrder(stretch[how])}`;
   const lookedAt = ({ rest }: Way) => [...rest, ...(without ? [without.column] : [])];
   /** What is asked for of the next stretch, in the order in which that comes. */
   const part = (what: RawBuilder<unknown>, needed: RawBuilder<unknown>, way: Way, after: After) =>
-    sql`select ${what} from (${along(needed, way, after)}) as stretch where ${every([...equal(way.rest), ...notHidden])}`;
+    sql`select ${what} from (${along("looking", needed, way, after)}) as stretch where ${every([...equal(way.rest), ...notHidden])}`;
 
   return {
     hides: () => sql`select 1 as some where exists (${without?.among})`,
@@ -205,9 +222,8 @@ function writer<T extends Text>({ table, key: named, order = "desc", columns, wi
       const needed = columns ? names([...columns, ...lookedAt(way)]) : shown;
       return sql`${part(shown, needed, way, after)}${limit(most)}`;
     },
-    count: (way: Way, after: After) => sql`select count(*) as number ${from(way, after, nothingHidden)}`,
-    countPart: (way: Way, after: After) => part(sql`count(*) as number`, names(lookedAt(way)), way, after),
-    end: (way: Way, after: After) =>
-      sql`select count(*) as passed, ${furthest}(${key}) as last from (${along(key, way, after)}) as stretch`,
+    count: (way: Way, after: After) => part(sql`count(*) as number`, names(lookedAt(way)), way, after),
+    end: (how: keyof typeof stretch, way: Way, after: After) =>
+      sql`select count(*) as passed, ${furthest}(${key}) as last from (${along(how, key, way, after)}) as stretch`,
   };
 }

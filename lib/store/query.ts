@@ -1,4 +1,4 @@
-import type { Compilable, CompiledQuery, Insertable } from "kysely";
+import { type CompiledQuery, type Expression, type Insertable, sql } from "kysely";
 import type { Connection, Engine, Statement, Writer } from "./engine.ts";
 import { createPages, type List, type Pages } from "./pages.ts";
 import type { Tables } from "./tables.ts";
@@ -12,9 +12,17 @@ class Named {
 }
 const named = new Proxy({}, { get: (_, name) => new Named(String(name)) });
 
-type Build<P, R> = (db: Writer, parameters: P) => Compilable<R>;
+/** A query of Kysely's builder, or one of `sql`. */
+interface Writes<R> {
+  compile(by: Writer): CompiledQuery<R>;
+}
+type Build<P, R> = (db: Writer, parameters: P) => Writes<R>;
+type Rows<P> = (db: Writer, parameters: P) => Expression<unknown>;
 type Text = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
+
+/** How far rows are counted: some milliseconds of work, and more than anybody tells apart. */
+const countedTo = 50_000;
 
 /**
  * Queries written once, with named parameters, and run as prepared statements: building and preparing anew at every
@@ -25,6 +33,8 @@ export interface Queries {
   first<P, R>(build: Build<P, R>): (args: P) => Promise<R | undefined>;
   /** A write that answers how many rows it changed. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
+  /** How many rows there are, counted as far as 50,000: others wait for their turn meanwhile. */
+  count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts rows by their own keys, so that a column is named in one place only. */
   insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** A list in the order of one key, in pages, of the rows whose columns equal what is given. */
@@ -46,7 +56,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
     const text: { compiled?: CompiledQuery } = own({});
     let statement: Statement | undefined;
     return (args: P) => {
-      text.compiled ??= build(engine.db, named as P).compile();
+      text.compiled ??= build(engine.db, named as P).compile(engine.db);
       statement ??= connection.statement(text.compiled.sql);
       return [statement, bind(text.compiled.parameters, args as Values)] as const;
     };
@@ -71,6 +81,16 @@ export function createQueries(engine: Engine, connection: Connection, written: W
       return (args) => {
         const [statement, values] = prepared(args);
         return statement.change(values);
+      };
+    },
+    count(build) {
+      const prepared = prepare<Parameters<typeof build>[1]>(
+        (db, parameters) =>
+          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(countedTo)})`,
+      );
+      return async (args) => {
+        const [statement, values] = prepared(args);
+        return ((await statement.first(values)) as { number: number }).number;
       };
     },
     insert(table) {

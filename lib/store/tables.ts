@@ -75,6 +75,7 @@ export interface Tables {
     revision: string | null;
     repo: string | null;
     script: string | null;
+    lined_up: number;
   };
   scenarios: {
     id: string;
@@ -132,6 +133,7 @@ export interface Tables {
     sealed: string;
     succeeded_at: string | null;
     created_at: string;
+    epoch: number;
   };
   deliveries: {
     id: string;
@@ -146,6 +148,7 @@ export interface Tables {
     next_attempt_at: string | null;
     tries: number;
     rung: number;
+    epoch: number;
   };
   delivery_attempts: {
     delivery_id: string;

@@ -41,12 +41,13 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/forJob": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
-  "deployments/busy": "the job loop: whether an environment is busy, by the project of a row that it holds",
+  "deployments/runningIn": "the job loop: whether an environment is busy, by the project of a row that it holds",
   "deployments/waiting": "a metric of the whole service",
   "deployments/removeSome": "scoped by the project, which its service found in the organization",
   "deployments/removeLogs": "scoped by the project, which its service found in the organization",
   "projects/hide": "scoped by the project, which its service found in the organization",
-  "deployments/ready": "the job loop: the limit is one over all",
+  "deployments/busy": "the job loop: the limit is one over all",
+  "deployments/nextInLine": "the job loop: the limit is one over all",
 };
 
 interface Query {
@@ -56,7 +57,7 @@ interface Query {
   readonly line: number;
 }
 
-const kinds = ["all", "first", "change", "insert", "pages"];
+const kinds = ["all", "first", "change", "count", "insert", "pages"];
 
 /** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
 function queriesOf(source: Source): Query[] {

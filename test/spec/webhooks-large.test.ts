@@ -2,42 +2,21 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import type { Options } from "../../lib/index.ts";
 import { turn } from "../../lib/kernel/turn.ts";
+import {
+  addresses,
+  type Family,
+  kinds,
+  many,
+  metric,
+  options,
+  pending,
+  rowsLeft,
+  sentTo,
+  twoEndpoints,
+} from "../endpoints.ts";
 import { folderOf } from "../room.ts";
-import { expect, type World, world } from "../world.ts";
-
-/** More deliveries than one transaction takes away, or sends again. */
-const many = 230;
-const options = { rateLimit: 1_000_000 } satisfies Options;
-const addresses = { large: "https://large.inbox.test/in", small: "https://small.inbox.test/in" };
-
-const kinds = {
-  webhooks: (url: string) => ({ url, events: ["project.created"] }),
-  integrations: (url: string) => ({ type: "custom", config: { url, events: ["project.created"] } }),
-};
-type Family = keyof typeof kinds;
-
-/** A world where every try fails: an endpoint with many deliveries, one with a single one, and a project for each of those. */
-async function twoEndpoints(t: TestContext, family: Family = "webhooks", more: Options = {}) {
-  const here = await world(t, { ...options, ...more });
-  const made = async (url: string) =>
-    expect(await here.call("owner", "POST", `/v1/${family}`, kinds[family](url)), 201);
-  const large = await made(addresses.large);
-  for (let i = 1; i < many; i++) expect(await here.call("owner", "POST", `/v1/${family}/${large.id}/test`), 202);
-  const small = await made(addresses.small);
-  for (const name of ["large", "small"]) here.service.webhooks.sink(name, () => new Response(null, { status: 500 }));
-  await here.project();
-  await here.service.settle();
-  return { here, large: `/v1/${family}/${large.id}`, small: `/v1/${family}/${small.id}` };
-}
-
-const sentTo = ({ service }: World, name: string) => service.inbox.list({ endpoint: name }).length;
-const metric = async ({ service }: World, name: string) => {
-  const lines = (await (await service.fetch("/metrics")).text()).split("\n");
-  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
-};
-const pending = (here: World) => metric(here, "svc_deliveries_pending");
+import { expect, world } from "../world.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
   test(`of ${family}, one with more than a transaction takes away is gone at once, with all its deliveries`, async (t) => {
@@ -109,17 +88,6 @@ test("what is under way to it is cut off, and what comes of it is told to nobody
   assert.equal(await metric(here, 'svc_delivery_tries_total{outcome="failed"}'), many + ofSmall);
 });
 
-/** How many rows of each table are left of an endpoint. */
-function rowsLeft(file: string): Record<string, number> {
-  const database = new Database(file, { readonly: true });
-  const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;
-  const left = Object.fromEntries(
-    ["endpoints", "deliveries", "delivery_attempts"].map((table) => [table, count(table)]),
-  );
-  database.close();
-  return left;
-}
-
 const small = { endpoints: 1, deliveries: 1, delivery_attempts: 1 };
 
 test("its rows go in slices, and in the end none is left", async (t) => {
@@ -160,7 +128,9 @@ async function skipped(t: TestContext, number: number) {
   expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
   const reader = new Database(database, { readonly: true });
   t.after(() => reader.close());
-  const queued = reader.prepare("select count(*) from deliveries where status = 'pending'").pluck();
+  const queued = reader
+    .prepare("select count(*) from deliveries join endpoints using (epoch) where deliveries.status = 'pending'")
+    .pluck();
   /** Looks at each turn of the event loop until the reply is there. */
   const watch = async <R>(reply: Promise<R>, look = async (_: number) => {}) => {
     const seen = new Set<number>();

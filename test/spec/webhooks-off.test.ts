@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Family, kinds, many, pending, rowsLeft, sentTo, twoEndpoints } from "../endpoints.ts";
+import { folderOf } from "../room.ts";
+import { expect } from "../world.ts";
+
+for (const family of Object.keys(kinds) as Family[]) {
+  test(`of ${family}, one that is turned off skips all that was pending, and recovers all of it`, async (t) => {
+    const { here, large, small } = await twoEndpoints(t, family);
+    const statuses = async () => {
+      const { data } = expect(await here.call("viewer", "GET", `${large}/deliveries?per_page=100`), 200);
+      return new Set(data.map((one: Record<string, unknown>) => `${one["status"]} ${one["next_attempt_at"]}`));
+    };
+    const soon = new Date(here.service.clock.now().getTime() + 30_000).toISOString();
+    assert.deepEqual(await statuses(), new Set([`pending ${soon}`]));
+    for (const status of ["inactive", "active", "inactive"])
+      expect(await here.call("owner", "PATCH", large, { status }), 200);
+    assert.deepEqual(await statuses(), new Set(["skipped null"]));
+    assert.equal(await pending(here), 1);
+    const [{ id }] = expect(await here.call("viewer", "GET", `${large}/deliveries`), 200).data;
+    const again = expect(await here.call("owner", "POST", `${large}/deliveries/${id}/redeliver`), 202);
+    assert.equal(again.status, "skipped");
+    await here.service.clock.advance("3h");
+    assert.deepEqual([sentTo(here, "large"), sentTo(here, "small")], [many + 1, 6], "one more try, outside the ladder");
+    expect(await here.call("owner", "PATCH", large, { status: "active" }), 200);
+    await here.service.clock.advance("3h");
+    assert.equal(sentTo(here, "large"), many + 1, "nothing goes on by itself");
+    here.service.webhooks.sink("large", () => new Response(null, { status: 200 }));
+    const since = "2026-01-01T00:00:00Z";
+    assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
+    assert.equal(await pending(here), many);
+    await here.service.clock.advance("3h");
+    assert.equal(sentTo(here, "large"), many + 1 + many);
+    assert.deepEqual(await statuses(), new Set(["succeeded null"]));
+    assert.equal(expect(await here.call("viewer", "GET", small), 200).status, "inactive");
+  });
+}
+
+test("what is due is not sent any more once it is turned off, but for what is under way", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  let off: Promise<unknown> | undefined;
+  here.service.webhooks.sink("large", async () => {
+    off ??= here.call("owner", "PATCH", large, { status: "inactive" });
+    await off;
+    return new Response(null, { status: 500 });
+  });
+  await here.service.clock.advance("30s");
+  assert.equal(sentTo(here, "large"), many + 32);
+  await here.service.clock.advance("3h");
+  assert.equal(sentTo(here, "large"), many + 32);
+});
+
+test("what was skipped so is forgotten in time", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const { here, large } = await twoEndpoints(t, "webhooks", { database });
+  expect(await here.call("owner", "PATCH", large, { status: "inactive" }), 200);
+  await here.service.clock.advance("31d");
+  assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: 0, delivery_attempts: 0 });
+});
