@@ -77,7 +77,9 @@ export function compose(
   const told = settings.mode === "dev" ? scenarios : undefined;
   const variables = (of: { project_id: string; name: string }) => environments.values(of);
   const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
-  const [empty, removed] = [createRemoval(ports), (tx: Tx) => rollout.takeTurns(tx)];
+  const emptied = createRemoval(ports);
+  const empty = async (tx: Tx, id: string) => (await emptied(tx, id)) && environments.empty(tx, id);
+  const removed = (tx: Tx) => rollout.takeTurns(tx);
   const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
   const environments = environmentsService({ ...ports, projects });
   const steps = createSteps({ ...ports, rollout });

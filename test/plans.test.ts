@@ -32,12 +32,12 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
   ],
   [
     /^SCAN (jobs|deployments|generations) USING COVERING INDEX \w+_(due|queue|waiting)$|^SCAN endpoints$/,
-    /^select count\(\*\) .* (from "endpoints" cross join "deliveries"|(state|status) = '(waiting|queued)').*\) limit 50000\)$/,
+    /^select count\(\*\) .* (from "endpoints" cross join "deliveries"|(state|status) = '(waiting|queued)').*\) limit 10000\)$/,
     "a scrape of the metrics counts what waits, and only that is in these indexes",
   ],
   [
     /^SCAN \(subquery-\d\)$/,
-    /^select count\(\*\) as number from \(select 1 .* limit 50000\)$/,
+    /^select count\(\*\) as number from \(select 1 .* limit 10000\)$/,
     "counts what was found",
   ],
   [
@@ -52,7 +52,7 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
   ],
   [
     /^SCAN stretch$/,
-    /from \(select .* order by "\w+" (desc|asc) limit [14]000\) as stretch/,
+    /from \(select .* order by "\w+" (desc|asc) limit [12]000\) as stretch/,
     "a stretch of an index, and no more of it",
   ],
   [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],

@@ -28,7 +28,7 @@ const queueOf = (db: Writer, endpoint_id: string) =>
     .orderBy("next_attempt_at")
     .orderBy("id");
 /** How many deliveries one transaction takes away, with all their tries, or sends again: some milliseconds of work. */
-export const slice = 100;
+export const slice = 50;
 export const stride = 500;
 
 export function endpointsRepository(query: Queries) {

@@ -20,8 +20,8 @@ const standing = sql<boolean>`project_id not in (${removed})`;
 const inPlace = (db: Writer) =>
   db.selectFrom("deployments").where(running).where(standing).orderBy("project_id").orderBy("environment");
 /** How many rows of a kind one transaction takes away: some milliseconds of work. */
-export const slice = 100;
-export const logSlice = 1_000;
+export const slice = 50;
+export const logSlice = 500;
 
 /** What a list shows: not the source, which would be the larger part of a page. */
 const listed = [
@@ -135,8 +135,8 @@ export function deploymentsRepository(query: Queries) {
     ),
     busy: query.count((db, _: object) => inPlace(db).select("id")),
     running: query.all((db, _: object) => inPlace(db).select("status")),
-    /** Of every organization: a metric. */
-    waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued).where(standing)),
+    /** Of every organization: a metric. Those that are being removed are counted while they are still there. */
+    waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
     /** The first in the queue of one environment. */
     head: query.first((db, p: Place) =>
       db

@@ -1,7 +1,11 @@
+import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
 type Key = { project_id: string; name: string };
+
+/** How many environments one transaction takes away: some milliseconds of work. */
+export const slice = 500;
 
 /** Scoped by the project, which was found in its organization before. */
 export function environmentsRepository(query: Queries) {
@@ -28,6 +32,20 @@ export function environmentsRepository(query: Queries) {
     ),
     remove: query.change((db, p: Key) =>
       db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "=", p.name),
+    ),
+    /** A slice of a project's; answers how many went. */
+    removeSome: query.change((db, p: { project_id: string }) =>
+      db
+        .deleteFrom("environments")
+        .where("project_id", "=", p.project_id)
+        .where("name", "in", (eb) =>
+          eb
+            .selectFrom("environments")
+            .select("name")
+            .where("project_id", "=", p.project_id)
+            .orderBy("name")
+            .limit(sql.lit(slice)),
+        ),
     ),
   };
 }

@@ -8,7 +8,7 @@ import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Vault } from "../store/vault.ts";
-import { environmentsRepository } from "./repository.ts";
+import { environmentsRepository, slice } from "./repository.ts";
 import { type environmentChanges, environmentName, type variables } from "./schema.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
@@ -106,6 +106,9 @@ export function environmentsService({
         values[key] = "sealed" in stored ? vault.open(place(where, key), stored.sealed) : stored.value;
       return values;
     },
+
+    /** Takes away a slice of a deleted project's; tells whether that was the last of it. */
+    empty: async (tx: Tx, project_id: string) => (await environments(tx).removeSome({ project_id })) < slice,
 
     /** Its deployments stay, and a later one makes it anew. */
     remove: (caller: Caller, id: string, name: string) =>

@@ -23,7 +23,11 @@ export function httpRepository(query: Queries) {
         ),
     ),
     pruneWindows: query.change((db, p: { before: number }) =>
-      db.deleteFrom("rate_windows").where("started_at", "<", p.before),
+      db
+        .deleteFrom("rate_windows")
+        .where("bucket", "in", (eb) =>
+          eb.selectFrom("rate_windows").select("bucket").where("started_at", "<", p.before).limit(sql.lit(500)),
+        ),
     ),
 
     answer: query.first((db, p: { api_key_id: string; path: string; name: string }) =>
@@ -43,11 +47,17 @@ export function httpRepository(query: Queries) {
     ),
     keepAnswer: query.insert("idempotency_keys"),
     pruneAnswers: query.change((db, p: { before: string }) =>
-      db
-        .deleteFrom("idempotency_keys")
-        .where("created_at", "in", (eb) =>
-          eb.selectFrom("idempotency_keys").select("created_at").where("created_at", "<", p.before).limit(sql.lit(500)),
-        ),
+      db.deleteFrom("idempotency_keys").where(
+        (eb) => eb.refTuple("api_key_id", "path", "name"),
+        "in",
+        (eb) =>
+          eb
+            .selectFrom("idempotency_keys")
+            .select(["api_key_id", "path", "name"])
+            .where("created_at", "<", p.before)
+            .limit(sql.lit(250))
+            .$asTuple("api_key_id", "path", "name"),
+      ),
     ),
   };
 }

@@ -121,7 +121,8 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     },
 
     async prune() {
-      await store.transaction((tx) => rows(tx).pruneWindows({ before: clock.now() - window_ms }));
+      const before = clock.now() - window_ms;
+      while ((await store.transaction((tx) => rows(tx).pruneWindows({ before }))) > 0);
     },
   };
 }

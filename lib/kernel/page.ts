@@ -37,7 +37,7 @@ export const nothing: Listing<unknown, never> = { rows: async () => [], total: a
 
 const defaultSize = 20;
 /** A whole list is read in portions of so many, between which others have their turn. */
-const portion = 1_000;
+const portion = 250;
 
 /**
  * Cuts one page out of a list. The cursor is opaque and bound to the list, the organization and the filters: one of

@@ -22,7 +22,7 @@ type Text = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
 
 /** How far rows are counted: some milliseconds of work, and more than anybody tells apart. */
-const countedTo = 50_000;
+const countedTo = 10_000;
 
 /**
  * Queries written once, with named parameters, and run as prepared statements: building and preparing anew at every
@@ -33,7 +33,7 @@ export interface Queries {
   first<P, R>(build: Build<P, R>): (args: P) => Promise<R | undefined>;
   /** A write that answers how many rows it changed. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
-  /** How many rows there are, counted as far as 50,000: others wait for their turn meanwhile. */
+  /** How many rows there are, counted as far as 10,000: others wait for their turn meanwhile. */
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts rows by their own keys, so that a column is named in one place only. */
   insert<T extends Text>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;

@@ -20,6 +20,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "environments/list": "scoped by the project, which its service found in the organization",
   "environments/find": "scoped by the project, which its service found in the organization",
   "environments/put": "scoped by the project, which its service found in the organization",
+  "environments/removeSome": "scoped by the project, which its service found in the organization",
   "environments/remove": "scoped by the project, which its service found in the organization",
   "scenarios/*": "the tester's, of the mode dev: what every organization's simulated work does",
   "deliveries/ofType": "pushes of the connected app reach every organization's integrations",

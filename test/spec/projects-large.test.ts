@@ -151,8 +151,24 @@ test("its rows go in slices, however many logs they have, and in the end none is
   assert.equal(before["deployments"], 2);
   expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
   const after = rowsLeft(database);
-  assert.equal(after["deployment_logs"], (before["deployment_logs"] ?? 0) - 1_000);
-  assert.equal((await here.service.settle()).ran, Math.ceil(((after["deployment_logs"] ?? 0) + 1) / 1_000));
+  assert.equal(after["deployment_logs"], (before["deployment_logs"] ?? 0) - 500);
+  assert.equal((await here.service.settle()).ran, Math.ceil(((after["deployment_logs"] ?? 0) + 1) / 500));
+  assert.deepEqual(rowsLeft(database), nothing);
+});
+
+test("so do its environments", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { ...options, database });
+  const { id } = await here.project("large");
+  await here.deploy(id);
+  await here.service.clock.runUntilIdle();
+  const other = new Database(database);
+  other.exec(`insert into environments (project_id, name, variables)
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000) select '${id}', 'e' || i, '{}' from n`);
+  other.close();
+  expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
+  assert.deepEqual(rowsLeft(database), { ...nothing, projects: 1, environments: 501, removals: 1 });
+  assert.equal((await here.service.settle()).ran, 2);
   assert.deepEqual(rowsLeft(database), nothing);
 });
 
