@@ -24,14 +24,18 @@ async function slow(t: TestContext, upgrade: Upgrade = () => {}) {
     accepted.push(socket);
     connected(socket);
   };
+  const read: (() => void)[] = [];
   const handle = (request: IncomingMessage, reply: ServerResponse) => {
     if (request.url === "/stream") return reply.write("it goes on");
-    request.resume().on("end", () => reply.end("answered"));
+    read.push(() => request.resume().on("end", () => reply.end("answered")));
+    if (request.url !== "/later") read.at(-1)?.();
   };
   const server = await listen({ handle, upgrade }, { port: 0, host: "127.0.0.1" }, patience);
   t.after(() => server.close("0s"));
   return {
     isLooking: () => due !== undefined,
+    /** Reads the last request's body, where that was put off. */
+    readLast: () => read.at(-1)?.(),
     pass(seconds: number): void {
       for (let i = 0; i < seconds; i++) {
         at += 1_000;
@@ -98,6 +102,19 @@ test("A body has thirty seconds of its own", async (t) => {
   assert.match(await late.all, refused);
 });
 
+test("The time of a body begins when somebody reads it: whoever is kept waiting is not slow", async (t) => {
+  const here = await slow(t);
+  const one = await here.connect();
+  await one.write(`${head.replace("/", "/later")}\r\nab`);
+  here.pass(100);
+  assert.equal(one.its?.writable, true);
+  here.readLast();
+  here.pass(1 + 30);
+  assert.equal(one.its?.writable, true);
+  here.pass(1);
+  assert.match(await one.all, refused);
+});
+
 test("A connection may idle between requests, and each of them has its own time", async (t) => {
   const here = await slow(t);
   const one = await here.connect();
@@ -137,7 +154,7 @@ test("An answer that goes on is no slow request, and no 408 is written into it",
   here.pass(100);
   await one.write("GET /next HTT");
   here.pass(1 + 10);
-  assert.equal(one.its?.destroyed, false);
+  assert.equal(one.its?.writable, true);
   here.pass(1);
   assert.doesNotMatch(await one.all, /408/);
 });
@@ -161,7 +178,7 @@ test("An empty line behind a request is none", async (t) => {
   await answered;
   await one.write("\r\n");
   here.pass(60);
-  assert.equal(one.its?.destroyed, false);
+  assert.equal(one.its?.writable, true);
   one.its?.destroy();
 });
 
@@ -174,7 +191,7 @@ test("A connection that became a WebSocket is nobody's request", async (t) => {
   await one.write(lines("GET / HTTP/1.1", "Host: localhost", "Connection: upgrade", "Upgrade: websocket"));
   here.pass(100);
   assert.equal(taken, one.its);
-  assert.equal(one.its?.destroyed, false);
+  assert.equal(one.its?.writable, true);
   one.its?.destroy();
 });
 

@@ -89,8 +89,9 @@ function isQuiet(socket: Socket, arriving: Arriving): boolean {
   return !request && bytes !== undefined && socket.bytesRead <= bytes + blank;
 }
 
+/** Whether it takes too long. A body that nobody reads yet, as under a fault that delays its request, has its time to come. */
 function isLate(socket: Socket, arriving: Arriving, at: number): boolean {
-  if (isQuiet(socket, arriving)) return false;
+  if (isQuiet(socket, arriving) || arriving.request?.readableFlowing === null) return false;
   arriving.since ??= at;
   return at - arriving.since > (arriving.request ? most.body : most.head);
 }
