@@ -1,9 +1,8 @@
 import { type ArgsDef, defineCommand } from "citty";
-import { hint } from "../lib/kernel/nearest.ts";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 import { command, endAsAsked, type Given, say, table } from "./command.ts";
-import { described, inputOf } from "./fields.ts";
+import { inputOf, operationOf } from "./fields.ts";
 import { clientOf, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -32,16 +31,7 @@ function shown(answer: unknown): string {
 /** Calls an operation that is known by its name, with fields as they were typed. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
-  const operations = described();
-  const operation = operations.find((one) => one.id === id);
-  if (!operation) {
-    const all = operations.map((one) => one.id);
-    // users.frobnicate: of the users' operations alone.
-    const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
-    const ids = within.length > 0 ? within : all;
-    throw new Usage(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
-  }
-  const input = inputOf(operation, words);
+  const input = inputOf(operationOf(id), words);
   const place = placeOf(args);
   const answer = await clientOf(place)
     .call(id, input)

@@ -35,6 +35,18 @@ export function described(): Described[] {
   });
 }
 
+/** The operation of this name; throws with the nearest ones where there is none. */
+export function operationOf(id: string): Described {
+  const operations = described();
+  const operation = operations.find((one) => one.id === id);
+  if (operation) return operation;
+  const all = operations.map((one) => one.id);
+  // users.frobnicate: of the users' operations alone.
+  const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
+  const ids = within.length > 0 ? within : all;
+  throw new Usage(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
+}
+
 interface Operation {
   readonly operationId: string;
   readonly summary: string;

@@ -1,13 +1,10 @@
 import { table } from "./command.ts";
-import { type Described, described, formsOf, neededOf, partsOf } from "./fields.ts";
+import { type Described, described, formsOf, neededOf, operationOf, partsOf } from "./fields.ts";
 
 type Schema = Parameters<typeof formsOf>[0];
 
-/** What `svc-server call NAME --help` says of an operation; undefined where none has this name. */
-export function operationHelp(id: string | undefined): string | undefined {
-  const operation = described().find((one) => one.id === id);
-  return operation && about(operation);
-}
+/** What `svc-server call NAME --help` says of an operation; throws where none has this name. */
+export const operationHelp = (id: string): string => about(operationOf(id));
 
 export const operationList = (): string =>
   `OPERATIONS\n\n${table(described().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
@@ -36,17 +33,34 @@ const wordsOf = (record: Schema, within: string): string[] =>
 
 const mostDeep = 3;
 
+/** A line a field; where it has one of several forms, their fields apart and behind all others. */
 function rowsOf(schema: Schema, within: string, depth: number): string[][] {
   const parts = partsOf(schema);
   const needed = neededOf(schema);
-  return parts.names.flatMap((name) => {
+  const rows: string[][] = [];
+  const chosen: string[][] = [];
+  for (const name of parts.names) {
+    const place = within + name;
     const part = parts.of(name) ?? {};
-    const below = depth < mostDeep ? rowsOf(part, `${within}${name}.`, depth + 1) : [];
-    if (below.length > 0) return below;
+    const forms = formsOf(part).filter(({ properties }) => properties);
+    if (forms.length > 1 && depth < mostDeep) {
+      for (const form of forms)
+        chosen.push(line(), line(`${place}, ${titleOf(form)}:`), ...rowsOf(form, `${place}.`, depth + 1));
+      continue;
+    }
+    const below = depth < mostDeep ? rowsOf(part, `${place}.`, depth + 1) : [];
     const said = formsOf(part).find(({ description }) => description)?.["description"];
-    return [[`  ${within}${name}`, needed.includes(name) ? "required" : "", kindOf(part), String(said ?? "")]];
-  });
+    if (below.length > 0) rows.push(...below);
+    else rows.push(line(place, needed.includes(name) ? "required" : "", kindOf(part), String(said ?? "")));
+  }
+  return [...rows, ...chosen];
 }
+
+const line = (place = "", need = "", kind = "", said = "") => [`  ${place}`, need, kind, said];
+
+/** What one of several forms is called: by its title, or by the word that tells it from the others. */
+const titleOf = ({ title, properties }: Schema) =>
+  String(title ?? Object.values(properties as Record<string, Schema>).find((one) => one["const"])?.["const"]);
 
 /** The words that a value may be, or its type. */
 function kindOf(schema: Schema): string {

@@ -41,7 +41,8 @@ async function help(words: readonly string[]): Promise<string> {
   const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
   if (path[0] !== "call") return text;
   const { operationHelp, operationList } = await import("./operation-help.ts");
-  return operationHelp(words[1]) ?? `${text}\n${operationList()}`;
+  const [, id = "-"] = words;
+  return id.startsWith("-") ? `${text}\n${operationList()}` : operationHelp(id);
 }
 
 /** A command that is none, with those that are. */

@@ -123,17 +123,25 @@ test("an operation's help names its fields, and its example is right; that of ca
   for (const line of [
     /^Deploy a Git repository or a container image into an environment\.\n/,
     /^ {2}project_id +required {2}string$/m,
-    /^ {2}source\.type +required {2}git\|image$/m,
-    /^ {2}source\.repo {2,}string$/m,
+    /^\n {2}source, git:\n {2}source\.type +required {2}git\n {2}source\.repo +required {2}string\n {2}source\.branch +string\|null$/m,
+    /^\n {2}source, image:\n {2}source\.type +required {2}image\n {2}source\.image_url +required {2}string$/m,
   ])
     assert.match(stdout, line);
+  assert.match(
+    operationHelp("integrations.create"),
+    /\n\n {2}config, chat:\n {2}config\.webhook_url +required .*\n\n/s,
+  );
+  assert.match(operationHelp("integrations.update"), /^ {2}status +active\|inactive\n\n {2}config, code_host:$/m);
   for (const operation of described()) {
-    const [, usage = ""] = /^USAGE svc-server call (.*)$/m.exec(operationHelp(operation.id) ?? "") ?? [];
+    const [, usage = ""] = /^USAGE svc-server call (.*)$/m.exec(operationHelp(operation.id)) ?? [];
     const words = usage.match(/(?:[^ ']|'[^']*')+/g)?.map((word) => word.replaceAll("'", "")) ?? [];
     assert.equal(words.shift(), operation.id);
     const path = Object.fromEntries(operation.path.map((name) => [name, "…"]));
     assert.deepEqual(inputOf(operation, words), { ...path, ...operation.example });
   }
+  const wrong = run(["call", "projects.lst", "--help"]);
+  assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /no operation is called "projects\.lst"; did you mean projects\.list\?/);
   const all = run(["call", "--help"]).stdout;
   for (const { id, summary } of operations) assert.ok(all.includes(id) && all.includes(summary), id);
 });

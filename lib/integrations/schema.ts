@@ -19,11 +19,13 @@ export const integrationItem = v.object({ ...item, created_at: datetime() });
 
 /** Judged by the rules of its type, once the plan is known to include it. */
 const judged = (schema: v.GenericSchema) => v.optional(v.pipe(v.unknown(), written(schema)));
-const schemas = Object.values(integrationTypes).map(({ schema }) => schema);
-export const newIntegration = v.object({ type: oneOf(types), config: judged(v.union(schemas)) });
+const titleOf = (type: string) => v.title<Record<string | number, unknown>, string>(type);
+const configs = types.map((type) => v.pipe(integrationTypes[type].schema, titleOf(type)));
+const changes = types.map((type) => v.pipe(v.partial(integrationTypes[type].schema), titleOf(type)));
+export const newIntegration = v.object({ type: oneOf(types), config: judged(v.union(configs)) });
 /** What a configuration leaves out stays as it was. */
 export const integrationChanges = v.object({
-  config: judged(v.union(schemas.map((schema) => v.partial(schema)))),
+  config: judged(v.union(changes)),
   status: v.optional(oneOf(endpointLifecycle.states)),
 });
 export const integrationsQuery = v.object(paging());
