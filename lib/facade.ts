@@ -1,10 +1,12 @@
+import * as v from "valibot";
 import { createKey, createOrganization, wantedKey } from "./begin.ts";
 import { type Listening, listen } from "./http/server.ts";
 import { insideSender } from "./inside.ts";
 import { type Instruments, instruments } from "./instruments.ts";
-import { check } from "./kernel/api.ts";
+import { check, record, textOf, whole } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { milliseconds } from "./kernel/duration.ts";
+import { invalid } from "./kernel/errors.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import type { Plan } from "./organizations/schema.ts";
 import { type Client, clientOver } from "./typed.ts";
@@ -32,7 +34,10 @@ export interface Service extends Instruments {
    * straight to their operations and are not tried again. `apiKey` is the service's own unless set; "" is none.
    */
   client(as?: { apiKey?: string }): Client;
-  /** Opens a port. `port` 0 (the default) picks a free one, `host` is 127.0.0.1 unless set. */
+  /**
+   * Opens a port. `port` 0 (the default) picks a free one, `host` is 127.0.0.1 unless set. Rejects with `validation_failed`
+   * for what can be no port, and with Node's own error for one that cannot be opened.
+   */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
   readonly clock: {
     now(): Date;
@@ -85,6 +90,9 @@ export interface Service extends Instruments {
   close(): Promise<void>;
 }
 
+/** Where a port may be opened. An empty host would be every address of the machine. */
+const place = record({ port: v.optional(whole(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
+
 /** What users hold. */
 export function facade(worlds: Worlds): Service {
   const { listening, known, snapshots } = worlds;
@@ -111,8 +119,10 @@ export function facade(worlds: Worlds): Service {
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     client: ({ apiKey = worlds.now.apiKey ?? "" } = {}) => clientOver(insideSender(app, apiKey || undefined)),
-    async listen({ port = 0, host = "127.0.0.1" } = {}) {
+    async listen(at = {}) {
       insistOpen();
+      if (typeof at !== "object") throw invalid("at", "must be an object such as { port: 7400 }");
+      const { port, host } = check(place, at);
       const serve: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),

@@ -1,11 +1,10 @@
 import * as v from "valibot";
+import { whole } from "./kernel/api.ts";
 import { parseDuration } from "./kernel/duration.ts";
 
 /** A whole number of at least one. */
-export function positive(most = 1_000_000_000) {
-  const rule = `must be a whole number from 1 to ${most}`;
-  return v.pipe(v.number(rule), v.integer(rule), v.minValue(1, rule), v.maxValue(most, rule));
-}
+export const positive = (most = 1_000_000_000) => whole(1, most);
+
 /** Such as `"30d"`; read into milliseconds. */
 export const duration = v.pipe(
   v.string("must be a string"),

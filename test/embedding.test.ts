@@ -50,6 +50,22 @@ test("a sink that is no function is refused", async (t) => {
     assert.throws(() => webhooks.sink("hook", untyped(wrong)), { code: "validation_failed", message: /^answer / });
 });
 
+test("a port that can be none is refused, and none is opened", async (t) => {
+  const { service } = await world(t);
+  const port = "port must be a whole number from 0 to 65535";
+  for (const [at, message] of [
+    ...["abc", "7400", "", -1, 70_000, 1.5, Number.NaN, null].map((wrong) => [{ port: wrong }, port] as const),
+    [{ host: "" }, "host must have 1 to 253 characters"],
+    [{ host: 127 }, "host must be a string"],
+    [{ prot: 7400 }, "prot is not known here; known are: port, host"],
+    [7400, "at must be an object such as { port: 7400 }"],
+  ] as const)
+    await assert.rejects(service.listen(untyped(at)), { code: "validation_failed", message });
+  assert.equal(service.url, undefined);
+  await service.listen({ port: undefined, host: undefined } as object);
+  assert.match(service.url ?? "", /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+});
+
 test("a service that is closed settles nothing", async (t) => {
   const { service } = await world(t);
   await service.close();

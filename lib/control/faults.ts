@@ -1,16 +1,12 @@
 import * as v from "valibot";
 import type { Fault, Faults } from "../http/fault.ts";
-import { check, durationText, oneOf, record, textLike, textOf } from "../kernel/api.ts";
+import { check, durationText, oneOf, record, textLike, textOf, whole } from "../kernel/api.ts";
 import { type Clock, machineTimer } from "../kernel/clock.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
 import { type ProblemCode, problems } from "../kernel/errors.ts";
 import { matches } from "../kernel/glob.ts";
 import type { Part } from "../kernel/part.ts";
 
-const whole = (least: number, most: number) => {
-  const rule = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
-};
 const longest = "60s";
 const delay = v.pipe(
   durationText(),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { oneOf, textOf } from "../kernel/api.ts";
+import { oneOf, textOf, whole } from "../kernel/api.ts";
 import { greatestSeed, type Kind, type Order, resolutions, seconds } from "./inputs.ts";
 
 /**
@@ -36,10 +36,6 @@ const longestPrompt = 4000;
 const model = textOf(1, 255);
 const prompt = textOf(1, longestPrompt);
 const ratio = oneOf(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]);
-const whole = (least: number, most: number) => {
-  const message = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(message), v.integer(message), v.minValue(least, message), v.maxValue(most, message));
-};
 const seed = whole(0, greatestSeed);
 
 const imageInput = v.object({

@@ -37,6 +37,12 @@ export const textLike = (most: number, pattern: RegExp, message: string) =>
 export const oneOf = <const T extends readonly string[]>(words: T) =>
   v.picklist(words, `must be ${words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words[0]}`);
 
+/** A whole number within bounds. */
+export function whole(least: number, most: number) {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
+}
+
 /** A count in a query string: digits and nothing else, within bounds. */
 export function count(least: number, most: number) {
   const message = `must be a whole number from ${least} to ${most}`;
