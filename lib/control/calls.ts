@@ -94,7 +94,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   call({
     method: "GET",
     path: "inbox",
-    query: v.object({ endpoint: v.optional(v.string("must be given once")) }),
+    query: record({ endpoint: v.optional(v.string("must be given once")) }),
     run: ({ query }) => inbox.list(query.endpoint),
   }),
   call({

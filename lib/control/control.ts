@@ -47,7 +47,7 @@ export function createControl({ calls, now, bodyLimit }: Ports) {
     if (!call) throw wrongMethod(route);
     const result = await call.run({
       params: { ...route.pattern.exec(exchange.path)?.groups },
-      query: call.query && check(call.query, queryOf(exchange)),
+      query: check(call.query ?? nothing, queryOf(exchange)),
       body: await bodyOf(exchange, call.body ?? nothing, bodyLimit),
     });
     return Array.isArray(result) ? writer.list(result, exchange.id) : writer.object(call.status, result, exchange.id);

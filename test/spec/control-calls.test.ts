@@ -66,6 +66,25 @@ test("an unknown field is refused with the known ones, and nothing is done", asy
   assert.equal(here.service.clock.now().toISOString(), start);
 });
 
+test("an unknown parameter of a query is refused with the known ones, and nothing is done", async (t) => {
+  const here = await world(t);
+  here.service.faults.add({ match: { path: "/v1/nothing" }, respond: { status: 503 } });
+  const refused: [method: string, path: string, field: string, known: RegExp][] = [
+    ["GET", "inbox?endpont=hook", "endpont", /endpoint$/],
+    ["DELETE", "inbox?endpoint=hook", "endpoint", /none$/],
+    ["DELETE", "faults?path=/v1/me", "path", /none$/],
+    ["POST", "clock/advance?by=1h", "by", /none$/],
+    ["GET", "journal?knd=try", "knd", /since, kind$/],
+  ];
+  for (const [method, path, field, known] of refused) {
+    const reply = await here.call("nobody", method, `/_svc/${path}`);
+    assert.deepEqual(pathsOf(expect(reply, 422)), [field]);
+    assert.match(reply.body.error.message, known);
+  }
+  assert.equal(here.service.clock.now().toISOString(), start);
+  assert.equal(here.service.faults.list().length, 1);
+});
+
 test("a body of another type is 415 wherever one can be sent", async (t) => {
   const here = await world(t);
   for (const [method, path] of [
