@@ -24,6 +24,7 @@ export function insideSender(app: () => App, apiKey: string | undefined): Sender
       const answer = await app()
         .call(id, called)
         .catch((cause) => {
+          signal.throwIfAborted();
           throw new ClientProblem("unreachable", "the connection broke off, because a fault wanted it to", { cause });
         });
       signal.throwIfAborted();

@@ -50,7 +50,7 @@ export interface Ports {
   readonly health: Beside;
   /** Faults of the mode dev; undefined in the mode start. */
   readonly faults: Faults | undefined;
-  /** Told of every answered request; undefined where nobody asks. */
+  /** Told of every request that is over; undefined where nobody asks. */
   readonly observe: ((seen: Observed) => void) | undefined;
   readonly meter: Meter;
   /** Takes a connection over, or throws the problem with which it is refused. */
@@ -59,12 +59,13 @@ export interface Ports {
   readonly closing: AbortSignal;
 }
 
-/** A request that was answered, without what could be secret: its query, its headers, its bodies. */
+/** A request that is over, without what could be secret: its query, its headers, its bodies. */
 export interface Observed {
   readonly request_id: string;
   readonly method: string;
   readonly path: string;
-  readonly status: number;
+  /** Null where a fault broke the connection before anything was done, or whoever asked left while it held the request up. */
+  readonly status: number | null;
   /** By the service's clock. */
   readonly duration_ms: number;
   /** Whose key it came with; null where that is not known. */
@@ -90,11 +91,12 @@ export function createApp(ports: Ports): App {
   const writer = createWriter({ envelope: ports.envelope, now: clock.iso, base });
   const app = new H3({ silent: true, allowMalformedURL: true });
 
-  /** Tells the log, the meter and a tester's journal of a request that was answered. */
-  const tell = (exchange: Exchange, status: number, count: Count, duration_ms: number) => {
-    const { id: request_id, method, path, key_id, begun } = exchange;
+  /** Tells the log, the meter and a tester's journal of a request that is over. */
+  const tell = (exchange: Exchange, answered: number, count: Count, duration_ms: number) => {
+    const { id: request_id, method, path, key_id, begun, fault } = exchange;
     const ms = machineNow() - begun;
-    count(status, ms);
+    count(answered, ms);
+    const status = fault?.breaks === "drop" ? null : answered;
     const entry = { request_id, method, path, status, duration_ms: Math.round(ms * 10) / 10, key_id };
     log[exchange.isRoutine ? "debug" : "info"]("request", entry);
     ports.observe?.({ request_id, method, path, status, duration_ms, key_id });

@@ -26,7 +26,9 @@ export async function underFault(
 ): Promise<Answer> {
   const signal = exchange.asker();
   await fault.wait(signal);
-  if (fault.breaks === "drop" || signal.aborted) {
+  // Whoever has left meanwhile has broken the connection.
+  if (signal.aborted) exchange.fault = { ...fault, breaks: "drop" };
+  if (exchange.fault?.breaks === "drop") {
     return { status: 503, headers: {}, body: null, request_id: exchange.id };
   }
   const { error } = fault;

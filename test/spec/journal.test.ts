@@ -8,6 +8,8 @@ const path = "/_svc/journal";
 const journal = async (here: World, query = ""): Promise<JournalEntry[]> =>
   expect(await here.call("nobody", "GET", `${path}${query}`), 200).data;
 
+const headers = { authorization: `Bearer ${keyOf("owner")}` };
+
 /** One word an entry: what it is about, and what came of it. */
 const word = (entry: JournalEntry) => {
   if (entry.kind === "request") return `${entry.method} ${entry.path} ${entry.status}`;
@@ -72,6 +74,29 @@ test("what was undone is not in it", async (t) => {
     "POST /v1/projects 201",
     "POST /v1/deployments 422",
   ]);
+});
+
+test("a request that was never answered has no status", async (t) => {
+  const here = await world(t);
+  const { faults, client } = here.service;
+  faults.add({ match: { method: "POST" }, respond: { drop: true } });
+  faults.add({ match: { path: "/v1/projects" }, respond: { delay: "60s" }, times: 2 });
+  faults.add({ match: { path: "/v1/me" }, respond: { truncate: true } });
+  const { url } = await here.service.listen();
+  const body = JSON.stringify({ name: "web", region: "eu" });
+  for (const ask of [here.service.fetch, (path: string, init: RequestInit) => fetch(url + path, init)])
+    await assert.rejects(ask("/v1/projects", { method: "POST", body }), { name: "TypeError" });
+  await assert.rejects(client().projects.create({ name: "web", region: "eu" }), { code: "unreachable" });
+  const control = new AbortController();
+  const gone = [
+    here.service.fetch("/v1/projects", { signal: control.signal }),
+    client().projects.list({}, { signal: control.signal }),
+  ];
+  control.abort(new Error("too slow"));
+  for (const one of gone) await assert.rejects(one, { message: "too slow" });
+  await assert.rejects((await here.service.fetch("/v1/me", { headers })).text());
+  const [post, list] = ["POST /v1/projects null", "GET /v1/projects null"];
+  assert.deepEqual((await journal(here)).map(word), [post, post, post, list, list, "GET /v1/me 200"]);
 });
 
 test("of one kind, and since an entry or an instant", async (t) => {
