@@ -14,7 +14,11 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
 }
 
 /** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
-export async function end({ foundation, parts }: World, listening: readonly Listening[]): Promise<void> {
+export async function end(
+  { foundation, parts }: World,
+  listening: readonly Listening[],
+  { isFork }: { readonly isFork: boolean },
+): Promise<void> {
   const { store, clock, log, opened } = foundation;
   const { life, loop, features, outbound, late, keepClock } = parts;
   life.closing.abort();
@@ -25,8 +29,10 @@ export async function end({ foundation, parts }: World, listening: readonly List
     await features.runners.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     const tellUnused = async () => {
-      for (const { match, next } of await features.scenarios.unused())
-        log.warn("a scenario was not used", { match: JSON.stringify(match), next });
+      const { unused, isOwn } = features.scenarios;
+      // A fork has its parent's, which its parent tells of.
+      for (const one of (await unused()).filter((one) => !isFork || isOwn(one)))
+        log.warn("a scenario was not used", { match: JSON.stringify(one.match), next: one.next });
     };
     // Released first: what is cut off then has failed for nobody.
     for (const last of [loop.release, outbound.close, late.flush, () => keepClock(clock.now()), tellUnused]) {

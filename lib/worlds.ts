@@ -160,7 +160,9 @@ export function createWorlds(settings: Settings, inherited?: Inheritance): World
       now().parts.life.closing.abort();
       // A driver that was given is shared with forks, and ends with the service that it was given to.
       const cut = async () => (inherited ? undefined : settings.generations.driver?.close?.());
-      ending ??= turn.then(() => Promise.all([cut(), end(now(), house.listening), ...leaving]));
+      ending ??= turn.then(() =>
+        Promise.all([cut(), end(now(), house.listening, { isFork: inherited !== undefined }), ...leaving]),
+      );
       await ending;
       house.listening.length = 0;
     },

@@ -48,12 +48,17 @@ export type ScenariosService = ReturnType<typeof scenariosService>;
  */
 export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
   const scenarios = store.using(scenariosRepository);
+  /** Those that were added to this very state, and not brought along by it. */
+  const added = new Set<string>();
   const list = async (tx?: Tx) => (await scenarios(tx).all({})).map(view);
   return {
     list: () => list(),
 
     /** Those that nothing fitted so far. */
     unused: async () => (await list()).filter(({ used }) => used === 0),
+
+    /** Whether it was added here: a fork has its parent's too. */
+    isOwn: ({ id }: Scenario) => added.has(id),
 
     /** Throws at once for a scenario that is wrong, before anything is stored. */
     add(given: NewScenario): Promise<Scenario> {
@@ -64,6 +69,7 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
       };
       return store.transaction(async (tx) => {
         await scenarios(tx).insert(row);
+        added.add(row.id);
         return view(row);
       });
     },

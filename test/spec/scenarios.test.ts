@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createService, type Log, type NewScenario, simulatedDeployments } from "../../lib/index.ts";
 import { folderOf } from "../room.ts";
 import { logOf, pathsOf, release, seen, source, states } from "../stories.ts";
-import { expect, keyOf, seed, start, type World, world } from "../world.ts";
+import { expect, forked, keyOf, seed, start, type World, world } from "../world.ts";
 
 const scenarios = "/_svc/scenarios";
 const post = (here: World, body: unknown) => here.call("nobody", "POST", scenarios, body);
@@ -170,6 +170,26 @@ test("scenarios and what took them are there after a restart, and unused ones ar
     (await second.scenarios.list()).map(({ used }) => used),
     [1, 0],
   );
+});
+
+test("a fork tells at its close of its own unused scenarios alone, and its parent of all of its own", async (t) => {
+  const warned: string[] = [];
+  const quiet = () => {};
+  const warn = (text: string, { match }: { match?: unknown } = {}) => void warned.push(`${text}: ${match}`);
+  const here = await world(t, { logger: { error: quiet, info: quiet, debug: quiet, warn } });
+  const add = ({ service }: World, branch: string) => service.scenarios.add({ match: { branch }, outcome: fails });
+  const told = (branch: string) => `a scenario was not used: {"branch":"${branch}"}`;
+  await add(here, "parent");
+  const { id } = await here.service.snapshot();
+  const fork = await forked(t, here);
+  await add(fork, "fork");
+  const restored = await forked(t, here);
+  await restored.service.restore(id);
+  for (const one of [fork, restored]) await one.service.close();
+  assert.deepEqual(warned.splice(0), [told("fork")]);
+  await here.service.restore(id);
+  await here.service.close();
+  assert.deepEqual(warned, [told("parent")]);
 });
 
 test("a driver that knows nothing of scenarios uses none of them", async (t) => {
