@@ -169,17 +169,22 @@ export function createApp(ports: Ports): App {
     async upgrade(request, socket, head) {
       const begun = clock.now();
       const exchange = exchangeOfUpgrade(request, ids, ports.behindProxy);
-      let status = 101;
-      try {
-        ports.checkHost(exchange.header("host"));
+      const take = async (): Promise<Answer> => {
         if (ports.closing.aborted) throw shuttingDown();
         await ports.upgrade(exchange, socket, head);
+        return { status: 101, headers: {}, body: null, request_id: exchange.id };
+      };
+      let answer: Answer;
+      try {
+        ports.checkHost(exchange.header("host"));
+        exchange.fault = isVersioned(exchange) ? ports.faults?.(exchange) : undefined;
+        answer = await (exchange.fault ? underFault(ports, writer, exchange, exchange.fault, take) : take());
       } catch (error) {
-        const answer = failed(ports, error, exchange, writer);
-        status = answer.status;
-        refuse(socket, answer, exchange);
+        answer = failed(ports, error, exchange, writer);
       }
-      tell(exchange, status, upgrades, clock.now() - begun);
+      if (exchange.fault?.breaks) socket.destroy();
+      else if (answer.status !== 101) refuse(socket, answer, exchange);
+      tell(exchange, answer.status, upgrades, clock.now() - begun);
     },
   };
 }
@@ -206,10 +211,7 @@ function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, t
   if (!isVersioned(exchange)) return besides(ports, exchange);
   exchange.fault = ports.faults?.(exchange);
   if (!exchange.fault) return admit(ports, writer, gate, exchange, target);
-  gate.look(exchange);
-  return underFault(exchange.fault, exchange, writer, () =>
-    admit(ports, writer, gate, exchange, target).catch((error) => failed(ports, error, exchange, writer)),
-  );
+  return underFault(ports, writer, exchange, exchange.fault, () => admit(ports, writer, gate, exchange, target));
 }
 
 async function besides(ports: Ports, exchange: Exchange): Promise<Answer> {

@@ -1,6 +1,8 @@
 import { FastResponse } from "srvx";
 import type { Answer, Writer } from "./answer.ts";
+import type { Ports } from "./app.ts";
 import type { Exchange } from "./exchange.ts";
+import { failed } from "./failed.ts";
 
 /** What befalls one exchange instead of its usual course, because a tester asked for it. */
 export interface Fault {
@@ -17,13 +19,18 @@ export interface Fault {
 /** The fault that an exchange meets; undefined for nearly all of them. */
 export type Faults = (exchange: Pick<Exchange, "method" | "path">) => Fault | undefined;
 
-/** What is answered under a fault. `usual` is the course that the exchange would have taken. */
+/**
+ * What is answered under a fault, which shows the address's bucket without counting. `usual` is the course that the
+ * exchange would have taken.
+ */
 export async function underFault(
-  fault: Fault,
-  exchange: Exchange,
+  ports: Pick<Ports, "gate" | "log" | "closing">,
   writer: Writer,
+  exchange: Exchange,
+  fault: Fault,
   usual: () => Promise<Answer>,
 ): Promise<Answer> {
+  ports.gate.look(exchange);
   const signal = exchange.asker();
   await fault.wait(signal);
   // Whoever has left meanwhile has broken the connection.
@@ -32,7 +39,8 @@ export async function underFault(
     return { status: 503, headers: {}, body: null, request_id: exchange.id };
   }
   const { error } = fault;
-  return error ? writer.problem({ ...error, details: undefined, headers: {} }, exchange.id) : usual();
+  if (error) return writer.problem({ ...error, details: undefined, headers: {} }, exchange.id);
+  return usual().catch((thrown) => failed(ports, thrown, exchange, writer));
 }
 
 const othersEnd = () => new TypeError("fetch failed", { cause: new Error("other side closed") });

@@ -64,7 +64,8 @@ export function stamp(request_id: string, window: Window | undefined): string[] 
 
 /** An answer to a connection that wanted to become something else, written by hand: no response exists for it. */
 export function refuse(socket: Duplex, answer: Answer, exchange: Exchange): void {
-  const headers = new Map([...pairsOf(headersOf(answer, exchange)), ["connection", "close"]]);
+  const all = pairsOf(headersOf(answer, exchange));
+  const headers = new Map([...all, ...Object.entries(exchange.fault?.headers ?? {}), ["connection", "close"]]);
   const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`);
   const text = typeof answer.body === "string" ? answer.body : "";
   // Whoever asked may never close its own end.

@@ -74,8 +74,12 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
     const made = new WebSocketServer({ noServer: true, maxPayload: mostIn, perMessageDeflate: false });
     made.on("headers", (lines, request) => {
       const exchange = exchanges.get(request);
-      if (exchange)
-        for (const [name, value] of pairsOf(stamp(exchange.id, exchange.window))) lines.push(`${name}: ${value}`);
+      if (!exchange) return;
+      const all = new Map([
+        ...pairsOf(stamp(exchange.id, exchange.window)),
+        ...Object.entries(exchange.fault?.headers ?? {}),
+      ]);
+      for (const [name, value] of all) lines.push(`${name}: ${value}`);
     });
     return made;
   };

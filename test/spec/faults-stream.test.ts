@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { test } from "node:test";
+import { WebSocket } from "ws";
+import { turn } from "../../lib/kernel/turn.ts";
+import { dial, refused } from "../readers.ts";
+import { owner, wire } from "../sockets.ts";
+
+test("a WebSocket's handshake meets them as any request does", async (t) => {
+  const here = await wire(t);
+  const { faults } = here.service;
+  const match = { path: "/v1/stream" };
+  const given = { "retry-after": "7", "x-proxy": "b", "x-ratelimit-remaining": "0" };
+  faults.add({ match, respond: { status: 429, headers: given }, times: 1 });
+  const answer = await refused(here);
+  assert.deepEqual([answer.status, answer.body.error.code], [429, "rate_limited"]);
+  for (const [name, value] of Object.entries(given)) assert.equal(answer.headers[name], value);
+  for (const respond of [{ drop: true }, { truncate: true }] as const) {
+    faults.add({ match, respond, times: 1 });
+    const broken = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream`, { headers: owner });
+    const seen: string[] = [];
+    broken.on("open", () => seen.push("opened"));
+    broken.on("error", ({ message }) => seen.push(message));
+    await new Promise((closed) => broken.on("close", closed));
+    assert.deepEqual(seen, [respond.drop ? "socket hang up" : "opened"]);
+  }
+  faults.add({ match, respond: { delay: "60s", headers: given }, times: 1 });
+  const late = dial(t, here);
+  const upgraded = once(late.socket, "upgrade");
+  let begun = false;
+  const beginning = late.begun.then(() => {
+    begun = true;
+  });
+  while (faults.list().at(-1)?.used === 0) await turn();
+  await here.service.clock.advance("59s");
+  assert.equal(begun, false);
+  await here.service.clock.advance("1s");
+  await beginning;
+  const [{ headers }] = (await upgraded) as [IncomingMessage];
+  assert.deepEqual([headers["x-proxy"], headers["x-ratelimit-remaining"]], ["b", "0"]);
+  await here.project();
+  await late.until(1);
+  const statuses = here.service.journal.list({ kind: "request" }).map((one) => one.kind === "request" && one.status);
+  assert.deepEqual(statuses, [429, null, 101, 101, 201]);
+});
+
+test("a fault holds no handshake up beyond the close", async (t) => {
+  const here = await wire(t);
+  here.service.faults.add({ match: { path: "/v1/*" }, respond: { delay: "60s" } });
+  const waiting = refused(here);
+  while (here.service.faults.list()[0]?.used !== 1) await turn();
+  await here.service.close();
+  const { status, body } = await waiting;
+  assert.deepEqual([status, body.error.code], [503, "unavailable"]);
+});
