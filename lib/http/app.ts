@@ -121,7 +121,8 @@ export function createApp(ports: Ports): App {
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
-  const [leave, pace] = [createGathering(), createPacing()];
+  const leave = createGathering((error) => log.error("an answer could not leave", { reason: reasonOf(error) }));
+  const pace = createPacing();
   const elsewhere = ports.meter.count("none");
   const upgrades = ports.meter.count("upgrade");
   const named = new Map<string, (called: Called) => Promise<Answer>>();

@@ -13,13 +13,22 @@ export function createPacing(): () => Promise<void> | undefined {
   };
 }
 
-/** Runs the first of a turn at once, and what else comes in the same turn together at its end. */
-export function createGathering(): (run: () => void) => void {
+/**
+ * Runs the first of a turn at once, and what else comes in the same turn together at its end. `failed` is told what those
+ * throw, which keeps none of the others from its turn; what the first throws is its caller's.
+ */
+export function createGathering(failed: (error: unknown) => void): (run: () => void) => void {
   let others: (() => void)[] | undefined;
   const end = () => {
     const all = others ?? [];
     others = undefined;
-    for (const run of all) run();
+    for (const run of all) {
+      try {
+        run();
+      } catch (error) {
+        failed(error);
+      }
+    }
   };
   return (run) => {
     if (others) {
