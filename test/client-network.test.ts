@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { eventsOf } from "../lib/client/sse.ts";
 import { createClient } from "../lib/client.ts";
+import { wire } from "./sockets.ts";
 import { keyOf, world } from "./world.ts";
 
 /** A server that is not ours. */
@@ -82,6 +83,54 @@ test("an answer that breaks off, by its bytes or by its JSON", async (t) => {
     code: "unreadable",
     message: /JSON breaks off/,
   });
+});
+
+test("an answer that breaks off is asked for again, and what was done is not done twice", async (t) => {
+  const here = await wire(t);
+  const waits: number[] = [];
+  const options = { apiKey: keyOf("owner"), sleep: async (ms: number) => waits.push(ms) };
+  const overPort = createClient({ ...options, baseUrl: `http://127.0.0.1:${here.port}/v1` });
+  const inProcess = createClient({ ...options, baseUrl: "http://localhost/v1", fetch: here.service.fetch });
+  const cut = (times: number) => here.service.faults.add({ respond: { truncate: true }, times });
+  for (const [i, client] of [overPort, inProcess].entries()) {
+    const name = `web ${i}`;
+    cut(1);
+    const { id } = await client.projects.create({ name, region: "eu-west-1" });
+    cut(2);
+    assert.equal((await client.projects.get({ id })).name, name);
+    cut(1);
+    assert.equal((await client.projects.update({ id, name: `${name}!` })).name, `${name}!`);
+    cut(1);
+    await assert.rejects(client.projects.get({ id: "proj_none" }), { code: "not_found" });
+    cut(4);
+    await assert.rejects(client.projects.list(), { code: "unreadable", status: 200, message: "the answer broke off" });
+    assert.equal((await client.projects.list()).data.length, i + 1);
+    assert.deepEqual(waits.splice(0), [250, 250, 500, 250, 250, 250, 500, 1000]);
+  }
+  assert.deepEqual(await here.events(), ["project.created", "project.created"]);
+});
+
+test("JSON that breaks off, as where an answer ends with its connection, is asked for again", async () => {
+  const headers = { "content-type": "application/json" };
+  const answers = ['{"data":[', '{"data":[],"meta":{}}'].map((text) => new Response(text, { headers }));
+  const fetch = async () => answers.shift() ?? assert.fail();
+  const client = createClient({ baseUrl: "http://localhost/v1", fetch, sleep: async () => {} });
+  assert.deepEqual((await client.projects.list()).data, []);
+});
+
+test("an answer whose body never ends is given up after the time-out, or where its signal says so", async () => {
+  const headers = { "content-type": "application/json" };
+  const ending = new AbortController();
+  const options = { baseUrl: "http://localhost/v1", ...hasty };
+  const fetch = async (_: string, { signal }: RequestInit) => {
+    const start = (body: ReadableStreamDefaultController) =>
+      signal?.addEventListener("abort", () => body.error(signal.reason));
+    return new Response(new ReadableStream({ start }), { headers });
+  };
+  await assert.rejects(createClient({ ...options, fetch, timeout: 1 }).me.get(), { code: "timed_out" });
+  const asked = createClient({ ...options, fetch }).me.get({}, { signal: ending.signal });
+  setImmediate(() => ending.abort(new Error("enough")));
+  await assert.rejects(asked, /enough/);
 });
 
 test("the client runs in a browser: nothing of Node is in it, and little of anything", async (t) => {

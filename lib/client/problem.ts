@@ -6,7 +6,7 @@ export interface BrokenRule {
 
 /**
  * Why a call did not succeed. `code` is the service's own (`validation_failed`, `not_found`, …), or one of the client's:
- * `unreachable`, `timed_out`, `unreadable` (an answer that is not this interface's).
+ * `unreachable`, `timed_out`, `unreadable` (an answer that is not this interface's, or that broke off).
  */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";

@@ -9,7 +9,7 @@ export interface ClientOptions {
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** How long one try may take, in milliseconds. Default 30,000. */
   readonly timeout?: number | undefined;
-  /** How often a call is tried again after 429, 502, 503, 504 or a lost connection. Default 3. */
+  /** How often a call is tried again after 429, 502, 503, 504, a lost connection or an answer that breaks off. Default 3. */
   readonly retries?: number | undefined;
   /** The longest wait that is accepted from `Retry-After`, in milliseconds; beyond it the call fails. Default 60,000. */
   readonly longestWait?: number | undefined;
@@ -50,6 +50,10 @@ export interface Sender {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
 }
 
+type Signal = AbortSignal | undefined;
+/** Reads as much of an answer as is wanted of it. */
+type Read = (response: Response) => Promise<unknown>;
+
 const passing = [429, 502, 503, 504];
 const aSecond = 1000;
 
@@ -66,13 +70,17 @@ export function createSender(options: ClientOptions): Sender {
   if (typeof apiKey === "string" && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new TypeError("apiKey must be sk_live_…, on one line");
 
-  const once = async ({ path, method, more_ms = 0 }: Request, init: RequestInit, signal: AbortSignal | undefined) => {
+  /** One try. What a connection did is thrown with its cause, and what a server answered without one. */
+  const once = async ({ path, method, more_ms = 0 }: Request, init: RequestInit, signal: Signal, read: Read) => {
     const limit = AbortSignal.timeout(timeout + more_ms);
+    let response: Response | undefined;
     try {
-      return await fetch(base + path, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+      response = await fetch(base + path, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+      return { response, body: await read(response) };
     } catch (cause) {
       signal?.throwIfAborted();
       if (limit.aborted) throw timedOut(`${method} ${base}${path}`, timeout + more_ms, cause);
+      if (response) throw brokenOff(response, cause);
       throw new ClientProblem("unreachable", `${base} cannot be reached; ${hintOf(base, cause)}`, { cause });
     }
   };
@@ -87,7 +95,7 @@ export function createSender(options: ClientOptions): Sender {
     await Promise.race([sleep(ms), left]).finally(() => signal?.removeEventListener("abort", leave));
   };
 
-  const send: Sender["send"] = async (request, { signal, idempotencyKey } = {}) => {
+  const tried = async (request: Request, { signal, idempotencyKey }: CallOptions, read: Read) => {
     const { method, body } = request;
     const init: RequestInit = {
       method,
@@ -105,12 +113,13 @@ export function createSender(options: ClientOptions): Sender {
     };
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted();
-      const outcome = await once(request, init, signal).catch((error: unknown) => error);
-      const response = outcome instanceof Response ? outcome : undefined;
+      const outcome = await once(request, init, signal, read).catch((problem: unknown) => ({ problem }));
       // What a lost try had deleted is deleted.
-      if (response?.ok || (tries > 0 && method === "DELETE" && response?.status === 404)) return response;
-      const problem = response ? await refusalOf(response) : outcome;
-      const isPassing = response ? passing.includes(response.status) : isLost(problem);
+      const isDone = ({ ok, status }: Response) => ok || (tries > 0 && method === "DELETE" && status === 404);
+      if ("response" in outcome && isDone(outcome.response)) return outcome;
+      const problem = "response" in outcome ? problemOf(outcome.response, outcome.body) : outcome.problem;
+      const isPassing =
+        problem instanceof ClientProblem && (passing.includes(problem.status) || problem.cause !== undefined);
       const after = problem instanceof ClientProblem ? problem.retryAfter : undefined;
       const wait = after === undefined ? Math.min(250 * 2 ** tries, 8 * aSecond) : after * aSecond;
       if (!isPassing || tries >= retries || wait > longestWait) throw problem;
@@ -119,12 +128,14 @@ export function createSender(options: ClientOptions): Sender {
   };
 
   return {
-    send,
+    send: async (request, given = {}) =>
+      (await tried(request, given, async (response) => (response.ok ? undefined : bodyOf(response)))).response,
     sleep: rest,
-    async call(request, given) {
-      const response = await send(request, given);
+    async call(request, given = {}) {
+      const { response, body } = await tried(request, given, bodyOf);
       if (response.status === 204 || !response.ok) return undefined;
-      return flatOf(await readJson(response));
+      if (!isJson(response)) throw problemOf(response, undefined);
+      return flatOf(body);
     },
   };
 }
@@ -139,29 +150,22 @@ function hintOf(base: string, error: unknown): string {
   return "is the server running there?";
 }
 
-const isLost = (error: unknown) => error instanceof ClientProblem && ["unreachable", "timed_out"].includes(error.code);
-
 const timedOut = (what: string, ms: number, cause: unknown) =>
   new ClientProblem("timed_out", `${what} was not answered within ${ms} ms`, { cause });
 
-async function refusalOf(response: Response): Promise<ClientProblem> {
-  const text = await response.text().catch(() => "");
-  return problemOf(response, parsed(text));
-}
+const brokenOff = (response: Response, cause: unknown) =>
+  new ClientProblem(
+    "unreadable",
+    cause instanceof SyntaxError ? "the answer is not whole: its JSON breaks off" : "the answer broke off",
+    { status: response.status, requestId: response.headers.get("x-request-id") ?? undefined, cause },
+  );
 
-async function readJson(response: Response): Promise<unknown> {
-  const type = response.headers.get("content-type") ?? "";
-  if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw problemOf(response, undefined);
-  const text = await response.text().catch((cause: unknown) => {
-    throw new ClientProblem("unreadable", "the answer broke off", { status: response.status, cause });
-  });
-  const body = parsed(text);
-  if (body === undefined)
-    throw new ClientProblem("unreadable", "the answer is not whole: its JSON breaks off", {
-      status: response.status,
-      requestId: response.headers.get("x-request-id") ?? undefined,
-    });
-  return body;
+const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
+
+/** What is in an answer; undefined where that is no JSON and does not say that it is. Throws where it breaks off. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  return isJson(response) ? JSON.parse(text) : parsed(text);
 }
 
 function parsed(text: string): unknown {
