@@ -1,7 +1,7 @@
 import { type ArgsDef, defineCommand } from "citty";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
-import { command, endAsAsked, type Given, say, table } from "./command.ts";
+import { command, endAsAsked, endUndone, type Given, say, table } from "./command.ts";
 import { inputOf, operationOf } from "./fields.ts";
 import { clientOf, explained, keepProfile, placeOf, reach } from "./reach.ts";
 
@@ -116,6 +116,7 @@ export const login = command(
   async (args) => {
     const name = String(args["profile"] ?? "default");
     const place = placeOf({ ...args, profile: undefined } as Given);
+    endUndone("login was stopped; no key was kept");
     if (process.stdin.isTTY) process.stderr.write(`The API key for ${place.url}: `);
     let apiKey = "";
     for await (const chunk of process.stdin) {

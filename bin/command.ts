@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { type ArgsDef, defineCommand } from "citty";
 import { strict } from "./arguments.ts";
 
@@ -27,6 +28,15 @@ export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** For what goes on until it is stopped: that is as asked, so it is no failure. */
 export function endAsAsked(): void {
   for (const signal of stopSignals) process.once(signal, () => process.exit(0));
+}
+
+/** For what is undone until its end: that it was stopped is told, with the exit code that a shell gives to the signal. */
+export function endUndone(sentence: string): void {
+  for (const signal of stopSignals)
+    process.once(signal, () => {
+      process.stderr.write(`\nsvc-server: ${sentence}\n`);
+      process.exit(128 + constants.signals[signal]);
+    });
 }
 
 export const json: ArgsDef = { json: { type: "boolean", description: "Write JSON, for programs." } };

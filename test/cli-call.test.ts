@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { described, inputOf } from "../bin/fields.ts";
@@ -164,6 +167,20 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   assert.match(foreign.stderr, /unauthorized/, "another service is not shown the key");
   assert.notEqual(run(["login"], home, { ...nobody, input: "sk_live_wrong_key" }).status, 0);
   assert.ok(!readFileSync(file, "utf8").includes("wrong_key"));
+});
+
+test("login that is stopped with Ctrl+C says so, ends with 130, and keeps nothing", async (t) => {
+  const home = scratch(t);
+  const mute = createServer(() => {}).listen(0, "127.0.0.1");
+  t.after(() => mute.close());
+  await once(mute, "listening");
+  const { port } = mute.address() as AddressInfo;
+  const nobody = { SVC_URL: `http://127.0.0.1:${port}`, XDG_CONFIG_HOME: home, APPDATA: home };
+  const { stop, ended } = stream(t, ["login"], { ...nobody, input: "sk_live_demo_mine\n" });
+  await once(mute, "request");
+  stop("SIGINT");
+  assert.deepEqual(await ended, { code: 130, errors: "\nsvc-server: login was stopped; no key was kept\n" });
+  assert.deepEqual(readdirSync(home), []);
 });
 
 test("a log is printed, and followed to its end", async (t) => {

@@ -34,12 +34,17 @@ export function run(
   });
 }
 
-/** Starts the program, and gives what it writes to stdout line by line, and how it ended. */
-export function stream(t: TestContext, words: readonly string[], env: Readonly<Record<string, string>>) {
+/** Starts the program, and gives what it writes to stdout line by line, and how it ended; `input` as for `run`. */
+export function stream(
+  t: TestContext,
+  words: readonly string[],
+  { input = "", ...env }: { readonly input?: string } & Readonly<Record<string, string>>,
+) {
   const child = spawn(process.execPath, [program, ...words], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stdin.end(input);
   t.after(() => void child.kill("SIGKILL"));
   let errors = "";
   child.stderr.on("data", (chunk) => {
