@@ -96,11 +96,8 @@ export function createPages<T extends Text>(
   };
   const hides = async () =>
     list.without !== undefined && (await statement("hides", () => write().hides()).first([])) !== undefined;
-  /** The way that passes over nothing; there is none as long as something is hidden. */
-  const directOf = async (ways: readonly Way[]) => {
-    const direct = ways.find(({ rest }) => rest.length === 0);
-    return direct && !(await hides()) ? direct : undefined;
-  };
+  /** The way that passes over nothing; as long as something is hidden, it gives nothing. */
+  const directOf = (ways: readonly Way[]) => ways.find(({ rest }) => rest.length === 0);
 
   const endOf = (how: keyof typeof stretch, way: Way, after: After, values: Values) => {
     const end = statement(`end ${how} ${shapeOf(way, after)}`, () => write().end(how, way, after));
@@ -142,9 +139,9 @@ export function createPages<T extends Text>(
         const reading = statement(`${how} ${most} ${shapeOf(way, after)}`, () => write()[how](way, after, most));
         return reading.all(valuesOf(way, after, values)) as Promise<Tables[T][]>;
       };
-      const direct = await directOf(ways);
-      if (direct) return read("all", direct, first);
-      let rows: Tables[T][] = [];
+      const direct = directOf(ways);
+      let rows = direct ? await read("all", direct, first) : [];
+      if (rows.length > 0 || (direct && !(await hides()))) return rows;
       const found = new Map<Way, Tables[T][]>();
       for await (const { way, after } of stretches(ways, values, first)) {
         rows = [...(found.get(way) ?? []), ...(await read("part", way, after))];
@@ -156,8 +153,8 @@ export function createPages<T extends Text>(
     async total(filters) {
       const values: Values = filters;
       const ways = waysOf(values);
-      const direct = await directOf(ways);
-      if (direct) return entries(direct, values);
+      const direct = directOf(ways);
+      if (direct && !(await hides())) return entries(direct, values);
       let total = 0;
       const counted = new Map<Way, number>();
       for await (const { way, after } of stretches(ways, values)) {
@@ -203,9 +200,12 @@ function writer<T extends Text>({ table, key: named, order = "desc", columns, wi
   const equal = (of: readonly string[]) => of.map((name) => sql`${sql.ref(name)} = ${0}`);
   const notHidden = without ? [sql`${sql.ref(without.column)} not in (${without.among})`] : [];
 
-  const from = ({ index }: Way, after: After) => {
+  /** The first value; none while something is hidden, which ends the search at once. Of a condition each row is asked. */
+  const unlessHidden = without ? sql`(select ${0} where not exists (${without.among}))` : sql`${0}`;
+
+  const from = ({ index: [first = "", ...others] }: Way, after: After, value = sql`${0}`) => {
     const place = after === undefined ? [] : [sql`${key} ${past} ${0}`];
-    return sql`from ${sql.table(table)} where ${every([...equal(index), ...place])}`;
+    return sql`from ${sql.table(table)} where ${every([sql`${sql.ref(first)} = ${value}`, ...equal(others), ...place])}`;
   };
   const inOrder = (most: number) => sql`order by ${key} ${direction}${limit(most)}`;
   const along = (how: keyof typeof stretch, what: RawBuilder<unknown>, way: Way, after: After) =>
@@ -217,7 +217,8 @@ function writer<T extends Text>({ table, key: named, order = "desc", columns, wi
 
   return {
     hides: () => sql`select 1 as some where exists (${without?.among})`,
-    all: (way: Way, after: After, most: number) => sql`select ${shown} ${from(way, after)} ${inOrder(most)}`,
+    all: (way: Way, after: After, most: number) =>
+      sql`select ${shown} ${from(way, after, unlessHidden)} ${inOrder(most)}`,
     part(way: Way, after: After, most: number) {
       const needed = columns ? names([...columns, ...lookedAt(way)]) : shown;
       return sql`${part(shown, needed, way, after)}${limit(most)}`;
