@@ -84,7 +84,7 @@ export function compose(
   const environments = environmentsService({ ...ports, projects });
   const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({
-    ...{ ...ports, bus, queue, projects, environments, driver, rollout, steps },
+    ...{ ...ports, bus, projects, environments, driver, rollout, steps },
     scenarios: driver.takesScenarios ? told : undefined,
   });
   // Each asks the other within a transaction, and none while it is made.

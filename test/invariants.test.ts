@@ -23,6 +23,8 @@ const breaks: Readonly<Record<string, string>> = {
   "a deployment that runs has exactly one job that advances it": "delete from jobs where kind = 'deployments.advance'",
   "who has lined up is the first of an environment where nothing runs":
     "update deployments set lined_up = 1 where status = 'queued'",
+  "who is first where nothing runs has lined up, or has a job that sees to it":
+    "update deployments set status = 'queued', lined_up = 0 where environment = 'staging'",
   "somebody will see to those that are queued": `
     delete from jobs where kind = 'deployments.turn'; update deployments set status = 'queued'`,
   "a log has no gap, and is as long as its deployment says": "delete from deployment_logs where seq = 1",

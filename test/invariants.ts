@@ -54,6 +54,12 @@ export const invariants: Readonly<Record<string, string>> = {
     select d.id from deployments d where d.status = 'queued' and d.lined_up = 1
       and exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
         and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))`,
+  "who is first where nothing runs has lined up, or has a job that sees to it": `
+    select d.id from deployments d where d.status = 'queued' and d.lined_up = 0 and d.script is null
+      and not exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
+        and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))
+      and not exists (select 1 from jobs
+        where kind = 'deployments.turn' and json_extract(args, '$.deployment_id') = d.id)`,
   "somebody will see to those that are queued": `
     select id from deployments where status = 'queued'
       and not exists (select 1 from jobs where kind = 'deployments.turn')

@@ -9,9 +9,14 @@ export const deploymentsJobs = [
     kind: "deployments.turn",
     args: v.object({ deployment_id: v.string() }),
     run: ({ deployment_id }, { rollout }) => rollout.turn(deployment_id),
-    exhausted: (_, __, { rollout }, tx) => rollout.turnLater(tx),
+    exhausted: ({ deployment_id: id }, _, { rollout }, tx) => rollout.turnAfter(tx, { id }, 60_000),
   }),
-  job({ kind: "deployments.turns", args: v.object({}), run: (_, { rollout }) => rollout.turns() }),
+  job({
+    kind: "deployments.turns",
+    args: v.object({}),
+    run: (_, { rollout }) => rollout.turns(),
+    exhausted: (_, __, { rollout }, tx) => rollout.turnsAfter(tx, 60_000),
+  }),
   job({
     kind: "deployments.advance",
     args: v.object({

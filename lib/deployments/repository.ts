@@ -19,6 +19,8 @@ const standing = sql<boolean>`project_id not in (${removed})`;
 /** In the order of the partial index, or the planner would read the whole table. */
 const inPlace = (db: Writer) =>
   db.selectFrom("deployments").where(running).where(standing).orderBy("project_id").orderBy("environment");
+const ofPlace = (db: Writer, { project_id, environment }: Place) =>
+  db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
 /** How many rows of a kind one transaction takes away: some milliseconds of work. */
 export const slice = 50;
 export const logSlice = 500;
@@ -138,24 +140,12 @@ export function deploymentsRepository(query: Queries) {
     /** Of every organization: a metric. Those that are being removed are counted while they are still there. */
     waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
     /** The first in the queue of one environment. */
-    head: query.first((db, p: Place) =>
-      db
-        .selectFrom("deployments")
-        .selectAll()
-        .where(queued)
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .orderBy("id")
-        .limit(sql.lit(1)),
+    head: query.first((db, p: Place) => ofPlace(db, p).selectAll().where(queued).orderBy("id").limit(sql.lit(1))),
+    /** Whether another one of its environment is before it in the queue. */
+    ahead: query.first((db, p: Place & { id: string }) =>
+      ofPlace(db, p).select("id").where(queued).where("id", "<", p.id).limit(sql.lit(1)),
     ),
-    runningIn: query.first((db, p: Place) =>
-      db
-        .selectFrom("deployments")
-        .select("id")
-        .where(running)
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment),
-    ),
+    runningIn: query.first((db, p: Place) => ofPlace(db, p).select("id").where(running)),
     /** The first of an environment's queue waits for a place from now on. */
     lineUp: query.change((db, p: Key) =>
       db

@@ -82,15 +82,28 @@ export function createRollout(ports: Ports) {
     }
   };
 
+  const turnAfter = (tx: Tx, { id }: Pick<Deployment, "id">, wait_ms: number) =>
+    queue.nudge(tx, "deployments.turn", { deployment_id: id }, id, wait_ms);
+  const turnsAfter = (tx: Tx, wait_ms: number) => queue.add(tx, "deployments.turns", {}, wait_ms);
+
   /**
    * "First in, first out: one builds or rolls out at a time; others wait in queued": where nothing of an environment runs,
-   * the first of it lines up.
+   * the first of it lines up, or will when it is ready.
    */
-  const takeTurn = async (tx: Tx, place: { project_id: string; environment: string }) => {
+  const takeTurn = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) => {
     const head = await deployments(tx).head(place);
-    const isNext = head && !head.lined_up && head.ready_at <= clock.iso();
-    if (isNext && !(await deployments(tx).runningIn(place))) await deployments(tx).lineUp(head);
+    if (head && !head.lined_up && !(await deployments(tx).runningIn(place))) {
+      const wait_ms = Date.parse(head.ready_at) - clock.now();
+      if (wait_ms <= 0) await deployments(tx).lineUp(head);
+      else if (!isStepped(head)) await turnAfter(tx, head, wait_ms);
+    }
     await takeTurns(tx);
+  };
+
+  /** One was queued, and is ready after so long. Whoever is behind another needs no turn: that one passes its own on. */
+  const enqueued = async (tx: Tx, row: Deployment, wait_ms: number) => {
+    tell(tx, row);
+    if (!isStepped(row) && !(await deployments(tx).ahead(row))) await turnAfter(tx, row, wait_ms);
   };
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
@@ -178,13 +191,13 @@ export function createRollout(ports: Ports) {
   };
 
   return {
-    ...{ log, tell, move, about, origin },
-    ...{ takeTurn, takeTurns, ask },
+    ...{ log, move, about, origin, ask },
+    ...{ enqueued, takeTurn, takeTurns, turnAfter, turnsAfter },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
       store.transaction(async (tx) => {
-        if (await deployments(tx).nextInLine({ now: clock.iso() })) await queue.add(tx, "deployments.turns", {});
+        if (await deployments(tx).nextInLine({ now: clock.iso() })) await turnsAfter(tx, 0);
       }),
 
     /** How many, of every organization, are in a state that is not the end. */
@@ -210,9 +223,6 @@ export function createRollout(ports: Ports) {
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
       return ask(row, clock.now() - Date.parse(row.step_at), handle);
     },
-
-    /** A turn was given up: others are taken a minute later. */
-    turnLater: (tx: Tx) => queue.add(tx, "deployments.turns", {}, 60_000),
 
     /** The job was given up: the deployment must not stay where it is for ever. */
     async giveUp(tx: Tx, deployment_id: string, reason: string) {

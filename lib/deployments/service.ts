@@ -3,7 +3,6 @@ import type { DeploymentDriver } from "../drivers/deployment.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Patience, Waiting } from "../events/waiting.ts";
-import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf, latest } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { folded } from "../kernel/fold.ts";
@@ -62,7 +61,6 @@ export interface Ports {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly queue: Queue;
   readonly projects: ProjectsService;
   readonly environments: EnvironmentsService;
   readonly driver: DeploymentDriver;
@@ -77,7 +75,7 @@ export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
 /** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
 export function deploymentsService(ports: Ports) {
-  const { store, bus, clock, ids, queue, projects, environments, driver, rollout, steps, waiting, scenarios } = ports;
+  const { store, bus, clock, ids, projects, environments, driver, rollout, steps, waiting, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
@@ -122,7 +120,7 @@ export function deploymentsService(ports: Ports) {
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
-    rollout.tell(tx, row);
+    await rollout.enqueued(tx, row, delay_ms);
     const { id: deployment_id, organization_id } = row;
     await deployments(tx).insertLog({
       deployment_id,
@@ -133,7 +131,6 @@ export function deploymentsService(ports: Ports) {
       message: said,
     });
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
-    if (!stepped) await queue.add(tx, "deployments.turn", { deployment_id: row.id }, delay_ms);
     return row;
   };
 

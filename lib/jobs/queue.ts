@@ -9,8 +9,8 @@ import { jobsRepository } from "./repository.ts";
 export interface Queue {
   /** Runs the job of this kind after `wait_ms` of the service's clock, once the transaction is durable. */
   add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
-  /** The one job of this kind about a record: it comes no later than now, and there is never a second one. */
-  nudge(tx: Tx, kind: string, args: object, about: string): Promise<void>;
+  /** The one job of this kind about a record: it comes no later than then, and there is never a second one. */
+  nudge(tx: Tx, kind: string, args: object, about: string, wait_ms?: number): Promise<void>;
 }
 
 /** `wake` is told when something is due earlier than before. */
@@ -41,8 +41,8 @@ export function createQueue({
       });
       tx.afterCommit(() => wake(at));
     },
-    async nudge(tx, kind, args, about) {
-      const at = clock.now();
+    async nudge(tx, kind, args, about, wait_ms = 0) {
+      const at = clock.now() + wait_ms;
       await jobs(tx).nudge({ id: `job_${about}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
       tx.afterCommit(() => wake(at));
     },

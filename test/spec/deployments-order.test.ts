@@ -39,6 +39,27 @@ test("the order of deployments", async (t) => {
     assert.deepEqual(await states(here, second), ["building"]);
   });
 
+  await t.test("who is behind one that is cancelled waits its own second", async (t) => {
+    const here = await world(t);
+    const { id } = await here.project();
+    const first = await here.deploy(id);
+    await here.service.clock.advanceTo(at(0.5));
+    const second = await here.deploy(id);
+    expect(await here.call("developer", "POST", `/v1/deployments/${first.id}/cancel`), 200);
+    await here.service.clock.advanceTo(at(1.4));
+    assert.deepEqual(await states(here, first, second), ["cancelled", "queued"]);
+    await here.service.clock.advanceTo(at(1.5));
+    assert.deepEqual(await states(here, second), ["building"]);
+  });
+
+  await t.test("very many of one environment are no work until it is their turn", async (t) => {
+    const here = await world(t, { rateLimit: 1_000_000 });
+    const { id } = await here.project();
+    for (let i = 0; i < 100; i++) await here.deploy(id);
+    const [turn, step] = [1, 1];
+    assert.equal((await here.service.clock.advance("2s")).ran, turn + step);
+  });
+
   await t.test("two environments, and two projects, work side by side", async (t) => {
     const here = await world(t);
     const [web, shop] = [await here.project("web"), await here.project("shop")];
