@@ -197,15 +197,16 @@ function writer<T extends Text>({ table, key: named, order = "desc", columns, wi
   const shown = columns ? names(columns) : sql`*`;
   const limit = (most: number) => (Number.isFinite(most) ? sql` limit ${sql.lit(most)}` : sql``);
   const every = (conditions: readonly RawBuilder<unknown>[]) => sql.join([sql`1 = 1`, ...conditions], sql` and `);
-  const equal = (of: readonly string[]) => of.map((name) => sql`${sql.ref(name)} = ${0}`);
+  const equal = (of: readonly string[], first = sql`${0}`) =>
+    of.map((name, i) => sql`${sql.ref(name)} = ${i === 0 ? first : sql`${0}`}`);
   const notHidden = without ? [sql`${sql.ref(without.column)} not in (${without.among})`] : [];
 
   /** The first value; none while something is hidden, which ends the search at once. Of a condition each row is asked. */
   const unlessHidden = without ? sql`(select ${0} where not exists (${without.among}))` : sql`${0}`;
 
-  const from = ({ index: [first = "", ...others] }: Way, after: After, value = sql`${0}`) => {
+  const from = ({ index }: Way, after: After, first?: RawBuilder<unknown>) => {
     const place = after === undefined ? [] : [sql`${key} ${past} ${0}`];
-    return sql`from ${sql.table(table)} where ${every([sql`${sql.ref(first)} = ${value}`, ...equal(others), ...place])}`;
+    return sql`from ${sql.table(table)} where ${every([...equal(index, first), ...place])}`;
   };
   const inOrder = (most: number) => sql`order by ${key} ${direction}${limit(most)}`;
   const along = (how: keyof typeof stretch, what: RawBuilder<unknown>, way: Way, after: After) =>
