@@ -24,10 +24,11 @@ const words = {
   integration: { one: "integration", prefix: "int" },
 } as const;
 
-/** What of an endpoint can be changed; `secrets` as a whole. */
+/** What of an endpoint can be given; `secrets` as a whole. */
 export interface Changes extends Settings {
   readonly name: string;
-  readonly status: Endpoint["status"];
+  /** Default: what it was before; `active` of a new one. */
+  readonly status?: Endpoint["status"] | undefined;
   readonly events: readonly string[];
 }
 
@@ -100,13 +101,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
     list: (family: Family, { organization_id }: Caller, query: PageQuery) =>
       paginate(query, `${family}s`, { organization_id, family }, endpoints().list, { everything: true }),
 
-    async insert(
-      tx: Tx,
-      family: Family,
-      organization_id: string,
-      type: Endpoint["type"],
-      given: Omit<Changes, "status"> & { readonly status?: Endpoint["status"] | undefined },
-    ) {
+    async insert(tx: Tx, family: Family, organization_id: string, type: Endpoint["type"], given: Changes) {
       if ((await endpoints(tx).count({ organization_id, family })) >= most)
         throw new Problem(
           "limit_reached",
@@ -133,13 +128,12 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
     },
     codeHosts: (tx: Tx) => endpoints(tx).ofType({ type: "code_host" }),
 
-    /** Turned off, what was still to come counts as `skipped`, so that it can be recovered. */
+    /** Turned off, also where it is off already, what was still to come counts as `skipped`, so that it can be recovered. */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: Changes) {
-      // Only the turning off: what was recovered while it is off must stay pending.
-      const ends = status === "inactive" && before.status === "active";
+      const epoch = status === "inactive" ? await nextEpoch(tx, before) : before.epoch;
       const after = await endpoints(tx).update({
         ...before,
-        ...{ name, status, epoch: ends ? await nextEpoch(tx, before) : before.epoch },
+        ...{ name, status: status ?? before.status, epoch },
         events: JSON.stringify(events),
         config: JSON.stringify(config),
         sealed: vault.seal(place(before.id), JSON.stringify(secrets)),

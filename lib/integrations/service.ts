@@ -131,7 +131,7 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
         if (parts && parts.config.project_id !== project_id) await refuseProject(tx, caller, parts);
         const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
         const settings = parts ?? endpoints.settingsOf(before);
-        return view(await endpoints.update(tx, before, { ...settings, name, events, status: status ?? before.status }));
+        return view(await endpoints.update(tx, before, { ...settings, name, events, status }));
       }, caller);
     },
 

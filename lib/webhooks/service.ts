@@ -66,7 +66,7 @@ export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
         return view(
           await endpoints.update(tx, before, {
             name: new URL(url).host,
-            status: changes.status ?? before.status,
+            status: changes.status,
             events: changes.events ?? (JSON.parse(before.events) as string[]),
             config: { url },
             secrets: secret ? { secret } : {},

@@ -51,6 +51,20 @@ test("what is due is not sent any more once it is turned off, but for what is un
   assert.equal(sentTo(here, "large"), many + 32);
 });
 
+test("what is recovered or tested while it is off is sent, until it is turned off once more", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  const off = async () => expect(await here.call("owner", "PATCH", large, { status: "inactive" }), 200);
+  await off();
+  expect(await here.call("owner", "POST", `${large}/test`), 202);
+  expect(await here.call("owner", "PATCH", large, { events: ["*"] }), 200);
+  await here.service.clock.advance("40s");
+  assert.equal(sentTo(here, "large"), many + 2, "a change of something else turns nothing off");
+  await off();
+  assert.equal(await pending(here), 1, "of the other one");
+  await here.service.clock.advance("3h");
+  assert.equal(sentTo(here, "large"), many + 2);
+});
+
 test("what was skipped so is forgotten in time", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const { here, large } = await twoEndpoints(t, "webhooks", { database });
