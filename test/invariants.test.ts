@@ -21,12 +21,12 @@ const breaks: Readonly<Record<string, string>> = {
       (select max(id) from events where event = 'deployment.started' and data like '%production%')`,
   "the times and the version of a deployment are those of its state": "update deployments set completed_at = null",
   "a deployment that runs has exactly one job that advances it": "delete from jobs where kind = 'deployments.advance'",
-  "who has lined up is the first of an environment where nothing runs":
-    "update deployments set lined_up = 1 where status = 'queued'",
-  "who is first where nothing runs has lined up, or has a job that sees to it":
-    "update deployments set status = 'queued', lined_up = 0 where environment = 'staging'",
+  "the first of a queue has lined up where nothing of its environment runs, and nobody else":
+    "update deployments set lined_up = 2 where status = 'queued'",
+  "a job comes when those that have lined up are ready": `
+    delete from jobs where kind = 'deployments.turns'; update deployments set lined_up = 1 where status = 'queued'`,
   "somebody will see to those that are queued": `
-    delete from jobs where kind = 'deployments.turn'; update deployments set status = 'queued'`,
+    delete from jobs where kind = 'deployments.turns'; update deployments set status = 'queued'`,
   "a log has no gap, and is as long as its deployment says": "delete from deployment_logs where seq = 1",
   "whatever belongs to a record belongs to its organization": "update deployment_logs set organization_id = 'org_x'",
   "a deployment's environment was made with it": "delete from environments where name = 'production'",

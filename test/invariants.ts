@@ -50,19 +50,17 @@ export const invariants: Readonly<Record<string, string>> = {
     select d.id, d.status, count(j.id) as jobs from deployments d
     left join jobs j on j.kind = 'deployments.advance' and json_extract(j.args, '$.deployment_id') = d.id
     where d.status in ('building', 'deploying') group by d.id having count(j.id) <> 1`,
-  "who has lined up is the first of an environment where nothing runs": `
-    select d.id from deployments d where d.status = 'queued' and d.lined_up = 1
-      and exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
-        and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))`,
-  "who is first where nothing runs has lined up, or has a job that sees to it": `
-    select d.id from deployments d where d.status = 'queued' and d.lined_up = 0 and d.script is null
-      and not exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
-        and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))
-      and not exists (select 1 from jobs
-        where kind = 'deployments.turn' and json_extract(args, '$.deployment_id') = d.id)`,
+  "the first of a queue has lined up where nothing of its environment runs, and nobody else": `
+    select d.id, d.lined_up from deployments d where d.status = 'queued'
+      and (d.lined_up > 0) = exists (select 1 from deployments o
+        where o.project_id = d.project_id and o.environment = d.environment
+          and (o.status in ('building', 'deploying') or (o.status = 'queued' and o.id < d.id)))`,
+  "a job comes when those that have lined up are ready": `
+    select id, ready_at from deployments where status = 'queued' and lined_up = 1 and script is null
+      and not exists (select 1 from jobs where kind = 'deployments.turns')`,
   "somebody will see to those that are queued": `
     select id from deployments where status = 'queued'
-      and not exists (select 1 from jobs where kind = 'deployments.turn')
+      and not exists (select 1 from jobs where kind = 'deployments.turns')
       and not exists (select 1 from deployments where status in ('building', 'deploying'))`,
   "a log has no gap, and is as long as its deployment says": `
     select d.id, d.log_entries, d.log_bytes from deployments d

@@ -6,12 +6,6 @@ const job = jobsOf<{ rollout: Rollout }>();
 
 export const deploymentsJobs = [
   job({
-    kind: "deployments.turn",
-    args: v.object({ deployment_id: v.string() }),
-    run: ({ deployment_id }, { rollout }) => rollout.turn(deployment_id),
-    exhausted: ({ deployment_id: id }, _, { rollout }, tx) => rollout.turnAfter(tx, { id }, 60_000),
-  }),
-  job({
     kind: "deployments.turns",
     args: v.object({}),
     run: (_, { rollout }) => rollout.turns(),

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { isoOf, latest } from "../kernel/clock.ts";
 import type { Writer } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
@@ -11,7 +12,10 @@ type Moved = Key & { at: string; version: string | null };
 /** Partial indexes are used only where their condition stands in the text, word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
-const linedUp = sql<boolean>`${queued} and lined_up = 1`;
+const gettingReady = sql<boolean>`${queued} and lined_up = 1`;
+/** Where a tester has the say, nobody knows when. */
+const willBeReady = sql<boolean>`${gettingReady} and ready_at < ${isoOf(latest)}`;
+const linedUp = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
 /** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
 const removed = sql`select project_id from removals`;
@@ -119,11 +123,8 @@ export function deploymentsRepository(query: Queries) {
     }),
     /** The newest release of an environment that is older than a record. */
     releaseBefore: query.first((db, p: Place & Key) =>
-      db
-        .selectFrom("deployments")
+      ofPlace(db, p)
         .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
         .where("organization_id", "=", p.organization_id)
         .where(active)
         .where("id", "<", p.id)
@@ -140,13 +141,14 @@ export function deploymentsRepository(query: Queries) {
     /** Of every organization: a metric. Those that are being removed are counted while they are still there. */
     waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
     /** The first in the queue of one environment. */
-    head: query.first((db, p: Place) => ofPlace(db, p).selectAll().where(queued).orderBy("id").limit(sql.lit(1))),
-    /** Whether another one of its environment is before it in the queue. */
-    ahead: query.first((db, p: Place & { id: string }) =>
-      ofPlace(db, p).select("id").where(queued).where("id", "<", p.id).limit(sql.lit(1)),
+    head: query.first((db, p: Place) =>
+      ofPlace(db, p)
+        .select(["id", "organization_id", "ready_at", "script", "lined_up"])
+        .where(queued)
+        .orderBy("id")
+        .limit(sql.lit(1)),
     ),
     runningIn: query.first((db, p: Place) => ofPlace(db, p).select("id").where(running)),
-    /** The first of an environment's queue waits for a place from now on. */
     lineUp: query.change((db, p: Key) =>
       db
         .updateTable("deployments")
@@ -154,28 +156,14 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Who is next of those that have lined up, oldest first. */
-    nextInLine: query.first((db, p: { now: string }) =>
-      db
-        .selectFrom("deployments as d")
-        .selectAll()
-        .where(linedUp)
-        .where(standing)
-        .where("ready_at", "<=", p.now)
-        .where((eb) =>
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom("deployments")
-                .select(sql.lit(1).as("one"))
-                .where(running)
-                .whereRef("deployments.project_id", "=", "d.project_id")
-                .whereRef("deployments.environment", "=", "d.environment"),
-            ),
-          ),
-        )
-        .orderBy("id")
-        .limit(sql.lit(1)),
+    getReady: query.change((db, p: { now: string }) =>
+      db.updateTable("deployments").set({ lined_up: 2 }).where(gettingReady).where("ready_at", "<=", p.now),
+    ),
+    nextReady: query.first((db, _: object) =>
+      db.selectFrom("deployments").select("ready_at").where(willBeReady).orderBy("ready_at").limit(sql.lit(1)),
+    ),
+    nextInLine: query.first((db, _: object) =>
+      db.selectFrom("deployments").selectAll().where(linedUp).where(standing).orderBy("id").limit(sql.lit(1)),
     ),
 
     /** A slice of a project's newest deployments without their logs, which go before them; answers how many went. */

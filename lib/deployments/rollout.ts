@@ -3,7 +3,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
+import { discard, done, type Outcome, snooze, until } from "../kernel/job.ts";
 import type { Tx } from "../kernel/unit.ts";
 import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { Store } from "../store/store.ts";
@@ -73,38 +73,31 @@ export function createRollout(ports: Ports) {
     await advanceSoon(tx, row);
   };
 
-  /** Those that have lined up begin, oldest first, as far as the limit over all goes. */
+  const turnsAfter = (tx: Tx, wait_ms: number) => queue.nudge(tx, "deployments.turns", {}, "turns", wait_ms);
+
+  /** Those that have lined up and are ready begin, oldest first, as far as the limit over all goes. */
   const takeTurns = async (tx: Tx) => {
+    await deployments(tx).getReady({ now: clock.iso() });
     for (let free = concurrency - (await deployments(tx).busy({})); free > 0; free--) {
-      const next = await deployments(tx).nextInLine({ now: clock.iso() });
+      const next = await deployments(tx).nextInLine({});
       if (!next) return;
       await begin(tx, next);
     }
   };
 
-  const turnAfter = (tx: Tx, { id }: Pick<Deployment, "id">, wait_ms: number) =>
-    queue.nudge(tx, "deployments.turn", { deployment_id: id }, id, wait_ms);
-  const turnsAfter = (tx: Tx, wait_ms: number) => queue.add(tx, "deployments.turns", {}, wait_ms);
-
-  /**
-   * "First in, first out: one builds or rolls out at a time; others wait in queued": where nothing of an environment runs,
-   * the first of it lines up, or will when it is ready.
-   */
+  /** "First in, first out: one builds or rolls out at a time; others wait in queued": the first of an environment lines up. */
   const takeTurn = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) => {
     const head = await deployments(tx).head(place);
     if (head && !head.lined_up && !(await deployments(tx).runningIn(place))) {
-      const wait_ms = Date.parse(head.ready_at) - clock.now();
-      if (wait_ms <= 0) await deployments(tx).lineUp(head);
-      else if (!isStepped(head)) await turnAfter(tx, head, wait_ms);
+      await deployments(tx).lineUp(head);
+      if (!isStepped(head)) await turnsAfter(tx, Math.max(0, Date.parse(head.ready_at) - clock.now()));
     }
     await takeTurns(tx);
   };
 
-  /** One was queued, and is ready after so long. Whoever is behind another needs no turn: that one passes its own on. */
-  const enqueued = async (tx: Tx, row: Deployment, wait_ms: number) => {
-    tell(tx, row);
-    if (!isStepped(row) && !(await deployments(tx).ahead(row))) await turnAfter(tx, row, wait_ms);
-  };
+  /** Whether one that is queued now lines up. Whoever comes behind another does when that one leaves. */
+  const linesUp = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) =>
+    !(await deployments(tx).head(place)) && !(await deployments(tx).runningIn(place));
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
@@ -191,13 +184,14 @@ export function createRollout(ports: Ports) {
   };
 
   return {
-    ...{ log, move, about, origin, ask },
-    ...{ enqueued, takeTurn, takeTurns, turnAfter, turnsAfter },
+    ...{ log, tell, move, about, origin, ask },
+    ...{ linesUp, takeTurn, takeTurns, turnsAfter },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
       store.transaction(async (tx) => {
-        if (await deployments(tx).nextInLine({ now: clock.iso() })) await turnsAfter(tx, 0);
+        await deployments(tx).getReady({ now: clock.iso() });
+        if ((await deployments(tx).nextInLine({})) ?? (await deployments(tx).nextReady({}))) await turnsAfter(tx, 0);
       }),
 
     /** How many, of every organization, are in a state that is not the end. */
@@ -207,14 +201,13 @@ export function createRollout(ports: Ports) {
       return { queued: count, building, deploying: running.length - building };
     },
 
-    /** The job `deployments.turns`. */
-    turns: async (): Promise<Outcome> => done(takeTurns),
-
-    /** The job `deployments.turn`: a deployment has been queued long enough. */
-    async turn(deployment_id: string): Promise<Outcome> {
-      const row = await deployments().forJob({ id: deployment_id });
-      return row?.status === "queued" ? done((tx) => takeTurn(tx, row)) : discard("the deployment waits no longer");
-    },
+    /** The job `deployments.turns`: there is one, and it comes when the next that has lined up is ready. */
+    turns: async (): Promise<Outcome> =>
+      until(async (tx) => {
+        await takeTurns(tx);
+        const next = await deployments(tx).nextReady({});
+        return next && Date.parse(next.ready_at);
+      }),
 
     /** The job `deployments.advance`: asks the driver how far the present step is, and acts on it. */
     async advance(deployment_id: string, handle: string | null): Promise<Outcome> {

@@ -116,11 +116,11 @@ export function deploymentsService(ports: Ports) {
       deployed_at: null,
       log_entries: 1,
       log_bytes: Buffer.byteLength(said),
-      lined_up: 0,
+      lined_up: (await rollout.linesUp(tx, of)) ? 1 : 0,
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
-    await rollout.enqueued(tx, row, delay_ms);
+    rollout.tell(tx, row);
     const { id: deployment_id, organization_id } = row;
     await deployments(tx).insertLog({
       deployment_id,
@@ -131,6 +131,7 @@ export function deploymentsService(ports: Ports) {
       message: said,
     });
     await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
+    if (row.lined_up && !stepped) await rollout.turnsAfter(tx, delay_ms);
     return row;
   };
 

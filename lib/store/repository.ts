@@ -1,34 +1,34 @@
 import { sql } from "kysely";
 import type { Queries } from "./query.ts";
 
-/** Where identifiers end. Periodic jobs have names of their own, in small letters, behind every identifier. */
-const end = { jobs: "job_a", others: "~" } as const;
+/**
+ * Where identifiers of one kind end, by table. Jobs of one record have names of their own, in small letters, behind every
+ * identifier; integrations and webhooks share a table.
+ */
 const dated = [
-  "organizations",
-  "users",
-  "api_keys",
-  "invitations",
-  "projects",
-  "deployments",
-  "generations",
-  "events",
-  "mails",
-  "jobs",
-  "scenarios",
+  ["organizations", "~"],
+  ["users", "~"],
+  ["api_keys", "~"],
+  ["invitations", "~"],
+  ["projects", "~"],
+  ["deployments", "~"],
+  ["generations", "~"],
+  ["events", "~"],
+  ["mails", "~"],
+  ["jobs", "job_a"],
+  ["scenarios", "~"],
+  ["endpoints", "int_~"],
+  ["endpoints", "~"],
+  ["deliveries", "~"],
 ] as const;
 
 /** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */
 export function settingsRepository(query: Queries) {
   return {
-    /** The newest identifier of each table, so that a new process goes on from there. */
-    newest: dated.map((table) =>
+    /** The newest identifier of each kind, so that a new process goes on from there. */
+    newest: dated.map(([table, end]) =>
       query.first((db, _: object) =>
-        db
-          .selectFrom(table)
-          .select("id")
-          .where("id", "<", end[table === "jobs" ? "jobs" : "others"])
-          .orderBy("id", "desc")
-          .limit(sql.lit(1)),
+        db.selectFrom(table).select("id").where("id", "<", end).orderBy("id", "desc").limit(sql.lit(1)),
       ),
     ),
     read: query.first((db, p: { name: string }) =>

@@ -42,13 +42,14 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/forJob": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
-  "deployments/ahead": "whether an environment has a queue, by the project of a row that it holds",
   "deployments/runningIn": "the job loop: whether an environment is busy, by the project of a row that it holds",
   "deployments/waiting": "a metric of the whole service",
   "deployments/removeSome": "scoped by the project, which its service found in the organization",
   "deployments/removeLogs": "scoped by the project, which its service found in the organization",
   "projects/hide": "scoped by the project, which its service found in the organization",
   "deployments/busy": "the job loop: the limit is one over all",
+  "deployments/getReady": "the job loop: the limit is one over all",
+  "deployments/nextReady": "the job loop: one job for every organization",
   "deployments/nextInLine": "the job loop: the limit is one over all",
 };
 
