@@ -198,3 +198,30 @@ test("a stream is read the same in whatever pieces it arrives", async () => {
     { numRuns: 50 },
   );
 });
+
+test("what says JSON and is none is asked for again only where the call succeeded; Retry-After is obeyed all the same", async () => {
+  const answers: readonly (readonly [
+    status: number,
+    body: string | null,
+    more: Record<string, string>,
+    waits: number[],
+  ])[] = [
+    [401, "", {}, []],
+    [403, "<html>", {}, []],
+    [500, "", {}, []],
+    [429, "", { "retry-after": "7" }, [7000, 7000, 7000]],
+    [200, "<html>", {}, [250, 500, 1000]],
+    [204, null, {}, []],
+  ];
+  for (const [status, body, more, expected] of answers) {
+    const waits: number[] = [];
+    const client = createClient({
+      baseUrl: "http://localhost/v1",
+      fetch: async () => new Response(body, { status, headers: { "content-type": "application/json", ...more } }),
+      sleep: async (ms) => waits.push(ms),
+    });
+    const gone = client.projects.delete({ id: "proj_1" });
+    await (status === 204 ? gone : assert.rejects(gone, { code: "unreadable", status }));
+    assert.deepEqual(waits, expected, String(status));
+  }
+});

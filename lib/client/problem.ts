@@ -45,14 +45,25 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isRule = (value: unknown): value is BrokenRule =>
   isObject(value) && typeof value["path"] === "string" && typeof value["message"] === "string";
 
+type Head = Pick<Response, "status" | "url" | "headers">;
+const aboutOf = ({ status, headers }: Head) => ({
+  status,
+  requestId: headers.get("x-request-id") ?? undefined,
+  retryAfter: secondsOf(headers.get("retry-after")),
+});
+
+/** An answer of which the rest did not come. */
+export const brokenOff = (response: Head, cause: unknown) =>
+  new ClientProblem(
+    "unreadable",
+    cause instanceof SyntaxError ? "the answer is not whole: its JSON breaks off" : "the answer broke off",
+    { ...aboutOf(response), cause },
+  );
+
 /** What a refusal says, as far as it can be read. */
-export function problemOf(response: Pick<Response, "status" | "url" | "headers">, body: unknown): ClientProblem {
+export function problemOf(response: Head, body: unknown): ClientProblem {
   const { status, headers } = response;
-  const about = {
-    status,
-    requestId: headers.get("x-request-id") ?? undefined,
-    retryAfter: secondsOf(headers.get("retry-after")),
-  };
+  const about = aboutOf(response);
   const error = isObject(body) ? body["error"] : undefined;
   if (isObject(error) && typeof error["code"] === "string" && typeof error["message"] === "string") {
     const details = Array.isArray(error["details"]) ? error["details"].filter(isRule) : [];

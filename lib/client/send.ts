@@ -1,4 +1,4 @@
-import { ClientProblem, flatOf, problemOf } from "./problem.ts";
+import { brokenOff, ClientProblem, flatOf, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
   /** Where the interface is, with its version: `http://127.0.0.1:7400/v1`. */
@@ -153,19 +153,13 @@ function hintOf(base: string, error: unknown): string {
 const timedOut = (what: string, ms: number, cause: unknown) =>
   new ClientProblem("timed_out", `${what} was not answered within ${ms} ms`, { cause });
 
-const brokenOff = (response: Response, cause: unknown) =>
-  new ClientProblem(
-    "unreadable",
-    cause instanceof SyntaxError ? "the answer is not whole: its JSON breaks off" : "the answer broke off",
-    { status: response.status, requestId: response.headers.get("x-request-id") ?? undefined, cause },
-  );
-
 const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 
-/** What is in an answer; undefined where that is no JSON and does not say that it is. Throws where it breaks off. */
+/** What is in an answer; undefined where that is no JSON, as many refusals of others are. Throws where it breaks off. */
 async function bodyOf(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined;
   const text = await response.text();
-  return isJson(response) ? JSON.parse(text) : parsed(text);
+  return response.ok && isJson(response) ? JSON.parse(text) : parsed(text);
 }
 
 function parsed(text: string): unknown {
