@@ -153,6 +153,30 @@ test("a service of seeded chance never makes the same identifier or token twice 
   assert.equal(tokens.size, 4);
 });
 
+test("no identifier is given twice, though the clock stands over restarts", async (t) => {
+  const config = { webhook_url: "https://chat.inbox.test/in", channel: "#web" };
+  const chat = { type: "chat", config };
+  const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
+  type Make = (here: World, turn: string) => Promise<unknown>;
+  const webhook: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
+  const integration: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/integrations", chat), 201);
+  // Each of a world of its own, where it has the newest identifiers of all; a project has a delivery for each webhook.
+  const kinds: readonly (readonly [number, Make])[] = [
+    [1, webhook],
+    [1, integration],
+    [6, (here, turn) => here.project(turn)],
+  ];
+  for (const [webhooks, make] of kinds) {
+    const database = file(t);
+    for (let round = 0; round < 3; round++) {
+      const here = await world(t, { database });
+      for (let i = 0; round === 0 && i < webhooks; i++) await webhook(here, "");
+      for (let i = 0; i < 4; i++) await make(here, `${round} ${i}`);
+      await here.service.close();
+    }
+  }
+});
+
 test("periodic work", async (t) => {
   await t.test("is planted once, however often the service starts", async (t) => {
     const database = file(t);

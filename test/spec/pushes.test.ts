@@ -165,3 +165,18 @@ test("a code host whose project was deleted can be changed, and goes to the usua
   assert.deepEqual(await change({ branch: "next" }), { ...config, branch: "next", project_id });
   assert.equal((await change({ project_id: null })).project_id, undefined);
 });
+
+test("a push goes to the project that deployed its repository last", async (t) => {
+  const here = await world(t);
+  const projects = [await here.project("one"), await here.project("two"), await here.project("three")];
+  const id = await connect(here);
+  const source = { type: "git", repo: "acme/web", branch: "main" };
+  for (const [i, turn] of [1, 0, 2, 0, 1].entries()) {
+    const project_id = projects[turn].id;
+    await here.deploy(project_id, { source });
+    const after = String(i + 1).repeat(40);
+    const { data } = expect(await push(here, `/${id}`, github({ after })), 202);
+    const made = expect(await here.call("owner", "GET", `/v1/deployments/${data[0].deployment_id}`), 200);
+    assert.equal(made.project_id, project_id);
+  }
+});

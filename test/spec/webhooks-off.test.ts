@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Family, kinds, many, pending, rowsLeft, sentTo, twoEndpoints } from "../endpoints.ts";
+import { addresses, type Family, kinds, many, pending, rowsLeft, sentTo, twoEndpoints } from "../endpoints.ts";
 import { folderOf } from "../room.ts";
-import { expect } from "../world.ts";
+import { expect, world } from "../world.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
   test(`of ${family}, one that is turned off skips all that was pending, and recovers all of it`, async (t) => {
@@ -36,6 +36,33 @@ for (const family of Object.keys(kinds) as Family[]) {
     assert.equal(expect(await here.call("viewer", "GET", small), 200).status, "inactive");
   });
 }
+
+test("what happens once it is turned on again is sent", async (t) => {
+  const { here, large } = await twoEndpoints(t);
+  for (const status of ["inactive", "active"]) expect(await here.call("owner", "PATCH", large, { status }), 200);
+  await here.project("later");
+  await here.service.settle();
+  assert.equal(sentTo(here, "large"), many + 1);
+});
+
+for (const [tries, status] of [
+  [5, "skipped"],
+  [6, "abandoned"],
+] as const)
+  test(`turned off while try ${tries} is under way, a delivery is ${status}`, async (t) => {
+    const here = await world(t);
+    const hook = { url: addresses.large, events: ["project.created"] };
+    const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
+    const path = `/v1/webhooks/${id}`;
+    here.service.webhooks.sink("large", async () => {
+      if (sentTo(here, "large") === tries) expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
+      return new Response(null, { status: 500 });
+    });
+    await here.project();
+    await here.service.clock.advance("3h");
+    const { data } = expect(await here.call("viewer", "GET", `${path}/deliveries`), 200);
+    assert.deepEqual([data[0].status, data[0].attempts.length], [status, tries]);
+  });
 
 test("what is due is not sent any more once it is turned off, but for what is under way", async (t) => {
   const { here, large } = await twoEndpoints(t);
