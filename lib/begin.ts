@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Features } from "./compose.ts";
-import { check, oneOf } from "./kernel/api.ts";
+import { handed, oneOf, record } from "./kernel/api.ts";
 import { isoOf } from "./kernel/clock.ts";
 import { invalid } from "./kernel/errors.ts";
 import { type Role, roles, type Scope } from "./kernel/roles.ts";
@@ -44,7 +44,7 @@ export async function begin(
 }
 
 /** What `service.keys.create()` takes. */
-export const wantedKey = v.object({
+export const wantedKey = record({
   organization: v.optional(v.string()),
   role: v.optional(oneOf(roles)),
   scopes: v.optional(keyScopes),
@@ -87,7 +87,7 @@ export async function createKey(
   });
 }
 
-const wantedOrganization = v.object({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
+const wantedOrganization = record({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
 
 /** An organization without people. Throws 422 for a name that is taken or none. */
 export async function createOrganization(
@@ -95,7 +95,7 @@ export async function createOrganization(
   { organizations }: Pick<Features, "organizations">,
   given: { name: string; plan?: Plan },
 ) {
-  const wanted = check(wantedOrganization, given);
+  const wanted = handed(wantedOrganization, "wanted", given, '{ name: "acme" }');
   if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
   const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
   return { id, name, plan };

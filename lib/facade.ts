@@ -3,10 +3,9 @@ import { createKey, createOrganization, wantedKey } from "./begin.ts";
 import { type Listening, listen } from "./http/server.ts";
 import { insideSender } from "./inside.ts";
 import { type Instruments, instruments } from "./instruments.ts";
-import { check, record, textOf, whole } from "./kernel/api.ts";
+import { handed, record, textOf, whole } from "./kernel/api.ts";
 import { instant, latest } from "./kernel/clock.ts";
 import { milliseconds } from "./kernel/duration.ts";
-import { invalid } from "./kernel/errors.ts";
 import type { Role, Scope } from "./kernel/roles.ts";
 import type { Plan } from "./organizations/schema.ts";
 import { type Client, clientOver } from "./typed.ts";
@@ -31,7 +30,8 @@ export interface Service extends Instruments {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /**
    * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Its calls go
-   * straight to their operations and are not tried again. `apiKey` is the service's own unless set; "" is none.
+   * straight to their operations and are not tried again. `apiKey` is the service's own unless set; "" is none. Throws
+   * `validation_failed` for any other field.
    */
   client(as?: { apiKey?: string }): Client;
   /**
@@ -92,6 +92,8 @@ export interface Service extends Instruments {
 
 /** Where a port may be opened. An empty host would be every address of the machine. */
 const place = record({ port: v.optional(whole(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
+/** A key that is null is none, as for the client over a port. */
+const speaker = record({ apiKey: v.nullish(v.string("must be a string")) });
 
 /** What users hold. */
 export function facade(worlds: Worlds): Service {
@@ -118,11 +120,13 @@ export function facade(worlds: Worlds): Service {
       if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
-    client: ({ apiKey = worlds.now.apiKey ?? "" } = {}) => clientOver(insideSender(app, apiKey || undefined)),
+    client(as = {}) {
+      const { apiKey = worlds.now.apiKey } = handed(speaker, "as", as, '{ apiKey: "sk_live_…" }');
+      return clientOver(insideSender(app, apiKey || undefined));
+    },
     async listen(at = {}) {
       insistOpen();
-      if (typeof at !== "object") throw invalid("at", "must be an object such as { port: 7400 }");
-      const { port, host } = check(place, at);
+      const { port, host } = handed(place, "at", at, "{ port: 7400 }");
       const serve: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
@@ -185,7 +189,8 @@ export function facade(worlds: Worlds): Service {
     keys: {
       async create(wanted) {
         const { foundation, parts } = worlds.now;
-        const { key } = await createKey(foundation, parts.features, check(wantedKey, wanted));
+        const right = '{ role: "viewer" }';
+        const { key } = await createKey(foundation, parts.features, handed(wantedKey, "wanted", wanted, right));
         return { key };
       },
     },

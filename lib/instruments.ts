@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { Assembled } from "./assemble.ts";
 import type { NewFault, StoredFault } from "./control/faults.ts";
 import type { JournalEntry, JournalQuery } from "./control/journal.ts";
@@ -7,6 +8,7 @@ import type { Caught } from "./drivers/inbox.ts";
 import type { SimulatedOutcome } from "./drivers/outcome.ts";
 import type { InboxAnswer } from "./drivers/scripted.ts";
 import type { Service } from "./facade.ts";
+import { handed, record } from "./kernel/api.ts";
 import { milliseconds } from "./kernel/duration.ts";
 import { inEveryOrder } from "./orders.ts";
 import type { NewScenario } from "./scenarios/schema.ts";
@@ -101,11 +103,17 @@ interface WaitFor {
   readonly timeout?: string;
 }
 
+const endpoint = v.optional(v.string("must be a string"));
+const caughtOf = record({ endpoint });
+/** What is no duration is refused where it is read. */
+const bounds = record({ endpoint, timeout: v.optional(v.unknown(), "5s") });
+
 async function waitFor(
   { arrivals, time, clock, life }: Assembled,
   event: string | ((delivery: Arrival) => boolean),
-  { endpoint, timeout = "5s" }: WaitFor = {},
+  more: WaitFor = {},
 ): Promise<Arrival> {
+  const { endpoint, timeout } = handed(bounds, "more", more, '{ endpoint: "hook" }');
   const patience = milliseconds(timeout);
   const wanted = typeof event === "function" ? event : (one: Arrival) => event === "*" || one.event === event;
   const isOf = (one: Arrival) => endpoint === undefined || one.endpoint === endpoint.toLowerCase();
@@ -135,7 +143,11 @@ export function instruments(parts: Assembled, fork: () => Promise<Service>): Ins
   const { outbox, scenarios, deployments, generations } = features;
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
-    inbox: { list: ({ endpoint } = {}) => inbox.list(endpoint), clear: inbox.clear, script: inbox.script },
+    inbox: {
+      list: (of = {}) => inbox.list(handed(caughtOf, "of", of, '{ endpoint: "hook" }').endpoint),
+      clear: inbox.clear,
+      script: inbox.script,
+    },
     scenarios: {
       add: scenarios.add,
       next: (kind, outcome) => scenarios.add({ next: kind, outcome }),

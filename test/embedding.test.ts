@@ -66,6 +66,49 @@ test("a port that can be none is refused, and none is opened", async (t) => {
   assert.match(service.url ?? "", /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
 });
 
+test("what a function is handed is refused where it has an unknown field or is no object", async (t) => {
+  const { service } = await world(t);
+  const refused = (message: string) => ({ name: "Problem", code: "validation_failed", message });
+  for (const [as, message] of [
+    [{ apikey: "sk_live_wrong" }, "apikey is not known here; known are: apiKey"],
+    [{ key: keyOf("viewer") }, "key is not known here; known are: apiKey"],
+    [{ apiKey: 5 }, "apiKey must be a string"],
+    ...["sk_live_wrong", null, [], 5].map(
+      (as) => [as, 'as must be an object such as { apiKey: "sk_live_…" }'] as const,
+    ),
+  ] as const)
+    assert.throws(() => service.client(untyped(as)), refused(message));
+  for (const apiKey of [null, ""])
+    await assert.rejects(service.client({ apiKey: untyped(apiKey) }).me.get(), { code: "unauthorized" });
+  for (const as of [undefined, {}, { apiKey: undefined as never }])
+    assert.equal((await service.client(as).me.get()).user.role, "owner");
+
+  const endpoint = 'must be an object such as { endpoint: "hook" }';
+  for (const [of, message] of [
+    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint"],
+    [{ endpoint: 5 }, "endpoint must be a string"],
+    ["hook", `of ${endpoint}`],
+    [null, `of ${endpoint}`],
+  ] as const)
+    assert.throws(() => service.inbox.list(untyped(of)), refused(message));
+  for (const [more, message] of [
+    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint, timeout"],
+    ["5s", `more ${endpoint}`],
+  ] as const)
+    await assert.rejects(service.webhooks.waitFor("*", untyped(more)), refused(message));
+  for (const [wanted, message] of [
+    [{ rol: "viewer" }, "rol is not known here; known are: organization, role, scopes, name"],
+    ["viewer", 'wanted must be an object such as { role: "viewer" }'],
+    [undefined, 'wanted must be an object such as { role: "viewer" }'],
+  ] as const)
+    await assert.rejects(service.keys.create(untyped(wanted)), refused(message));
+  for (const [wanted, message] of [
+    [{ name: "initech", plam: "pro" }, "plam is not known here; known are: name, plan"],
+    ["initech", 'wanted must be an object such as { name: "acme" }'],
+  ] as const)
+    await assert.rejects(service.organizations.create(untyped(wanted)), refused(message));
+});
+
 test("a service that is closed settles nothing", async (t) => {
   const { service } = await world(t);
   await service.close();

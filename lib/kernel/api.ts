@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { instant } from "./clock.ts";
 import { parseDuration } from "./duration.ts";
-import { type Detail, Problem } from "./errors.ts";
+import { type Detail, invalid, Problem } from "./errors.ts";
 
 /** The schemas and rules that every feature's wire form is made of. */
 
@@ -109,6 +109,13 @@ export function check<S extends Schema>(schema: S, input: unknown): v.InferOutpu
   const [first] = details;
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
+}
+
+/** The same for what a function of the library is handed: where that is no object at all, one that is right is shown. */
+export function handed<S extends Schema>(schema: S, name: string, given: unknown, right: string): v.InferOutput<S> {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw invalid(name, `must be an object such as ${right}`);
+  return check(schema, given);
 }
 
 /** Whether it is a field that the schema does not have. */
