@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import fc from "fast-check";
+import { lifecycle as deployment } from "../lib/deployments/states.ts";
+import { lifecycle as generation } from "../lib/generations/states.ts";
 import { exposition } from "../lib/health/exposition.ts";
 import { bounds, createMeter } from "../lib/http/meter.ts";
 import { dial } from "./readers.ts";
 import { folderOf } from "./room.ts";
-import { owner, type Wire, wire } from "./sockets.ts";
-import { expect, keyOf, type World, world } from "./world.ts";
+import { owner, wire } from "./sockets.ts";
+import { expect, type World, world } from "./world.ts";
 
 const line = /^([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\[\\n"])*",?)+)\})? (-?[\d.e+-]+|[+-]Inf|NaN)$/;
 const label = /([a-z]+)="((?:[^"\\]|\\.)*)"/g;
@@ -101,6 +103,20 @@ test("requests are counted by operation and status, with how long they took", as
   assert.equal(buckets.at(-1), 4);
   assert.equal(of.get(`${name}_count operation=projects.create`), 4);
   assert.ok((of.get(`${name}_sum operation=projects.create`) ?? 0) > 0);
+});
+
+test("what is counted while it happens is there as 0 before the first has happened", async (t) => {
+  const fresh = await scrape(await world(t));
+  const labels = {
+    ...{ "svc_deliveries_total outcome": ["succeeded", "abandoned"] },
+    ...{ "svc_delivery_tries_total outcome": ["succeeded", "failed"] },
+    ...{ "svc_deployments_total state": deployment.states, "svc_generations_total state": generation.states },
+  };
+  const named = Object.entries(labels).flatMap(([name, values]) => values.map((value) => `${name}=${value}`));
+  assert.deepEqual(
+    [...fresh].filter(([key]) => /^svc_(deliver|deployments|generations)\w*_total /.test(key)),
+    named.map((key) => [key, 0]),
+  );
 });
 
 test("what waits and what came to its end is counted", async (t) => {
@@ -212,39 +228,4 @@ test("the README names every metric, and no other", async (t) => {
   // Those of which nothing was counted yet are not served, so the source tells whether they exist.
   const source = readFileSync("lib/health/metrics.ts", "utf8");
   for (const name of named) assert.ok(source.includes(`"${name}"`), `${name} is none`);
-});
-
-const asked = (here: Wire, headers: Record<string, string>) => here.send("GET", "/metrics", { headers });
-const bearer = (who: "owner" | "admin" | "developer" | "viewer") => ({ authorization: `Bearer ${keyOf(who)}` });
-
-test("over loopback the metrics need no key, under a loopback name alone", async (t) => {
-  const here = await wire(t, { hosts: ["svc.example.com"] });
-  for (const host of [`127.0.0.1:${here.port}`, "localhost", "[::1]:1"])
-    assert.equal((await asked(here, { host })).status, 200, host);
-  const named = await asked(here, { host: "svc.example.com" });
-  assert.deepEqual([named.status, named.body.error.code], [401, "unauthorized"]);
-  assert.equal((await asked(here, { host: "evil.example" })).status, 421);
-  for (const forwarded of [{ "x-forwarded-for": "203.0.113.9" }, { forwarded: "for=203.0.113.9" }])
-    assert.equal((await asked(here, forwarded)).status, 401, "what a proxy hands on is not local");
-});
-
-test("behind a proxy everybody needs the key of an owner or admin", async (t) => {
-  const here = await wire(t, { behindProxy: true });
-  for (const who of ["owner", "admin"] as const) {
-    const { status, headers } = await asked(here, bearer(who));
-    assert.deepEqual([status, headers["x-ratelimit-limit"]], [200, "1000"]);
-  }
-  for (const who of ["developer", "viewer"] as const) {
-    const { status, body } = await asked(here, bearer(who));
-    assert.deepEqual([status, body.error.code], [403, "insufficient_role"]);
-  }
-  for (const headers of [{}, { authorization: "Bearer sk_live_unknown" }, { authorization: keyOf("owner") }]) {
-    const got = await asked(here, headers as Record<string, string>);
-    assert.deepEqual([got.status, got.body.error.code], [401, "unauthorized"]);
-    assert.equal(got.headers["www-authenticate"], "Bearer");
-  }
-  const post = await here.send("POST", "/metrics", { headers: bearer("owner") });
-  assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
-  const head = await here.send("HEAD", "/metrics", { headers: bearer("owner") });
-  assert.deepEqual([head.status, head.text], [200, ""]);
 });

@@ -1,4 +1,6 @@
+import { lifecycle as deployment } from "../deployments/states.ts";
 import type { Feed } from "../events/feed.ts";
+import { lifecycle as generation } from "../generations/states.ts";
 import { bounds, type Meter, type Series } from "../http/meter.ts";
 import type { Load } from "../jobs/runner.ts";
 import { type Clock, machineNow } from "../kernel/clock.ts";
@@ -23,9 +25,12 @@ interface Ports {
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** Numbers by name, that only grow. */
+/** Numbers by name, that only grow. Each is there as 0 from the start: a collector sees no growth in what just appears. */
 class Tally {
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers: Map<string, number>;
+  constructor(names: readonly string[]) {
+    this.#numbers = new Map(names.map((name) => [name, 0]));
+  }
   add(name: string): void {
     this.#numbers.set(name, (this.#numbers.get(name) ?? 0) + 1);
   }
@@ -91,9 +96,9 @@ function ofProcess(mode: string): Family[] {
  * the process or the state that was last brought back; what waits is counted in the rows, through an index, at a scrape, as far as rows are counted.
  */
 export function createMetrics({ meter, feed, clock, closing, mode, ...ask }: Ports): () => Promise<string> {
-  const tries = new Tally();
-  const ends = new Tally();
-  const moves = { deployment: new Tally(), generation: new Tally() };
+  const tries = new Tally(["succeeded", "failed"]);
+  const ends = new Tally(["succeeded", "abandoned"]);
+  const moves = { deployment: new Tally(deployment.states), generation: new Tally(generation.states) };
   const loopDelay = createLoopDelay(closing);
   feed.listen((change) => {
     if (change.kind === "try") tries.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
