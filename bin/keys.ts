@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { type Admin, openAdmin } from "../lib/admin.ts";
-import { instant, isoOf } from "../lib/kernel/clock.ts";
+import { createClock, instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { Unusable, unusable } from "../lib/store/unusable.ts";
 import { databaseOf, numberOf, Usage } from "./arguments.ts";
@@ -80,6 +80,8 @@ const create = command(
     const expires = args["expires-at"] === undefined ? undefined : instant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
       throw new Usage("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
+    if (expires !== undefined && expires <= createClock("real").now())
+      throw new Usage("option --expires-at must be in the future");
     const rate_limit = numberOf("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
     return withAdmin(args, async (admin) => {
       const made = await admin.createKey({

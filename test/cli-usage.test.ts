@@ -94,6 +94,8 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
     [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1/],
+    [["keys", "create", "--expires-at", "2020-01-01T00:00:00Z"], /option --expires-at must be in the future/],
+    [["keys", "create", "--expires-at", "2027-02-30T00:00:00Z"], /option --expires-at must be an instant such as/],
     [["keys", "list", "--database", ":memory:"], /option --database must be a file/],
     [["keys", "revoke"], /Missing required positional argument: ID/],
     [["mail", "extra"], /unexpected word "extra"/],
