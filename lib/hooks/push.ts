@@ -20,18 +20,18 @@ const ref = v.pipe(
   ),
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
-const payload = v.union(
-  [
-    v.object({ ref, after: commit, repository: v.object({ full_name: text() }) }),
-    v.object({ ref, after: commit, project: v.object({ path_with_namespace: text() }) }),
-  ],
-  "must be a push of GitHub, Gitea or GitLab",
-);
+const pushed = { ref, after: commit };
+/** As GitHub and Gitea tell of a push. */
+const ofRepository = v.object({ ...pushed, repository: v.object({ full_name: text() }) });
+/** As GitLab does, whose repository has no full name. */
+const ofProject = v.object({ ...pushed, project: v.object({ path_with_namespace: text() }) });
 
 /** The push in a request; undefined for a ping, a deletion, or any other event: those are 200 and do nothing. */
 export function pushOf(event: string | undefined, body: unknown): Push | undefined {
   if (event === undefined || !pushes.includes(event)) return undefined;
-  const given = check(payload, body);
+  const [usual, other] = event === "push" ? [ofRepository, ofProject] : [ofProject, ofRepository];
+  // Either form is taken, whatever the event is called; what is neither is judged by the usual one.
+  const given = check(v.is(other, body) ? other : usual, body);
   // A branch or tag that was deleted points to a commit of forty zeros.
   if (/^0+$/.test(given.after)) return undefined;
   const repo = "repository" in given ? given.repository.full_name : given.project.path_with_namespace;

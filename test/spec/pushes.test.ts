@@ -140,7 +140,34 @@ test("bad input: an unknown integration, another method, no JSON, no push", asyn
   assert.equal((await push(here, "/int_00000000000000000000000000", github())).status, 404);
   assert.equal((await here.call("nobody", "GET", `/hooks/code-host/${id}`)).status, 405);
   assert.equal((await push(here, `/${id}`, github(), { "content-type": "text/plain" })).status, 415);
-  assert.equal((await push(here, `/${id}`, { ref: 5 })).status, 422);
+});
+
+test("what is no push is told which fields are wrong or missing, in the form of its code host", async (t) => {
+  const here = await world(t);
+  const id = await connect(here);
+  const gitlabs = { "x-github-event": "", "x-gitlab-event": "Push Hook" };
+  const ref = "must be refs/heads/… or refs/tags/…";
+  for (const [body, details, headers] of [
+    [{}, ["ref is required", "after is required", "repository is required"]],
+    [{ hello: 1 }, ["ref is required", "after is required", "repository is required"]],
+    [{ ref: 1 }, ["ref must be a string", "after is required", "repository is required"]],
+    [{ ref: "refs/heads/main" }, ["after is required", "repository is required"]],
+    [github({ ref: "main" }), [`ref ${ref}`]],
+    [github({ after: "HEAD" }), ["after must be a commit id"]],
+    [github({ repository: "acme/web" }), ["repository must be an object"]],
+    [github({ repository: {} }), ["repository.full_name is required"]],
+    [{}, ["ref is required", "after is required", "project is required"], gitlabs],
+    [gitlab({ project: { path_with_namespace: 5 } }), ["project.path_with_namespace must be a string"], gitlabs],
+  ] as const) {
+    const { error } = expect(await push(here, `/${id}`, body, headers), 422);
+    const said = error.details.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`);
+    assert.deepEqual(said, details, JSON.stringify(body));
+  }
+  for (const [body, headers] of [
+    [gitlab(), {}],
+    [github(), gitlabs],
+  ] as const)
+    assert.deepEqual(expect(await push(here, `/${id}`, body, headers), 202).data, []);
 });
 
 test("a code host's project must be one of the organization's", async (t) => {
