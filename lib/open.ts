@@ -86,7 +86,10 @@ export function copyFoundation(
 /** The key beside the database. It is made for a new database only: one made anew could not open what is there. */
 function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   const path = `${settings.database}.key`;
-  if (fingerprint !== undefined && !existsSync(path)) throw wrongKey(settings.database);
+  if (fingerprint !== undefined && !existsSync(path)) {
+    const reason = `its key file ${path} is missing; restore it from the backup: secrets cannot be read without it`;
+    throw new Unusable(settings.database, reason);
+  }
   try {
     return keyFile(path, createRandom().bytes);
   } catch (error) {

@@ -139,7 +139,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     change(path, "select 1");
     const alone = join(folderOf(t), "svc.db");
     writeFileSync(alone, readFileSync(path));
-    await refuses(alone, /restore the key file/);
+    await refuses(alone, /its key file .*svc\.db\.key is missing; restore it from the backup/);
     assert.throws(() => statSync(`${alone}.key`), { code: "ENOENT" });
     writeFileSync(`${path}.key`, key);
     await (await createService({ ...quiet, database: path })).close();
