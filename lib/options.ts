@@ -83,8 +83,10 @@ function leavesOf(entries: v.ObjectEntries, within: string): Declared[] {
   });
 }
 
-/** The end of a sentence about an option that there is not: one of the same level with nearly its name. */
+/** The end of a sentence about an option that there is not: the nearest of its level, or how a dotted one is nested. */
 function nearestOption(path: string): string {
+  if (declared.some((one) => one.path === path))
+    return `; nest it: ${path.split(".").reduceRight((below, name) => `{"${name}":${below}}`, "…")}`;
   const level = path.slice(0, path.lastIndexOf(".") + 1);
   const beside = declared.filter((one) => one.path.startsWith(level));
   const names = beside.map((one) => one.path.slice(level.length).split(".", 1)[0] ?? "");

@@ -77,6 +77,10 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
     [["dev", "--config", file("c.json", '{"colour":"blue"}')], /c\.json: option colour is not known here/],
     [
+      ["dev", "--config", file("e.json", '{"deployments.concurrency":1}')],
+      /e\.json: option deployments\.concurrency is not known here; nest it: \{"deployments":\{"concurrency":…\}\}/,
+    ],
+    [
       ["dev", "--config", file("d.json", '{"deployments":{"concurrency":0}}')],
       /d\.json: option deployments\.concurrency must/,
     ],

@@ -23,6 +23,10 @@ test("an option that there is not is refused with the nearest one of its level",
       "option deployments.concurency is not known here; did you mean deployments.concurrency?",
     ],
     [{ deployments: { retension: "1d" } }, "option deployments.retension is not known here"],
+    [
+      { "deployments.concurrency": 1 },
+      'option deployments.concurrency is not known here; nest it: {"deployments":{"concurrency":…}}',
+    ],
     [{ colour: "blue" }, "option colour is not known here"],
   ] as const)
     await assert.rejects(createService(untyped(options)), { name: "BadOptions", message: sentence });
