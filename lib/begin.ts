@@ -32,13 +32,13 @@ export async function begin(
     log.warn("an organization of the seed has no active owner", { organization: name });
   }
   const named = settings.seed ? ownerKey(parsed) : null;
-  const seeded = named !== null && (await features.keys.identify(named)) ? named : null;
+  const seeded = named !== null && (await features.keys.known(named)) ? named : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
-  const known = settings.key === undefined ? undefined : await features.keys.identify(settings.key);
+  const known = settings.key === undefined ? undefined : await features.keys.known(settings.key);
   const made = known
     ? undefined
     : await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
-  const id = known?.caller.key_id ?? made?.row.id;
+  const id = known ?? made?.row.id;
   if (settings.key !== undefined && id !== undefined) await noteFixed(foundation, id);
   return made?.key ?? settings.key ?? null;
 }

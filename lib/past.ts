@@ -25,7 +25,7 @@ export async function dangersOf(
   const dangers: string[] = [];
   const fixed = mode === "start" || key !== undefined ? await fixedKeys(foundation) : [];
   const first = fixed.length > 0 ? await organizations.named() : undefined;
-  const current = key === undefined ? undefined : (await keys.identify(key))?.caller.key_id;
+  const current = key === undefined ? undefined : await keys.known(key);
   for (const { id } of first ? await keys.all(first.id) : []) {
     if (!fixed.includes(id) || id === current) continue;
     dangers.push(

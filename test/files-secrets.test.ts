@@ -90,6 +90,15 @@ test("with seeded chance, a service that is started again gives no identifier an
   assert.deepEqual(refused, []);
 });
 
+test("a start that looks for the keys that it was given does not use them", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  for (const options of [{ seed: small }, { seed: small, key: fixed }, { key: fixed }])
+    await (await createService({ database, ...options, logLevel: "silent" })).close();
+  const file = new Database(database, { readonly: true });
+  t.after(() => file.close());
+  assert.deepEqual(file.prepare("select last_used_at from api_keys").pluck().all(), [null]);
+});
+
 test("a refused second start in one process does not let other programs take the first one's log away", async (t) => {
   const { database, service, open } = await running(t, small);
   await assert.rejects(open(), /is running on it/);

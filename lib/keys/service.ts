@@ -125,8 +125,16 @@ export function keysService({
     return { row, key: secret };
   };
 
+  const isOver = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
+
   return {
     insert,
+
+    /** The key behind a token that works now. Asking is no use of it. */
+    async known(token: string): Promise<string | undefined> {
+      const row = await keys().identify({ hash: hashOf(token) });
+      return row?.status === "active" && !isOver(row.expires_at) ? row.key_id : undefined;
+    },
 
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
@@ -135,8 +143,7 @@ export function keysService({
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
       const now = clock.now();
-      const lasts = () => expires_at === null || expires_at > clock.iso();
-      if (!lasts()) return undefined;
+      if (isOver(expires_at)) return undefined;
       // Told at most once a minute, and written with the next flush: reading must not cost a commit.
       const last = lastUse(key_id, row.last_used_at);
       if (last === null || last <= isoOf(now - minute_ms)) used.set(key_id, { organization_id, at: isoOf(now) });
@@ -150,7 +157,7 @@ export function keysService({
         },
         rate_limit: row.rate_limit,
         expires_at,
-        stands: () => feed.rights() === rights && store.engine.others() === others && lasts(),
+        stands: () => feed.rights() === rights && store.engine.others() === others && !isOver(expires_at),
       };
     },
 
