@@ -67,7 +67,7 @@ export type Client = Calls & {
   ): AsyncGenerator<T>;
   /**
    * The record once its work has ended, however it did; `timeout` (milliseconds) or a `signal` bounds the wait. Rejects with
-   * `timed_out` after that, and where the service's clock stands for fifteen seconds of the wait.
+   * `timed_out` after that, and where the service's clock stands for half a minute of the wait.
    *
    * @throws {TypeError} for a feature whose records never end.
    */

@@ -8,7 +8,7 @@ export interface WaitOptions extends CallOptions {
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 
-/** How long the service is asked to wait at a time. */
+/** How long the service is asked to wait at a time. Of a clock that stands, two such answers tell. */
 export const patience_s = 15;
 
 interface Seen {
