@@ -23,7 +23,12 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
     const word = words[i] ?? "";
     const [, option, inline] = /^--?([^=]+)(=.*)?$/s.exec(word) ?? [];
     if (option === undefined) {
-      if (places-- <= 0 && !more) throw new Usage(`unexpected word "${word}"`);
+      if (places-- <= 0 && !more)
+        throw new Usage(
+          word.startsWith("sk_live_")
+            ? "a key is never an argument, which every user of this machine could read; give it on stdin: svc-server login < key.txt"
+            : `unexpected word "${word}"`,
+        );
       continue;
     }
     const takesValue = known.get(option);

@@ -1,3 +1,6 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { type ArgsDef, defineCommand } from "citty";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
@@ -109,6 +112,22 @@ export const openapi = command(
 
 const withoutJson: ArgsDef = { url: reach["url"] as ArgsDef[string], profile: reach["profile"] as ArgsDef[string] };
 
+/** A line that is typed at the terminal, which does not show it. */
+async function unseen(prompt: string): Promise<string> {
+  process.stderr.write(prompt);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  // The terminal hands Ctrl+C over as a letter, instead of sending a signal.
+  lines.once("SIGINT", () => process.emit("SIGINT"));
+  let typed = "";
+  for await (const line of lines) {
+    typed = line;
+    break;
+  }
+  process.stderr.write("\n");
+  return typed;
+}
+
 export const login = command(
   "login",
   "Keep an API key, read from stdin, in a profile that this user alone can read: svc-server login --url URL < key.txt",
@@ -117,17 +136,13 @@ export const login = command(
     const name = String(args["profile"] ?? "default");
     const place = placeOf({ ...args, profile: undefined } as Given);
     endUndone("login was stopped; no key was kept");
-    if (process.stdin.isTTY) process.stderr.write(`The API key for ${place.url}: `);
-    let apiKey = "";
-    for await (const chunk of process.stdin) {
-      apiKey += chunk;
-      if (process.stdin.isTTY && apiKey.includes("\n")) break;
-    }
-    const given = { ...place, apiKey: apiKey.trim(), keyBy: "the key on stdin" };
+    const typed = process.stdin.isTTY ? await unseen(`The API key for ${place.url}: `) : await text(process.stdin);
+    const apiKey = typed.trim();
+    const given = { ...place, apiKey, keyBy: "the key on stdin" };
     const { user, organization } = await clientOf(given)
       .me.get()
       .catch((error: unknown) => Promise.reject(explained(error, given)));
-    keepProfile(name, place.url, apiKey.trim());
+    keepProfile(name, place.url, apiKey);
     say(`The profile ${name} is kept: ${user.name}, ${user.role} of ${organization.name}.`);
   },
 );

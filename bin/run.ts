@@ -100,7 +100,9 @@ export async function run(given: readonly string[]): Promise<Outcome> {
     const error = isCommand ? await unknown(words) : caught;
     const { path } = await placeOf(words);
     const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
-    const says = `svc-server: ${stripVTControlCharacters((error as Error).message)}${see}\n`;
+    // Wherever a key was written by mistake, it is not written once more.
+    const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
+    const says = `svc-server: ${message}${see}\n`;
     return { code: isUsage(error) ? 2 : 1, says };
   }
 }
