@@ -6,7 +6,7 @@ import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 import { command, endAsAsked, endUndone, type Given, say, table } from "./command.ts";
 import { inputOf, operationOf } from "./fields.ts";
-import { clientOf, explained, keepProfile, placeOf, reach } from "./reach.ts";
+import { clientOf, explained, keepProfile, placeOf, profileOf, reach } from "./reach.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -110,7 +110,14 @@ export const openapi = command(
   },
 );
 
-const withoutJson: ArgsDef = { url: reach["url"] as ArgsDef[string], profile: reach["profile"] as ArgsDef[string] };
+const kept: ArgsDef = {
+  url: {
+    type: "string",
+    description: "Where the service is; else SVC_URL or the profile default says so (http://127.0.0.1:7400).",
+    valueHint: "URL",
+  },
+  profile: { type: "string", description: "What the profile is called (SVC_PROFILE, default).", valueHint: "NAME" },
+};
 
 /** A line that is typed at the terminal, which does not show it. */
 async function unseen(prompt: string): Promise<string> {
@@ -131,10 +138,10 @@ async function unseen(prompt: string): Promise<string> {
 export const login = command(
   "login",
   "Keep an API key, read from stdin, in a profile that this user alone can read: svc-server login --url URL < key.txt",
-  withoutJson,
+  kept,
   async (args) => {
-    const name = String(args["profile"] ?? "default");
-    const place = placeOf({ ...args, profile: undefined } as Given);
+    const name = profileOf(args) ?? "default";
+    const place = placeOf(args, null);
     endUndone("login was stopped; no key was kept");
     const typed = process.stdin.isTTY ? await unseen(`The API key for ${place.url}: `) : await text(process.stdin);
     const apiKey = typed.trim();

@@ -5,19 +5,20 @@ import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { hint } from "../lib/kernel/nearest.ts";
-import { Usage } from "./arguments.ts";
+import { fromEnvironment, Usage } from "./arguments.ts";
 import { type Given, json } from "./command.ts";
 
 /** Flags of the commands that call a running service. A key is no flag: every user of the machine could read it. */
 export const reach: ArgsDef = {
   url: {
     type: "string",
-    description: "Where the service is (SVC_URL, the profile's, http://127.0.0.1:7400).",
+    description:
+      "Where the service is; else the named profile, SVC_URL or the profile default says so, in this order (http://127.0.0.1:7400).",
     valueHint: "URL",
   },
   profile: {
     type: "string",
-    description: "A profile that svc-server login has kept (SVC_PROFILE).",
+    description: "A profile that svc-server login has kept (SVC_PROFILE); it wins over SVC_URL and SVC_API_KEY.",
     valueHint: "NAME",
   },
   ...json,
@@ -60,14 +61,17 @@ export interface Place {
   readonly keyBy: string;
 }
 
+/** The profile that a flag names, else the environment. */
+export const profileOf = ({ profile }: Given): string | null =>
+  profile === undefined ? (fromEnvironment("SVC_PROFILE") ?? null) : String(profile);
+
 /** Which service, and with which key: a named profile, else the environment, else the profile `default`. */
-export function placeOf(args: Given): Place {
-  const { SVC_URL, SVC_API_KEY, SVC_PROFILE } = process.env;
-  const named = args["profile"] ?? SVC_PROFILE;
-  const profiles = named !== undefined || !SVC_API_KEY ? readProfiles() : {};
-  const name = String(named ?? "default");
+export function placeOf(args: Given, named = profileOf(args)): Place {
+  const [SVC_URL, SVC_API_KEY] = [fromEnvironment("SVC_URL"), fromEnvironment("SVC_API_KEY")];
+  const profiles = named !== null || !SVC_API_KEY ? readProfiles() : {};
+  const name = named ?? "default";
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (named !== undefined && !profile)
+  if (named !== null && !profile)
     throw new Usage(
       `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
     );

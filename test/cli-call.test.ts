@@ -160,7 +160,14 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   const elsewhere = { ...nobody, SVC_URL: "http://127.0.0.1:1" };
   const asked = run(["call", "me.get", "--profile", "demo", "--json"], home, elsewhere);
   assert.equal(JSON.parse(asked.stdout).user.role, "owner");
-  assert.equal(run(["call", "me.get"], home, { ...elsewhere, SVC_PROFILE: "demo" }).status, 0);
+  for (const more of [{}, { SVC_API_KEY: "sk_live_demo_other" }])
+    assert.equal(run(["call", "me.get"], home, { ...elsewhere, ...more, SVC_PROFILE: "demo" }).status, 0);
+  const named = run(["login"], home, { ...nobody, SVC_PROFILE: "new", input: key });
+  assert.match(named.stdout, /^The profile new is kept/, named.stderr);
+  const common = { ...nobody, SVC_PROFILE: "" };
+  assert.match(run(["login"], home, { ...common, input: key }).stdout, /^The profile default is kept/);
+  assert.equal(run(["call", "me.get"], home, { ...common, SVC_URL: "" }).status, 0, "the last resort");
+  assert.notEqual(run(["call", "me.get"], home, { ...common, SVC_API_KEY: "sk_live_demo_other" }).status, 0);
   assert.match(run(["call", "me.get", "--profile", "dmo"], home, nobody).stderr, /no profile "dmo"/);
   const other = await launch(t, words);
   const foreign = run(["call", "me.get", "--profile", "demo", "--url", other.url], home, nobody);
