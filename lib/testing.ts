@@ -17,16 +17,22 @@ afterEach?.(async () => {
   for (const end of untold.splice(0).reverse()) await end();
 });
 
-function atTheEndOf(t: Test, end: End): void {
-  if (t && "after" in t) t.after(end);
-  else if (t && "onTestFinished" in t) t.onTestFinished(end);
-  else if (afterEach) untold.push(end);
-  else throw new TypeError("hand in the test's context: createTestService(t)");
+/** How this runner is told what is to end with the test. Throws for what is no context, before anything is made: Vitest's is a function. */
+function endingOf(t: Test): (end: End) => unknown {
+  if (t === undefined || t === null) {
+    if (afterEach) return (end) => untold.push(end);
+  } else if (Object(t) === t) {
+    if ("after" in t) return (end) => t.after(end);
+    if ("onTestFinished" in t) return (end) => t.onTestFinished(end);
+  }
+  throw new TypeError("hand in the test's context: createTestService(t), or createTestService(t, options)");
 }
 
 /** Closes the service with the test, and fails the test where something was left running. */
-function endWith(t: Test, service: Service): Service {
-  atTheEndOf(t, async () => {
+async function endWith(t: Test, making: () => Promise<Service>): Promise<Service> {
+  const atTheEnd = endingOf(t);
+  const service = await making();
+  atTheEnd(async () => {
     const { busy } = service;
     await service.close();
     if (busy > 0)
@@ -42,12 +48,12 @@ function endWith(t: Test, service: Service): Service {
  * beginning of 2026, and its chance is seeded: so every run is the same to the byte.
  */
 export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
-  return endWith(t, await createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
+  return endWith(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 
 /** A fork that ends with its test: a suite builds one expensive service, and each test has its own copy. */
 export async function forkTestService(t: Test, service: Service): Promise<Service> {
   // It can be missing for JavaScript, and where a `beforeEach` made it too late.
   if (!service) throw new TypeError("hand in the service to fork: forkTestService(t, service)");
-  return endWith(t, await service.fork());
+  return endWith(t, () => service.fork());
 }

@@ -39,6 +39,25 @@ test("without a context and without a global afterEach it says what is missing",
   await assert.rejects(createTestService(undefined), /createTestService\(t\)/);
 });
 
+test("what is no context is refused before anything is made", async () => {
+  const options = { clock: "real", random: "other" };
+  const refused = {
+    name: "TypeError",
+    message: /^hand in the test's context: createTestService\(t\), or .*\(t, options\)$/,
+  };
+  for (const wrong of [5, "t", true, null, options, [], () => {}])
+    await assert.rejects(createTestService(wrong as unknown as Test), refused);
+  const fork = () => assert.fail("nothing is to be forked");
+  await assert.rejects(forkTestService(5 as unknown as Test, { fork } as unknown as Service), refused);
+});
+
+test("a context may be a function, as Vitest's is", async () => {
+  const { t, end } = runner("onTestFinished");
+  const service = await createTestService(Object.assign(() => {}, t));
+  await end();
+  await assert.rejects(service.fork(), /the service is closed/);
+});
+
 test("a job that still runs when the test ends fails it", async () => {
   const { t, end } = runner("after");
   const service = await createTestService(t);
