@@ -151,9 +151,10 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
     if (name === "" || name === "__proto__") throw new Usage(`"${place}" is no place of a field`);
     const parts = partsOf(schema);
     const part = parts.of(name);
-    if (part === undefined && parts.names.length > 0)
+    // What an operation takes is always named; what lies below may be open to any name.
+    if (part === undefined && (i === 0 || parts.names.length > 0))
       throw new Usage(
-        `${id} has no field ${place}${hint(name, parts.names) || `; it takes ${parts.names.join(", ")}`}`,
+        `${id} has no field ${place}${hint(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
       );
     schema = part ?? {};
     if (i === names.length - 1) {

@@ -106,6 +106,7 @@ test("fields that are wrong, each with what would be right", () => {
   const cases: [string, string, RegExp][] = [
     ["projects.create", "colour=red", /no field colour; it takes name, region, description/],
     ["deployments.create", "source.rep=acme/web", /no field source\.rep; did you mean repo\?/],
+    ["me.get", "foo=1", /me\.get has no field foo; it takes none/],
     ["projects.create", "name", /"name" is no field; write name=value/],
     ["projects.create", "__proto__.a=1", /is no place of a field/],
     ["projects.create", "a..b=1", /is no place of a field|no field/],
