@@ -1,4 +1,3 @@
-import { constants } from "node:os";
 import { type ArgsDef, defineCommand } from "citty";
 import { strict } from "./arguments.ts";
 
@@ -30,12 +29,12 @@ export function endAsAsked(): void {
   for (const signal of stopSignals) process.once(signal, () => process.exit(0));
 }
 
-/** For what is undone until its end: that it was stopped is told, with the exit code that a shell gives to the signal. */
+/** For what is undone until its end: that it was stopped is told, and is a failure. */
 export function endUndone(sentence: string): void {
   for (const signal of stopSignals)
     process.once(signal, () => {
       process.stderr.write(`\nsvc-server: ${sentence}\n`);
-      process.exit(128 + constants.signals[signal]);
+      process.exit(1);
     });
 }
 

@@ -177,7 +177,7 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   assert.ok(!readFileSync(file, "utf8").includes("wrong_key"));
 });
 
-test("login that is stopped with Ctrl+C says so, ends with 130, and keeps nothing", async (t) => {
+test("login that is stopped with Ctrl+C says so, ends with 1, and keeps nothing", async (t) => {
   const home = scratch(t);
   const mute = createServer(() => {}).listen(0, "127.0.0.1");
   t.after(() => mute.close());
@@ -187,7 +187,7 @@ test("login that is stopped with Ctrl+C says so, ends with 130, and keeps nothin
   const { stop, ended } = stream(t, ["login"], { ...nobody, input: "sk_live_demo_mine\n" });
   await once(mute, "request");
   stop("SIGINT");
-  assert.deepEqual(await ended, { code: 130, errors: "\nsvc-server: login was stopped; no key was kept\n" });
+  assert.deepEqual(await ended, { code: 1, errors: "\nsvc-server: login was stopped; no key was kept\n" });
   assert.deepEqual(readdirSync(home), []);
 });
 

@@ -32,12 +32,12 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
   ],
   [
     /^SCAN (jobs|deployments|generations) USING COVERING INDEX \w+_(due|queue|waiting)$|^SCAN endpoints$/,
-    /^select count\(\*\) .* (from "endpoints" cross join "deliveries"|(state|status) = '(waiting|queued)').*\) limit 10000\)$/,
+    /^select count\(\*\) .* (from "endpoints" cross join "deliveries"|(state|status) = '(waiting|queued)').*\) limit 10000\) as counted$/,
     "a scrape of the metrics counts what waits, and only that is in these indexes",
   ],
   [
-    /^SCAN \(subquery-\d\)$/,
-    /^select count\(\*\) as number from \(select 1 .* limit 10000\)$/,
+    /^SCAN counted$/,
+    /^select count\(\*\) as number from \(select 1 .* limit 10000\) as counted$/,
     "counts what was found",
   ],
   [

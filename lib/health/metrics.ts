@@ -93,7 +93,7 @@ function ofProcess(mode: string): Family[] {
 
 /**
  * What the service does, in the text format of Prometheus. What happens is counted while it happens, from the start of
- * the process or the state that was last brought back; what waits is counted in the rows, through an index, at a scrape, as far as rows are counted.
+ * the process or the state that was last brought back; what waits is found in the rows, through an index, at a scrape.
  */
 export function createMetrics({ meter, feed, clock, closing, mode, ...ask }: Ports): () => Promise<string> {
   const tries = new Tally(["succeeded", "failed"]);

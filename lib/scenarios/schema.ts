@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type SimulatedOutcome, simulatedOutcome } from "../drivers/outcome.ts";
-import { oneOf, record, textOf } from "../kernel/api.ts";
+import { oneOf, record, textOf, whole } from "../kernel/api.ts";
 
 const glob = v.optional(textOf(1, 4000));
 
@@ -22,13 +22,7 @@ const match = v.pipe(
 );
 export type Match = v.InferOutput<typeof match>;
 
-const timesRule = "must be a whole number from 1 to 1000000";
-const times = v.pipe(
-  v.number(timesRule),
-  v.integer(timesRule),
-  v.minValue(1, timesRule),
-  v.maxValue(1_000_000, timesRule),
-);
+const times = whole(1, 1_000_000);
 
 /** The kind of work that a scenario is about; undefined where it is about both. */
 const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>

@@ -86,7 +86,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
     count(build) {
       const prepared = prepare<Parameters<typeof build>[1]>(
         (db, parameters) =>
-          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(countedTo)})`,
+          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(countedTo)}) as counted`,
       );
       return async (args) => {
         const [statement, values] = prepared(args);

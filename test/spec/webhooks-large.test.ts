@@ -129,7 +129,9 @@ async function skipped(t: TestContext, number: number) {
   const reader = new Database(database, { readonly: true });
   t.after(() => reader.close());
   const queued = reader
-    .prepare("select count(*) from deliveries join endpoints using (epoch) where deliveries.status = 'pending'")
+    .prepare(
+      "select count(*) from deliveries d join endpoints e on e.id = endpoint_id and e.epoch = d.epoch where d.status = 'pending'",
+    )
     .pluck();
   /** Looks at each turn of the event loop until the reply is there. */
   const watch = async <R>(reply: Promise<R>, look = async (_: number) => {}) => {
