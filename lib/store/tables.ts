@@ -75,7 +75,7 @@ export interface Tables {
     revision: string | null;
     repo: string | null;
     script: string | null;
-    lined_up: 0 | 1 | 2;
+    lined_up: number;
   };
   scenarios: {
     id: string;
