@@ -156,7 +156,7 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    getReady: query.change((db, p: { now: string }) =>
+    markReady: query.change((db, p: { now: string }) =>
       db.updateTable("deployments").set({ lined_up: 2 }).where(gettingReady).where("ready_at", "<=", p.now),
     ),
     nextReady: query.first((db, _: object) =>

@@ -77,7 +77,7 @@ export function createRollout(ports: Ports) {
 
   /** Those that have lined up and are ready begin, oldest first, as far as the limit over all goes. */
   const takeTurns = async (tx: Tx) => {
-    await deployments(tx).getReady({ now: clock.iso() });
+    await deployments(tx).markReady({ now: clock.iso() });
     for (let free = concurrency - (await deployments(tx).busy({})); free > 0; free--) {
       const next = await deployments(tx).nextInLine({});
       if (!next) return;
@@ -190,7 +190,7 @@ export function createRollout(ports: Ports) {
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
       store.transaction(async (tx) => {
-        await deployments(tx).getReady({ now: clock.iso() });
+        await deployments(tx).markReady({ now: clock.iso() });
         if ((await deployments(tx).nextInLine({})) ?? (await deployments(tx).nextReady({}))) await turnsAfter(tx, 0);
       }),
 

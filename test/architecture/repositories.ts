@@ -48,7 +48,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/removeLogs": "scoped by the project, which its service found in the organization",
   "projects/hide": "scoped by the project, which its service found in the organization",
   "deployments/busy": "the job loop: the limit is one over all",
-  "deployments/getReady": "the job loop: the limit is one over all",
+  "deployments/markReady": "the job loop: the limit is one over all",
   "deployments/nextReady": "the job loop: one job for every organization",
   "deployments/nextInLine": "the job loop: the limit is one over all",
 };
