@@ -15,7 +15,7 @@ const { metafile } = await build({
     "lib/client": "lib/client.ts",
     "lib/testing": "lib/testing.ts",
     "bin/svc-server": "bin/svc-server.ts",
-    "lib/painting": "lib/drivers/painted/worker.ts",
+    "lib/painting": "lib/drivers/painter/worker.ts",
   },
   outdir: out,
   bundle: true,

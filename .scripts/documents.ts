@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import type { CommandDef, Resolvable } from "citty";
 import { main } from "../bin/commands.ts";
+import { declared, variableOf } from "../lib/config/parse-options.ts";
+import { seed } from "../lib/config/seed.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/machine.ts";
+import { openapi } from "../lib/openapi/document.ts";
+import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { operations } from "../lib/operations.ts";
-import { declared, variableOf } from "../lib/options.ts";
-import { seed } from "../lib/seed.ts";
-import { jsonSchema } from "./json-schema.ts";
-import { openapi } from "./openapi.ts";
 
 /** Everything that can rot is made from the code: the files under schema/, and the marked parts of the README. */
 export interface Document {

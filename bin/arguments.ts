@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { hint } from "../lib/kernel/nearest.ts";
-import { type Declared, declared, variableOf } from "../lib/options.ts";
+import { type Declared, declared, variableOf } from "../lib/config/parse-options.ts";
+import { hint } from "../lib/kernel/did-you-mean.ts";
 
 /** Wrong usage: exit code 2. */
 export class Usage extends Error {}

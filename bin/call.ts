@@ -4,9 +4,9 @@ import { text } from "node:stream/consumers";
 import { type ArgsDef, defineCommand } from "citty";
 import { publishedText } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
+import { inputOf, operationOf } from "./call-fields.ts";
 import { command, endAsAsked, endUndone, type Given, say, table } from "./command.ts";
-import { inputOf, operationOf } from "./fields.ts";
-import { clientOf, explained, keepProfile, placeOf, profileOf, reach } from "./reach.ts";
+import { clientOf, explained, keepProfile, placeOf, profileOf, reach } from "./connection.ts";
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

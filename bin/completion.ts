@@ -1,7 +1,7 @@
 import type { ArgsDef, CommandDef } from "citty";
 import { Usage } from "./arguments.ts";
+import { described, namesOf } from "./call-fields.ts";
 import { command, say } from "./command.ts";
-import { described, namesOf } from "./fields.ts";
 
 const scripts: Readonly<Record<string, string>> = {
   bash: `_svc_server() {

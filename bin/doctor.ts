@@ -1,16 +1,16 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { createOutbound } from "../lib/drivers/outbound.ts";
-import { createPainter } from "../lib/drivers/painted/painter.ts";
+import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
+import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
-import { parseOptions, type Settings } from "../lib/options.ts";
-import { judge, judgeKey, lostFiles } from "../lib/store/judge.ts";
-import { loadNative } from "../lib/store/native.ts";
+import { judge, judgeKey, lostFiles } from "../lib/store/integrity-check.ts";
+import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf } from "./arguments.ts";
 import { command, type Given, json, lostOf, say, table } from "./command.ts";
-import { configuration, placeArgs } from "./configuration.ts";
 import { probe } from "./serve.ts";
+import { configuration, placeArgs } from "./server-options.ts";
 
 interface Finding {
   readonly check: string;

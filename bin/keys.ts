@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
-import { type Admin, openAdmin } from "../lib/admin.ts";
+import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
 import { createClock, instant, isoOf } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { Unusable, unusable } from "../lib/store/unusable.ts";
+import { DatabaseError, databaseError } from "../lib/store/database-error.ts";
 import { databaseOf, numberOf, Usage } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
 
@@ -34,7 +34,7 @@ async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Pr
   try {
     await work(admin);
   } catch (error) {
-    throw unusable(database, error);
+    throw databaseError(database, error);
   } finally {
     await admin.close();
   }
@@ -145,7 +145,7 @@ const mail = command(
   (args) => {
     const database = databaseOf(args);
     if (database !== inMemory && !existsSync(database))
-      throw new Unusable(
+      throw new DatabaseError(
         database,
         "it does not exist; name it with --database, or ask a server of svc-server dev in memory: GET /_svc/mail",
       );

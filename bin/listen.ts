@@ -1,13 +1,13 @@
 import type { ArgsDef } from "citty";
-import { signatureOf } from "../lib/deliveries/signature.ts";
+import { signatureOf } from "../lib/endpoints/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
-import { hint } from "../lib/kernel/nearest.ts";
+import { hint } from "../lib/kernel/did-you-mean.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { command, endAsAsked, type Given, say } from "./command.ts";
-import { type Happened, hearing } from "./hearing.ts";
-import { explained, placeOf, reach } from "./reach.ts";
+import { explained, placeOf, reach } from "./connection.ts";
+import { type Happened, hearing } from "./event-stream.ts";
 
 const args: ArgsDef = {
   "forward-to": {

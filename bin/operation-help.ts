@@ -1,5 +1,5 @@
+import { type Described, described, formsOf, neededOf, operationOf, partsOf } from "./call-fields.ts";
 import { table } from "./command.ts";
-import { type Described, described, formsOf, neededOf, operationOf, partsOf } from "./fields.ts";
 
 type Schema = Parameters<typeof formsOf>[0];
 

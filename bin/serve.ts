@@ -6,7 +6,7 @@ import { machineTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { stopSignals } from "./command.ts";
-import { configuration, type Mode, placeArgs } from "./configuration.ts";
+import { configuration, type Mode, placeArgs } from "./server-options.ts";
 
 const common: ArgsDef = {
   ...placeArgs,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { run } from "./run.ts";
+import { run } from "./main.ts";
 
 const { code, says } = await run(process.argv.slice(2));
 if (says !== undefined) process.stderr.write(says);

@@ -1,18 +1,18 @@
 import { resolve } from "node:path";
-import { assemble } from "./assemble.ts";
-import { begin } from "./begin.ts";
-import { facade, type Service } from "./facade.ts";
+import { bootstrap } from "./app/bootstrap.ts";
+import { devDatabaseWarnings } from "./app/dev-database-warnings.ts";
+import { openFoundation } from "./app/open-store.ts";
+import { facade, type Service } from "./app/service-facade.ts";
+import { createHost } from "./app/snapshots.ts";
+import { wire } from "./app/wiring.ts";
+import { type Options, parseOptions } from "./config/parse-options.ts";
+import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { plantPeriodic } from "./jobs/periodic.ts";
-import { openFoundation } from "./open.ts";
-import { type Options, parseOptions } from "./options.ts";
-import { dangersOf } from "./past.ts";
-import { defaultSeed, parseSeed } from "./seed.ts";
-import { createWorlds } from "./worlds.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
  *
- * @throws {BadOptions} where an option is wrong, {BadSeed} where the seed is, {Unusable} where the database is.
+ * @throws {BadOptions} where an option is wrong, {BadSeed} where the seed is, {DatabaseError} where the database is.
  */
 export async function createService(options: Options = {}): Promise<Service> {
   return (await beginService(options)).service;
@@ -27,9 +27,9 @@ export async function beginService(
   const parsed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
   try {
-    const worlds = createWorlds(settings);
-    const parts = assemble(foundation, settings, worlds);
-    const apiKey = await begin(foundation, parts.features, settings, parsed);
+    const worlds = createHost(settings);
+    const parts = wire(foundation, settings, worlds);
+    const apiKey = await bootstrap(foundation, parts.features, settings, parsed);
     await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
     await parts.loop.start("after a crash");
     await parts.features.rollout.resume();
@@ -40,7 +40,7 @@ export async function beginService(
       log.info("a new database was made", { database: resolve(settings.database) });
     const { allow } = settings.outbound;
     if (allow.length > 0) log.warn("not only public addresses are sent to", { allow: allow.join(", ") });
-    const warnings = [...notes, ...(await dangersOf(foundation, parts.features, settings))];
+    const warnings = [...notes, ...(await devDatabaseWarnings(foundation, parts.features, settings))];
     for (const warning of warnings) log.warn(warning);
     await worlds.begin({ foundation, parts, apiKey });
     return { service: facade(worlds), warnings };

@@ -1,9 +1,9 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
-import type { Service } from "./facade.ts";
-import type { Options } from "./options.ts";
+import type { Service } from "./app/service-facade.ts";
+import type { Options } from "./config/parse-options.ts";
 import { createService } from "./service.ts";
 
-export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
+export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 
 type End = () => Promise<void>;
 

@@ -13,7 +13,7 @@ export async function bundle(entry: string): Promise<string> {
   chmodSync(folder, 0o755);
   for (const name of ["node_modules", "package.json", "schema"]) symlinkSync(join(root, name), join(folder, name));
   await build({
-    entryPoints: { "bin/program": join(root, entry), "lib/painting": join(root, "lib/drivers/painted/worker.ts") },
+    entryPoints: { "bin/program": join(root, entry), "lib/painting": join(root, "lib/drivers/painter/worker.ts") },
     outdir: folder,
     bundle: true,
     platform: "node",

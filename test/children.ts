@@ -5,7 +5,7 @@ import { bundle } from "./bundle.ts";
 
 let built: Promise<string> | undefined;
 const childFile = () => {
-  built ??= bundle("test/crash.child.ts");
+  built ??= bundle("test/store/crash.child.ts");
   return built;
 };
 

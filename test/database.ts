@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createService, type Options, Unusable } from "../lib/index.ts";
+import { createService, DatabaseError, type Options } from "../lib/index.ts";
 import { folderOf } from "./room.ts";
 
 export const quiet: Options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent" };
@@ -22,7 +22,7 @@ export async function refuses(database: string, words: RegExp, options: Options 
     await service.close();
   };
   await assert.rejects(start, (error) => {
-    assert.ok(error instanceof Unusable, String(error));
+    assert.ok(error instanceof DatabaseError, String(error));
     sentence(error.message, words);
     return true;
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { documents } from "../.scripts/documents.ts";
-import { parseSeed } from "../lib/seed.ts";
+import { parseSeed } from "../lib/config/seed.ts";
 
 for (const { path, text } of await documents()) {
   test(`${path} is what the code says`, () => {

@@ -1,5 +1,5 @@
 import { after } from "node:test";
-import { createPainter } from "../lib/drivers/painted/painter.ts";
+import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { simulatedGenerations } from "../lib/index.ts";
 import { expect, type Who, type World } from "./world.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
-import { type GenerationDriver, type GenerationWork, progress } from "../lib/drivers/generation.ts";
-import { sniff } from "../lib/drivers/sniff.ts";
+import { type GenerationDriver, type GenerationWork, progress } from "../lib/drivers/generation/contract.ts";
+import { sniff } from "../lib/drivers/generation/file-type.ts";
 
 /** Work that every driver can do. */
 export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({

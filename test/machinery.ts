@@ -9,7 +9,7 @@ import { createIds } from "../lib/kernel/ids.ts";
 import { type Job, jobsOf, type Outcome } from "../lib/kernel/job.ts";
 import type { Log } from "../lib/kernel/log.ts";
 import { createRandom } from "../lib/kernel/random.ts";
-import { openMemory } from "../lib/store/files.ts";
+import { openMemory } from "../lib/store/database-files.ts";
 import { createStore } from "../lib/store/store.ts";
 import { start } from "./world.ts";
 

@@ -1,5 +1,5 @@
-import type { LogLine } from "../drivers/deployment.ts";
-import type { Changes } from "../events/waiting.ts";
+import type { LogLine } from "../drivers/deployment/contract.ts";
+import type { Changes } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { isTerminal } from "../kernel/machine.ts";

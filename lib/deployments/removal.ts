@@ -1,4 +1,4 @@
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { deploymentsRepository, logSlice, slice } from "./repository.ts";
 

@@ -1,10 +1,10 @@
-import { type DeploymentDriver, judged, type LogLine, type Progress } from "../drivers/deployment.ts";
+import { type DeploymentDriver, judged, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
-import type { Feed } from "../events/feed.ts";
+import type { Feed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze, until } from "../kernel/job.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { environmentName } from "../environments/schema.ts";
-import { count, datetime, id, oneOf, paging, text } from "../kernel/api.ts";
+import { count, datetime, id, oneOf, paging, text } from "../kernel/validation.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { text, written } from "../kernel/api.ts";
+import { text, written } from "../kernel/validation.ts";
 
 /** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
 export interface Source {

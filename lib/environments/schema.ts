@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { paging, text, textLike, written } from "../kernel/api.ts";
+import { paging, text, textLike, written } from "../kernel/validation.ts";
 
 export const environmentName = textLike(
   64,

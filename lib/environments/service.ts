@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { check } from "../kernel/api.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
+import type { Vault } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Vault } from "../store/vault.ts";
 import { environmentsRepository, slice } from "./repository.ts";
 import { type environmentChanges, environmentName, type variables } from "./schema.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { EventData, EventName } from "./catalog.ts";
-import type { Feed, ServiceEvent } from "./feed.ts";
+import type { Feed, ServiceEvent } from "./change-feed.ts";
 import { eventsRepository } from "./repository.ts";
 
 /** Announces what happened, in the transaction that makes it happen: no change without its event, no event without it. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { datetime, id, paging } from "../kernel/api.ts";
+import { datetime, id, paging } from "../kernel/validation.ts";
 import { catalog } from "./catalog.ts";
 
 /** CONTRACT section 9, `GET /events`. */

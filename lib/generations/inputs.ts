@@ -1,4 +1,4 @@
-import type { GenerationWork } from "../drivers/generation.ts";
+import type { GenerationWork } from "../drivers/generation/contract.ts";
 
 /** What is meant by the inputs of a generation. What is not understood falls back to the default of its kind. */
 export type Order = Pick<GenerationWork, "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms">;

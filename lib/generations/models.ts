@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { oneOf, textOf, whole } from "../kernel/api.ts";
+import { oneOf, textOf, whole } from "../kernel/validation.ts";
 import { greatestSeed, type Kind, type Order, resolutions, seconds } from "./inputs.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { awaitable, byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { awaitable, byId } from "../kernel/validation.ts";
 import { generation, generationsQuery, newGeneration, usage, usageQuery } from "./schema.ts";
 import type { GenerationsService } from "./service.ts";
 

@@ -1,4 +1,4 @@
-import type { GenerationDriver } from "../drivers/generation.ts";
+import type { GenerationDriver } from "../drivers/generation/contract.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Model, modelOf, models } from "./models.ts";
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { id, paging, text, written } from "../kernel/api.ts";
 import { instant } from "../kernel/clock.ts";
+import { id, paging, text, written } from "../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
 /** The finished value of the interface; option `generations.finishedStatus`. */

@@ -1,12 +1,12 @@
 import { lifecycle as deployment } from "../deployments/states.ts";
-import type { Feed } from "../events/feed.ts";
+import type { Feed } from "../events/change-feed.ts";
 import { lifecycle as generation } from "../generations/states.ts";
-import { bounds, type Meter, type Series } from "../http/meter.ts";
+import { bounds, type Meter, type Series } from "../http/request-metrics.ts";
 import type { Load } from "../jobs/runner.ts";
 import { type Clock, machineNow } from "../kernel/clock.ts";
 import { version } from "../kernel/version.ts";
-import { exposition, type Family, type Sample } from "./exposition.ts";
-import { createLoopDelay } from "./loop-delay.ts";
+import { createLoopDelay } from "./event-loop-delay.ts";
+import { exposition, type Family, type Sample } from "./prometheus-text.ts";
 
 interface Ports {
   readonly meter: Meter;

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Vault } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
-import type { Vault } from "../store/vault.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 

@@ -1,9 +1,9 @@
-import type { Endpoints } from "../deliveries/endpoints.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
+import type { Endpoints } from "../endpoints/service.ts";
+import { folded } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { folded } from "../kernel/fold.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { pushesRepository } from "./repository.ts";

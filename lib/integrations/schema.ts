@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { endpointLifecycle } from "../deliveries/states.ts";
-import { datetime, id, oneOf, paging, written } from "../kernel/api.ts";
-import { integrationTypes } from "./catalog.ts";
+import { endpointLifecycle } from "../endpoints/states.ts";
+import { datetime, id, oneOf, paging, written } from "../kernel/validation.ts";
+import { integrationTypes } from "./integration-types.ts";
 
 export const types = ["code_host", "chat", "monitoring", "custom"] as const;
 

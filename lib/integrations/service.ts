@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import type { Desk } from "../deliveries/desk.ts";
-import type { Endpoints } from "../deliveries/endpoints.ts";
-import type { Outbound } from "../drivers/outbound.ts";
-import { check } from "../kernel/api.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import type { DeliveryApi } from "../endpoints/delivery-api.ts";
+import type { Endpoints } from "../endpoints/service.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { integrationTypes, type Type } from "./catalog.ts";
+import { integrationTypes, type Type } from "./integration-types.ts";
 import type { integrationChanges, newIntegration } from "./schema.ts";
 
 const family = "integration";
@@ -18,7 +18,7 @@ const family = "integration";
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: Desk;
+  readonly desk: DeliveryApi;
   readonly outbound: Pick<Outbound, "judge">;
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan as it is in the transaction: it may have been lowered while a request arrived. */

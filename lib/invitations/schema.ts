@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, email, id, paging, textOf } from "../kernel/api.ts";
 import { roles } from "../kernel/roles.ts";
+import { datetime, email, id, paging, textOf } from "../kernel/validation.ts";
 import { displayName, role, user } from "../users/schema.ts";
 
 /** SPEC "Invitation". */

@@ -1,15 +1,15 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
+import { folded } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Role } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import { hashOf, type KeysService } from "../keys/service.ts";
 import type { MailsService } from "../mails/service.ts";
 import type { Store } from "../store/store.ts";

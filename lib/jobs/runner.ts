@@ -1,9 +1,9 @@
-import { check } from "../kernel/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { jobsRepository, suspect } from "./repository.ts";

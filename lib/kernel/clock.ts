@@ -1,11 +1,11 @@
 import { milliseconds } from "./duration.ts";
-import type { Part } from "./part.ts";
+import type { Snapshotable } from "./snapshotable.ts";
 
 /**
  * The one source of time. Everything that waits asks this clock: lifecycles, retries, leases, invitations, rate
  * windows, periodic work. Only this module, `ids`, `random` and `jobs/loop` may touch the machine's own time.
  */
-export interface Clock extends Part {
+export interface Clock extends Snapshotable {
   readonly mode: "real" | "manual" | "scaled";
   /** Milliseconds since 1970, by this clock. */
   now(): number;

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
-import type { Part } from "./part.ts";
 import type { Random } from "./random.ts";
+import type { Snapshotable } from "./snapshotable.ts";
 
 /** Every prefix of the interface. CONTRACT section 1: "prefix + 26-character ULID, so that they sort by creation". */
 export type Prefix =
@@ -35,7 +35,7 @@ const timeOf = (at: number): string => {
   return text;
 };
 
-export interface Ids extends Part {
+export interface Ids extends Snapshotable {
   /** A new identifier, greater than every one that this generator gave before. */
   next(prefix: Prefix): string;
 }

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
-import type { Schema } from "./api.ts";
-import type { Tx } from "./unit.ts";
+import type { Tx } from "./transaction-hooks.ts";
+import type { Schema } from "./validation.ts";
 
 type Write = (tx: Tx) => Promise<void>;
 

@@ -1,14 +1,14 @@
 import type * as v from "valibot";
-import { check, type Schema } from "./api.ts";
 import { Problem, type ProblemCode } from "./errors.ts";
 import type { Page } from "./page.ts";
+import { shaper } from "./result-shape.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
-import { shaper } from "./shape.ts";
 import type { Stream } from "./stream.ts";
-import type { Unit } from "./unit.ts";
+import type { TransactionHooks } from "./transaction-hooks.ts";
+import { check, type Schema } from "./validation.ts";
 
 /** Who makes a request: the user behind the API key, as they are at this moment. */
-export interface Caller extends Unit {
+export interface Caller extends TransactionHooks {
   readonly organization_id: string;
   readonly user_id: string;
   readonly role: Role;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
-import { turn } from "./turn.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 
 /** What a list was asked for. */
 export interface PageQuery {
@@ -78,7 +78,7 @@ async function everything<F, R>(filters: F, listing: Listing<F, R>, key: keyof R
     const rows = await listing.rows(filters, { after, page: 1, per_page: portion });
     all.push(...rows.slice(0, portion));
     if (rows.length <= portion) return all;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 

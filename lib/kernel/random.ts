@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Part } from "./part.ts";
+import type { Snapshotable } from "./snapshotable.ts";
 
 const base62 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /** The one source of chance: the machine's own, or by seed, so that the same calls give the same bytes. */
-export interface Random extends Part {
+export interface Random extends Snapshotable {
   bytes(length: number): Buffer;
   /** A number from 0 up to but not including 1. */
   fraction(): number;

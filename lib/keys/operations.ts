@@ -1,6 +1,6 @@
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
 import { roles } from "../kernel/roles.ts";
+import { byId } from "../kernel/validation.ts";
 import { apiKey, apiKeysQuery, madeApiKey, newApiKey } from "./schema.ts";
 import type { KeysService } from "./service.ts";
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, id, instantText, paging, textLike, textOf } from "../kernel/api.ts";
 import { scopes } from "../kernel/roles.ts";
+import { datetime, id, instantText, paging, textLike, textOf } from "../kernel/validation.ts";
 
 /** SPEC "Authentication": "API keys begin with `sk_live_`". A fixed one may be short: CONTRACT section 2. */
 export const fixedKey = textLike(

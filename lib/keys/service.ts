@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type * as v from "valibot";
-import type { Feed } from "../events/feed.ts";
+import type { Feed } from "../events/change-feed.ts";
 import { type Clock, instant, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
@@ -9,7 +9,7 @@ import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import { covers, rolesFor, type Scope } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { keysRepository } from "./repository.ts";

@@ -1,9 +1,9 @@
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Vault } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
-import type { Vault } from "../store/vault.ts";
 import { mailsRepository } from "./repository.ts";
 
 export interface Mail {

@@ -1,10 +1,10 @@
 import type * as v from "valibot";
+import { folded } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { KeysService } from "../keys/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";

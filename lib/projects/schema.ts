@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { datetime, id, paging, text, textLike, textOf } from "../kernel/api.ts";
+import { datetime, id, paging, text, textLike, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 /** SPEC "Project". */

@@ -1,14 +1,14 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
 import type { Queue } from "../jobs/queue.ts";
+import { folded } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Outcome, until } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { projectsRepository } from "./repository.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { type SimulatedOutcome, simulatedOutcome } from "../drivers/outcome.ts";
-import { oneOf, record, textOf, whole } from "../kernel/api.ts";
+import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { oneOf, record, textOf, whole } from "../kernel/validation.ts";
 
 const glob = v.optional(textOf(1, 4000));
 

@@ -1,5 +1,5 @@
-import { type SimulatedOutcome, simulatedOutcome } from "../drivers/outcome.ts";
-import { check } from "../kernel/api.ts";
+import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { check } from "../kernel/validation.ts";
 
 /** Work that may have taken a scenario; what it told is kept with the work, whatever becomes of the scenario. */
 interface Scripted {

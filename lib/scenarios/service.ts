@@ -1,8 +1,8 @@
-import type { SimulatedOutcome } from "../drivers/outcome.ts";
-import { check } from "../kernel/api.ts";
+import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
 import { matches } from "../kernel/glob.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { scenariosRepository } from "./repository.ts";

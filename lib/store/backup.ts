@@ -1,17 +1,18 @@
 import { chmodSync, copyFileSync, cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { hold } from "./files.ts";
-import { filesOf, judge, judgeKey, keyOf, lostFiles } from "./judge.ts";
+import { DatabaseError, sentence } from "./database-error.ts";
+import { hold } from "./database-files.ts";
+import { filesOf, judge, judgeKey, keyOf, lostFiles } from "./integrity-check.ts";
 import { openPlain } from "./sqlite.ts";
-import { sentence, Unusable } from "./unusable.ts";
 
 const sides = ["-wal", "-shm"];
 
 function refuseTarget(target: string, force: boolean): void {
   const folder = dirname(target);
-  if (!existsSync(folder)) throw new Unusable(target, `the folder ${folder} does not exist; make it, or name another`);
+  if (!existsSync(folder))
+    throw new DatabaseError(target, `the folder ${folder} does not exist; make it, or name another`);
   const there = [target, keyOf(target)].find(existsSync);
-  if (there && !force) throw new Unusable(there, "it is there already; name another file, or say --force");
+  if (there && !force) throw new DatabaseError(there, "it is there already; name another file, or say --force");
 }
 
 /** What was copied, but for the files of these generations, which are missing or changed where they came from. */
@@ -25,10 +26,10 @@ export interface Copied {
  */
 export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<Copied> {
   const [source, target] = [resolve(from), resolve(to)];
-  if (!existsSync(source)) throw new Unusable(source, "it does not exist; name the database with --database");
+  if (!existsSync(source)) throw new DatabaseError(source, "it does not exist; name the database with --database");
   if (!existsSync(keyOf(source)))
-    throw new Unusable(keyOf(source), "the key file is missing, without which a backup is of no use");
-  if (source === target) throw new Unusable(target, "it is the database itself; name another file");
+    throw new DatabaseError(keyOf(source), "the key file is missing, without which a backup is of no use");
+  if (source === target) throw new DatabaseError(target, "it is the database itself; name another file");
   refuseTarget(target, force);
   judgeKey(source);
   const half = `${target}.new`;
@@ -52,8 +53,9 @@ export async function backup(from: string, to: string, { force }: { readonly for
 export function restore(from: string, to: string, { force }: { readonly force: boolean }): Copied {
   const [source, target] = [resolve(from), resolve(to)];
   for (const needed of [source, keyOf(source)])
-    if (!existsSync(needed)) throw new Unusable(needed, "it does not exist; a backup is a database and its .key file");
-  if (source === target) throw new Unusable(target, "it is the backup itself; name the database with --database");
+    if (!existsSync(needed))
+      throw new DatabaseError(needed, "it does not exist; a backup is a database and its .key file");
+  if (source === target) throw new DatabaseError(target, "it is the backup itself; name the database with --database");
   refuseTarget(target, force);
   judge(source);
   judgeKey(source);
@@ -73,7 +75,7 @@ export function restore(from: string, to: string, { force }: { readonly force: b
 }
 
 const told = (target: string, error: unknown) =>
-  error instanceof Unusable ? error : new Unusable(target, sentence(error), error);
+  error instanceof DatabaseError ? error : new DatabaseError(target, sentence(error), error);
 
 /** The database comes last, so that what is in its place always has its key and its files. */
 function putInPlace(half: string, source: string, target: string): Copied {

@@ -1,6 +1,6 @@
 import { type CompiledQuery, type Expression, type Insertable, sql } from "kysely";
 import type { Connection, Engine, Statement, Writer } from "./engine.ts";
-import { createPages, type List, type Pages } from "./pages.ts";
+import { createPages, type List, type Pages } from "./keyset-pages.ts";
 import type { Tables } from "./tables.ts";
 
 /** Stands for a value that comes with each call. */

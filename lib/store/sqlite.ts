@@ -1,10 +1,10 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
-import { recordOf } from "../kernel/compile.ts";
+import { recordOf } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Engine, Statement, Writer } from "./engine.ts";
-import { createGroup, type Group } from "./group.ts";
-import { loadNative } from "./native.ts";
+import { createGroup, type Group } from "./group-commit.ts";
+import { loadNative } from "./native-module.ts";
 import type { Tables } from "./tables.ts";
 
 /** Kysely as a writer of SQL: it compiles, and has no connection to run anything on. */

@@ -1,5 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
-import type { Tx, Unit } from "../kernel/unit.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
 import { createQueries, type Queries, type Written } from "./query.ts";
 
@@ -17,7 +17,7 @@ export interface Store {
    * Everything that `work` writes is stored together and durable when the promise resolves, or nothing is. Many
    * requests share one commit. `work` awaits nothing but the store. `by` adds what the request itself stores with it.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, by?: Unit): Promise<T>;
+  transaction<T>(work: (tx: Tx) => Promise<T>, by?: TransactionHooks): Promise<T>;
   /** From now on nothing is read or written through it, whoever still holds it: another store has taken its place. */
   retire(): void;
   readonly retired: boolean;

@@ -1,6 +1,6 @@
-import { byDelivery, deliveriesQuery, delivery, recovered, recovery } from "../deliveries/schema.ts";
-import { byId } from "../kernel/api.ts";
+import { byDelivery, deliveriesQuery, delivery, recovered, recovery } from "../endpoints/schema.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { newWebhook, webhook, webhookChanges, webhooksQuery } from "./schema.ts";
 import type { WebhooksService } from "./service.ts";
 

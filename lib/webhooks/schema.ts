@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { eventsRule, secretRule, urlRule } from "../deliveries/schema.ts";
-import { endpointLifecycle } from "../deliveries/states.ts";
-import { datetime, id, oneOf, paging } from "../kernel/api.ts";
+import { eventsRule, secretRule, urlRule } from "../endpoints/schema.ts";
+import { endpointLifecycle } from "../endpoints/states.ts";
+import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
 
 /** SPEC "Webhook". The secret is write-only. */
 export const webhook = v.object({

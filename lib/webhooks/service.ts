@@ -1,11 +1,11 @@
 import type * as v from "valibot";
-import type { Desk } from "../deliveries/desk.ts";
-import type { Endpoints } from "../deliveries/endpoints.ts";
-import type { Outbound } from "../drivers/outbound.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import type { DeliveryApi } from "../endpoints/delivery-api.ts";
+import type { Endpoints } from "../endpoints/service.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { newWebhook, webhookChanges } from "./schema.ts";
@@ -21,7 +21,7 @@ const view = ({ id, config, events, status, created_at }: Row<"endpoints">) => (
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: Desk;
+  readonly desk: DeliveryApi;
   readonly outbound: Pick<Outbound, "judge">;
 }
 

@@ -75,7 +75,7 @@ export const limitRules: readonly Rule[] = [
               said(
                 source,
                 source.line(node),
-                "casts what came from outside; parse it with a valibot schema, as kernel/api's check() does",
+                "casts input from outside; parse it with a valibot schema, as check() in kernel/validation does",
               ),
             ),
     breaks: [
@@ -92,7 +92,7 @@ export const limitRules: readonly Rule[] = [
 
 /** These read back what the same release wrote, columns and its package.json: checking that again would guard nothing. */
 const ownRows =
-  /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|rollout|progress|runner|repository|endpoints))\.ts$/;
+  /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|rollout|progress|runner|repository|outbox))\.ts$/;
 const isConst = (node: Node) => nameOf(node["typeAnnotation"]["typeName"] ?? node) === "const";
 
 function isOutside(node: Node): boolean {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { turn } from "../../lib/kernel/turn.ts";
+import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { dial, refused } from "../readers.ts";
 import { owner, wire } from "../sockets.ts";
 
@@ -32,7 +32,7 @@ test("a WebSocket's handshake meets them as any request does", async (t) => {
   const beginning = late.begun.then(() => {
     begun = true;
   });
-  while (faults.list().at(-1)?.used === 0) await turn();
+  while (faults.list().at(-1)?.used === 0) await yieldToEventLoop();
   await here.service.clock.advance("59s");
   assert.equal(begun, false);
   await here.service.clock.advance("1s");
@@ -49,7 +49,7 @@ test("a fault holds no handshake up beyond the close", async (t) => {
   const here = await wire(t);
   here.service.faults.add({ match: { path: "/v1/*" }, respond: { delay: "60s" } });
   const waiting = refused(here);
-  while (here.service.faults.list()[0]?.used !== 1) await turn();
+  while (here.service.faults.list()[0]?.used !== 1) await yieldToEventLoop();
   await here.service.close();
   const { status, body } = await waiting;
   assert.deepEqual([status, body.error.code], [503, "unavailable"]);

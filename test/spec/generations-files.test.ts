@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rangeOf } from "../../lib/assets/range.ts";
+import { rangeOf } from "../../lib/downloads/byte-range.ts";
 import { finished, gallery, small } from "../gallery.ts";
 import { expect, type World, world } from "../world.ts";
 

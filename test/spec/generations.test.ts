@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sniff } from "../../lib/drivers/sniff.ts";
+import { sniff } from "../../lib/drivers/generation/file-type.ts";
 import { finished, gallery, order, small } from "../gallery.ts";
 import { check, expect, start, world } from "../world.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { turn } from "../../lib/kernel/turn.ts";
+import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import {
   addresses,
   type Family,
@@ -144,7 +144,7 @@ async function skipped(t: TestContext, number: number) {
       const now = queued.get() as number;
       if (!seen.has(now)) await look(now);
       seen.add(now);
-      await turn();
+      await yieldToEventLoop();
     }
     return { reply: await replied, seen: [...seen, queued.get() as number] };
   };

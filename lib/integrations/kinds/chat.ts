@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Parcel } from "../../deliveries/kind.ts";
-import { eventsRule, urlRule } from "../../deliveries/schema.ts";
-import { textOf } from "../../kernel/api.ts";
+import type { Parcel } from "../../endpoints/endpoint-kind.ts";
+import { eventsRule, urlRule } from "../../endpoints/schema.ts";
 import { duration } from "../../kernel/duration.ts";
 import { madeAt } from "../../kernel/ids.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { textOf } from "../../kernel/validation.ts";
+import { given, hidden, type IntegrationType } from "./integration-type.ts";
 
 const schema = v.object({
   webhook_url: urlRule,

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
+import { secretRule } from "../../endpoints/schema.ts";
 import { environmentName } from "../../environments/schema.ts";
-import { text } from "../../kernel/api.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { text } from "../../kernel/validation.ts";
+import { given, hidden, type IntegrationType } from "./integration-type.ts";
 
 const ruled = (rule: (value: string) => string | undefined) =>
   v.pipe(

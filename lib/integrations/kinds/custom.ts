@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { eventsRule, secretRule, urlRule } from "../../deliveries/schema.ts";
-import { signed } from "../../deliveries/signed.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { eventsRule, secretRule, urlRule } from "../../endpoints/schema.ts";
+import { signed } from "../../endpoints/signed-json.ts";
+import { given, hidden, type IntegrationType } from "./integration-type.ts";
 
 const schema = v.object({
   url: urlRule,

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { Parcel } from "../../deliveries/kind.ts";
-import { textLike, textOf } from "../../kernel/api.ts";
+import type { Parcel } from "../../endpoints/endpoint-kind.ts";
 import { madeAt } from "../../kernel/ids.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { textLike, textOf } from "../../kernel/validation.ts";
+import { given, hidden, type IntegrationType } from "./integration-type.ts";
 
 const wrongSite = "must be a provider's domain such as datadoghq.eu";
 const isSite = (site: string) => URL.canParse(`https://api.${site}/`);

@@ -1,0 +1,108 @@
+import { stripVTControlCharacters } from "node:util";
+import { renderUsage, runCommand } from "citty";
+import { hint } from "../lib/kernel/did-you-mean.ts";
+import { version } from "../lib/kernel/version.ts";
+import { Usage } from "./arguments.ts";
+import { main } from "./commands.ts";
+
+type Command = Parameters<typeof runCommand>[0];
+
+interface Place {
+  readonly command: Command;
+  /** The command above it, for the line of its usage. */
+  readonly parent: Command | undefined;
+  /** The words that lead to it. */
+  readonly path: readonly string[];
+  /** The names of the commands below it. */
+  readonly below: readonly string[];
+}
+
+/** The command that the first words lead to, as far as they are known. */
+async function placeOf(words: readonly string[]): Promise<Place> {
+  let command = main as Command;
+  let parent: Command | undefined;
+  const path: string[] = [];
+  for (;;) {
+    const below = ((await command.subCommands) ?? {}) as Record<string, Command | (() => Promise<Command>)>;
+    const word = words[path.length] ?? "";
+    const found = Object.hasOwn(below, word) ? below[word] : undefined;
+    if (!found) return { command, parent, path, below: Object.keys(below) };
+    parent = command;
+    command = typeof found === "function" ? await found() : found;
+    path.push(word);
+  }
+}
+
+async function help(words: readonly string[]): Promise<string> {
+  const { command, parent, path } = await placeOf(words);
+  const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
+  const usage = await renderUsage(command, above);
+  // What pads the last column would make empty lines in a narrow terminal.
+  const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
+  if (path[0] !== "call") return text;
+  const { operationHelp, operationList } = await import("./operation-help.ts");
+  const [, id = "-"] = words;
+  return id.startsWith("-") ? `${text}\n${operationList()}` : operationHelp(id);
+}
+
+/** A command that is none, with those that are. */
+async function unknown(words: readonly string[]): Promise<Usage> {
+  const { path, below } = await placeOf(words);
+  const word = words[path.length];
+  const known = `; there are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  if (word === undefined || word.startsWith("-"))
+    return new Usage(`svc-server ${path.join(" ")} is several commands${known}`);
+  const { described } = await import("./call-fields.ts");
+  const operation = described().find(({ id }) => id === [...path, word].join("."));
+  const near = operation
+    ? `; write svc-server call ${operation.id}`
+    : hint(word, below, [...path, ""].join(" ")) || known;
+  return new Usage(`no command is called ${[...path, word].join(" ")}${near}`);
+}
+
+const isUsage = (error: unknown) =>
+  error instanceof Usage ||
+  ["BadOptions", "BadSeed"].includes((error as Error).name) ||
+  /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
+
+export interface Outcome {
+  /** 0 stopped as asked or done, 1 failed, 2 wrong usage. */
+  readonly code: number;
+  /** Why it failed, for people. */
+  readonly says?: string;
+}
+
+/** Runs a command to its end. */
+export async function run(given: readonly string[]): Promise<Outcome> {
+  const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
+  const [first] = words;
+  if (words.length === 1 && (first === "-v" || first === "--version")) {
+    process.stdout.write(`${version()}\n`);
+    return { code: 0 };
+  }
+  if (first === "complete") {
+    const { candidates } = await import("./completion.ts");
+    const known = main.subCommands as Parameters<typeof candidates>[1];
+    process.stdout.write((await candidates(words.slice(2), known)).map((one) => `${one}\n`).join(""));
+    return { code: 0 };
+  }
+  try {
+    if (words.includes("-h") || words.includes("--help")) {
+      process.stdout.write(`${await help(words)}\n`);
+      return { code: 0 };
+    }
+    await runCommand(main, {
+      rawArgs: first === undefined || first.startsWith("-") ? ["start", ...words] : [...words],
+    });
+    return { code: 0 };
+  } catch (caught) {
+    const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
+    const error = isCommand ? await unknown(words) : caught;
+    const { path } = await placeOf(words);
+    const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
+    // Wherever a key was written by mistake, it is not written once more.
+    const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
+    const says = `svc-server: ${message}${see}\n`;
+    return { code: isUsage(error) ? 2 : 1, says };
+  }
+}

@@ -1,0 +1,157 @@
+import * as v from "valibot";
+import type { Settings } from "../config/parse-options.ts";
+import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "../config/seed.ts";
+import { isoOf } from "../kernel/clock.ts";
+import { invalid } from "../kernel/errors.ts";
+import { type Role, roles, type Scope } from "../kernel/roles.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { handed, oneOf, record } from "../kernel/validation.ts";
+import { keyName, keyScopes } from "../keys/schema.ts";
+import { organizationName, type Plan, plans } from "../organizations/schema.ts";
+import { noteFixed } from "./dev-database-warnings.ts";
+import type { Features } from "./features.ts";
+import type { Foundation } from "./open-store.ts";
+
+/**
+ * Fills an empty database: with the seed, or with one organization, an owner and a key. Answers the key to show, which
+ * is a seed's first owner key, or null where none is known.
+ */
+export async function bootstrap(
+  foundation: Foundation,
+  features: Features,
+  settings: Settings,
+  parsed: ParsedSeed,
+): Promise<string | null> {
+  const { store, log } = foundation;
+  const empty = await features.organizations.isEmpty();
+  if (empty) refuseRegions(parsed, settings.regions);
+  if (empty) await store.transaction((tx) => plant(tx, features, parsed));
+  else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
+  for (const { name, users = [] } of empty ? parsed.organizations : []) {
+    if (users.some(({ role, status }) => role === "owner" && status !== "suspended")) continue;
+    log.warn("an organization of the seed has no active owner", { organization: name });
+  }
+  const named = settings.seed ? ownerKey(parsed) : null;
+  const seeded = named !== null && (await features.keys.known(named)) ? named : null;
+  if (settings.key === undefined && (settings.seed || !empty)) return seeded;
+  const known = settings.key === undefined ? undefined : await features.keys.known(settings.key);
+  const made = known
+    ? undefined
+    : await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
+  const id = known ?? made?.row.id;
+  if (settings.key !== undefined && id !== undefined) await noteFixed(foundation, id);
+  return made?.key ?? settings.key ?? null;
+}
+
+/** What `service.keys.create()` takes. */
+export const wantedKey = record({
+  organization: v.optional(v.string()),
+  role: v.optional(oneOf(roles)),
+  scopes: v.optional(keyScopes),
+  name: v.optional(keyName),
+});
+
+/** A key for a user of a role, who is made where the organization has none. */
+export async function createKey(
+  { store, random }: Pick<Foundation, "store" | "random">,
+  { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
+  wanted: {
+    organization?: string | undefined;
+    role?: Role | undefined;
+    scopes?: readonly Scope[] | undefined;
+    name?: string | undefined;
+    key?: string | undefined;
+    expires_at?: string;
+    rate_limit?: number;
+  },
+) {
+  const { role = "owner", scopes = ["*"], name = "key" } = wanted;
+  const organization = await organizations.named(wanted.organization);
+  if (!organization)
+    throw new Error(
+      wanted.organization === undefined
+        ? "there is no organization yet"
+        : `no organization is named "${wanted.organization}"`,
+    );
+  return store.transaction(async (tx) => {
+    const user = await users.ofRole(organization.id, role, tx);
+    const email = `${role}-${random.letters(6).toLowerCase()}@localhost.test`;
+    const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
+    return keys.insert(tx, {
+      ...wanted,
+      organization_id: organization.id,
+      user_id: holder.id,
+      name,
+      scopes,
+    });
+  });
+}
+
+const wantedOrganization = record({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
+
+/** An organization without people. Throws 422 for a name that is taken or none. */
+export async function createOrganization(
+  { store }: Pick<Foundation, "store">,
+  { organizations }: Pick<Features, "organizations">,
+  given: { name: string; plan?: Plan },
+) {
+  const wanted = handed(wantedOrganization, "wanted", given, '{ name: "acme" }');
+  if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
+  const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
+  return { id, name, plan };
+}
+
+function refuseRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
+  organizations.forEach(({ projects = [] }, i) => {
+    projects.forEach(({ region }, j) => {
+      if (!regions || regions.includes(region)) return;
+      throw new BadSeed(
+        `the seed cannot be used: organizations.${i}.projects.${j}.region must be one of ${regions.join(", ")}`,
+      );
+    });
+  });
+}
+
+/** Everything that a seed names, in one transaction. */
+async function plant(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {
+  for (const one of organizations) {
+    const { id } = await features.organizations.insert(tx, one);
+    for (const user of one.users ?? []) await plantUser(tx, features, id, user);
+    await plantEndpoints(tx, features, id, one);
+    for (const project of one.projects ?? []) {
+      const row = await features.projects.insert(
+        tx,
+        id,
+        { ...project, description: project.description },
+        project.status,
+      );
+      for (const { name, variables } of project.environments ?? [])
+        await features.environments.insert(tx, row.id, name, variables);
+    }
+  }
+}
+
+async function plantUser(
+  tx: Tx,
+  { users, keys }: Features,
+  organization_id: string,
+  { keys: given = [], ...user }: SeedUser,
+): Promise<void> {
+  const row = await users.insert(tx, organization_id, user);
+  for (const one of given) {
+    const expires_at = one.expires_at === undefined ? undefined : isoOf(Date.parse(one.expires_at));
+    await keys.insert(tx, { ...one, organization_id, user_id: row.id, expires_at });
+  }
+}
+
+async function plantEndpoints(
+  tx: Tx,
+  { webhooks, integrations }: Features,
+  organization_id: string,
+  given: ParsedSeed["organizations"][number],
+): Promise<void> {
+  for (const one of given.webhooks ?? []) await webhooks.insert(tx, organization_id, one, one.status);
+  for (const { type, config, status } of given.integrations ?? []) {
+    await integrations.insert(tx, organization_id, type, integrations.partsOf(type, config), status);
+  }
+}

@@ -1,0 +1,142 @@
+import type { Settings } from "../config/parse-options.ts";
+import { deploymentsJobs } from "../deployments/jobs.ts";
+import { createRemoval } from "../deployments/removal.ts";
+import { createRollout } from "../deployments/rollout.ts";
+import { deploymentsService } from "../deployments/service.ts";
+import { createSteps } from "../deployments/steps.ts";
+import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
+import { openaiImages } from "../drivers/generation/openai.ts";
+import { simulatedGenerations } from "../drivers/generation/simulated.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { createTries } from "../endpoints/attempts.ts";
+import { createDeliveryApi } from "../endpoints/delivery-api.ts";
+import { deliveriesJobs } from "../endpoints/jobs.ts";
+import { createOutbox } from "../endpoints/outbox.ts";
+import { createEndpoints } from "../endpoints/service.ts";
+import { signed } from "../endpoints/signed-json.ts";
+import { environmentsService } from "../environments/service.ts";
+import { createBus } from "../events/bus.ts";
+import { createFeed, type Feed } from "../events/change-feed.ts";
+import { eventsService } from "../events/service.ts";
+import { createWaiting, type Waiting } from "../events/wait-for-change.ts";
+import { createLinks } from "../generations/asset-links.ts";
+import { generationsJobs } from "../generations/jobs.ts";
+import { backendModel } from "../generations/models.ts";
+import { createProgress } from "../generations/progress.ts";
+import { createRunners } from "../generations/runners.ts";
+import { generationsService } from "../generations/service.ts";
+import { createSteps as createGenerationSteps } from "../generations/steps.ts";
+import { integrationTypes } from "../integrations/integration-types.ts";
+import { pushesService } from "../integrations/pushes.ts";
+import { integrationsService } from "../integrations/service.ts";
+import { invitationsService } from "../invitations/service.ts";
+import { createQueue, type Queue } from "../jobs/queue.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { createKeyWatch } from "../keys/revocation-watch.ts";
+import { keysService } from "../keys/service.ts";
+import { mailsService } from "../mails/service.ts";
+import { openapiService } from "../openapi/service.ts";
+import { organizationsService } from "../organizations/service.ts";
+import { projectsJobs } from "../projects/jobs.ts";
+import { projectsService } from "../projects/service.ts";
+import { type ScenariosService, scenariosService } from "../scenarios/service.ts";
+import { usersService } from "../users/service.ts";
+import { webhooksService } from "../webhooks/service.ts";
+import type { Foundation } from "./open-store.ts";
+
+export const jobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
+
+export type Features = ReturnType<typeof createFeatures>;
+
+/** Every feature, made once and given what it needs: with `service.ts` the only file that knows them all. */
+export function createFeatures(
+  foundation: Foundation,
+  settings: Settings,
+  { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
+) {
+  const feed = createFeed(foundation);
+  const waiting = createWaiting({ ...foundation, feed });
+  const ports = { ...foundation, feed, waiting };
+  const bus = createBus(ports);
+  const queue = createQueue({ ...ports, wake });
+  const endpoints = createEndpoints({ ...ports, queue });
+  const kinds = {
+    webhook: signed,
+    ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
+  };
+  const { standardWebhooks, jitter, retryAfter, retention: retention_ms } = settings.deliveries;
+  const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter });
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
+  const desk = createDeliveryApi({ ...ports, queue, endpoints, outbox });
+  const keys = keysService(ports);
+  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
+  const mails = mailsService(ports);
+  const users = usersService({ ...ports, bus, keys });
+  const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
+  const scenarios = scenariosService(ports);
+  const told = settings.mode === "dev" ? scenarios : undefined;
+  const variables = (of: { project_id: string; name: string }) => environments.values(of);
+  const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
+  const emptied = createRemoval(ports);
+  const empty = async (tx: Tx, id: string) => (await emptied(tx, id)) && environments.empty(tx, id);
+  const removed = (tx: Tx) => rollout.takeTurns(tx);
+  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
+  const environments = environmentsService({ ...ports, projects });
+  const steps = createSteps({ ...ports, rollout });
+  const deployments = deploymentsService({
+    ...{ ...ports, bus, projects, environments, driver, rollout, steps },
+    scenarios: driver.takesScenarios ? told : undefined,
+  });
+  // Each asks the other within a transaction, and none while it is made.
+  const planned = (tx: Tx, organization_id: string, plan: string) => integrations.planned(tx, organization_id, plan);
+  const organizations = organizationsService({ ...ports, users, keys, planned });
+  const { planOf } = organizations;
+  const integrations = integrationsService({ ...ports, endpoints, desk, outbound, projects, planOf });
+  return {
+    ...composeGenerations({ ...ports, queue, outbound, origin, scenarios: told }, settings.generations),
+    bus,
+    feed,
+    keys,
+    watchKey,
+    mails,
+    users,
+    environments,
+    endpoints,
+    outbox,
+    webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
+    integrations,
+    rollout,
+    scenarios,
+    projects,
+    organizations,
+    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
+    deployments,
+    pushes: pushesService({ ...ports, endpoints, deployments }),
+    events: eventsService(ports),
+    openapi: openapiService(settings),
+  };
+}
+
+function composeGenerations(
+  ports: Foundation & {
+    feed: Feed;
+    waiting: Waiting;
+    queue: Queue;
+    outbound: Outbound;
+    origin: () => string;
+    scenarios: ScenariosService | undefined;
+  },
+  settings: Settings["generations"],
+) {
+  const { driver, models, retention } = settings;
+  const backends = Object.values(settings.backends).flatMap((backend) => {
+    const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
+    return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
+  });
+  const links = createLinks(ports);
+  const runners = createRunners({ driver, own: simulatedGenerations, backends, world: models });
+  const progress = createProgress({ ...ports, ...settings, runs: runners.of });
+  const steps = createGenerationSteps({ ...ports, progress });
+  const generations = generationsService({ ...ports, links, runners, progress, steps, retention_ms: retention });
+  return { links, runners, generations, generationsProgress: progress };
+}

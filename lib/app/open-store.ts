@@ -1,0 +1,126 @@
+import { existsSync, statSync } from "node:fs";
+import type { Settings } from "../config/parse-options.ts";
+import { type Clock, createClock } from "../kernel/clock.ts";
+import { createIds } from "../kernel/ids.ts";
+import { createLog, type Log, lines, type Take } from "../kernel/log.ts";
+import { createRandom } from "../kernel/random.ts";
+import { assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
+import { DatabaseError, databaseError, sentence } from "../store/database-error.ts";
+import { type Opened, openFile, openMemory } from "../store/database-files.ts";
+import { createVault, keyFile, wrongKey } from "../store/encryption.ts";
+import { settingsRepository } from "../store/service-state.ts";
+import { createStore, type Store } from "../store/store.ts";
+
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
+
+const inMemory = ":memory:";
+
+/**
+ * What every feature stands on: store, clock, ids, chance, log, vault. `exclusive` holds the file for a server; without
+ * it the file must exist, and a server may be running on it.
+ */
+export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
+  const opened =
+    settings.database === inMemory
+      ? openMemory()
+      : openFile(settings.database, {
+          exclusive,
+          mayCreate: () => refuseLost(settings, exclusive),
+        });
+  try {
+    const store = createStore(opened.engine);
+    const kept = store.using(settingsRepository);
+    const last = (await kept().read({ name: "clock" }))?.value;
+    const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
+    const starts = Number((await kept().read({ name: "starts" }))?.value ?? "0");
+    // From the second start on the number of starts is part of the seed, or the same secrets would be drawn again.
+    const random = createRandom(
+      settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
+    );
+    const log = logOf(settings, store, clock);
+    if (settings.clock.startsWith("manual@") && clock.now() > createClock(settings.clock).now())
+      log.warn(`the clock stands at ${clock.iso()}, where the database left it, since it never goes back`, {
+        asked: settings.clock,
+      });
+    const fingerprint = (await kept().read({ name: "vault" }))?.value;
+    const vault = createVault(
+      settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
+      random.bytes,
+    );
+    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings.database);
+    await store.transaction(async (tx) => {
+      if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
+      if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
+    });
+    const newest = opened.created ? [] : await Promise.all(kept().newest.map((find) => find({})));
+    const after = newest
+      .map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "")
+      .sort()
+      .at(-1);
+    const ids = createIds(clock, random, after || undefined);
+    const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
+    return { opened, store, clock, ids, random, log, vault, kept, assets };
+  } catch (error) {
+    await opened.engine.close();
+    opened.release();
+    throw databaseError(settings.database, error);
+  }
+}
+
+/** The foundation of a state that was kept. Time, identifiers and chance are the snapshot's: its parts are loaded next. */
+export function copyFoundation(
+  opened: Opened,
+  settings: Settings,
+  { vault, assets }: Pick<Foundation, "vault" | "assets">,
+): Foundation {
+  const store = createStore(opened.engine);
+  const clock = createClock("real");
+  const random = createRandom();
+  return {
+    ...{ opened, store, clock, random, ids: createIds(clock, random), vault: vault.copy(random.bytes) },
+    ...{ assets: settings.database === inMemory ? assetsInMemory() : assets },
+    ...{ log: logOf(settings, store, clock), kept: store.using(settingsRepository) },
+  };
+}
+
+/** The key beside the database. It is made for a new database only: one made anew could not open what is there. */
+function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
+  const path = `${settings.database}.key`;
+  if (fingerprint !== undefined && !existsSync(path)) {
+    const reason = `its key file ${path} is missing; restore it from the backup: secrets cannot be read without it`;
+    throw new DatabaseError(settings.database, reason);
+  }
+  try {
+    return keyFile(path, createRandom().bytes);
+  } catch (error) {
+    throw new DatabaseError(settings.database, `its key file: ${sentence(error)}`, error);
+  }
+}
+
+/** "A lost mount is not a first start." */
+function refuseLost({ database, mode, create }: Settings, exclusive: boolean): void {
+  if (!exclusive)
+    throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
+  if (mode === "start" && !create && existsSync(`${database}.key`)) {
+    const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
+    throw new DatabaseError(
+      database,
+      `its key file ${database}.key is there, but the database is ${state}; bring it back (is a volume not mounted?), or begin anew with --create`,
+    );
+  }
+}
+
+/** What is still under way when a state is replaced fails, and is nobody's concern any more. */
+function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const hand: Take = (level, message, fields) => {
+    try {
+      logger?.[level](message, fields);
+    } catch {
+      // What a request did must not fail because its entry could not be written.
+    }
+  };
+  const take: Take = logger ? hand : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  // A logger of the user's has levels of its own.
+  return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
+}

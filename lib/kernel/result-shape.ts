@@ -1,0 +1,52 @@
+import type * as v from "valibot";
+import { copier } from "./compiled-records.ts";
+import type { Schema } from "./validation.ts";
+
+/** Copies what a schema names and nothing else; undefined where every value may pass as it is. */
+type Shaper = ((value: unknown) => unknown) | undefined;
+
+type Parts = Schema & {
+  readonly entries?: Record<string, Schema>;
+  readonly wrapped?: Schema;
+  readonly item?: Schema;
+  readonly pipe?: readonly [Schema, ...unknown[]];
+};
+
+/**
+ * Made once from an operation's result schema. An answer holds exactly the keys that the schema names, so a column
+ * that is not part of the interface cannot leak, whatever a service returns.
+ */
+export function shaper<S extends Schema>(schema: S): (value: unknown) => v.InferOutput<S> {
+  const shape = shaperOf(schema as Parts);
+  return (value) => (shape ? shape(value) : value) as v.InferOutput<S>;
+}
+
+function shaperOf(schema: Parts): Shaper {
+  if (schema.pipe) return schema.pipe[0] === schema ? plain(schema) : shaperOf(schema.pipe[0] as Parts);
+  return plain(schema);
+}
+
+function plain(schema: Parts): Shaper {
+  if (schema.entries) return object(schema.entries);
+  if (schema.item) {
+    const shape = shaperOf(schema.item as Parts);
+    return shape && ((value) => (value as unknown[]).map(shape));
+  }
+  if (schema.wrapped) {
+    const shape = shaperOf(schema.wrapped as Parts);
+    return shape && ((value) => (value === null || value === undefined ? value : shape(value)));
+  }
+  if (schema.type === "union" || schema.type === "variant" || schema.type === "intersect") {
+    throw new Error(`a result schema of type ${schema.type} cannot be shaped; write it as one object`);
+  }
+  return undefined;
+}
+
+const object = (entries: Record<string, Schema>): Shaper =>
+  copier(
+    Object.entries(entries).map(([name, of]) => ({
+      name,
+      optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
+      shape: shaperOf(of as Parts),
+    })),
+  );

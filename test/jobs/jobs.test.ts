@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
+import { machinery } from "../machinery.ts";
+
+test("jobs run in the order of due time, then of id", async (t) => {
+  await t.test("whatever the order in which they were added", async (t) => {
+    const waits = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 60 });
+    const property = fc.asyncProperty(waits, async (seconds) => {
+      const { add, advance, told } = machinery(t, () => done());
+      for (const [i, wait] of seconds.entries()) await add(`${i}`, wait * 1000);
+      await advance(10_000);
+      const order = seconds.map((wait, i) => ({ wait, i })).sort((a, b) => a.wait - b.wait || a.i - b.i);
+      assert.deepEqual(
+        told,
+        order.map(({ wait, i }) => `${i} at ${wait}s`),
+      );
+    });
+    await fc.assert(property, { numRuns: 25, seed: 20260101 });
+  });
+
+  await t.test("what becomes due by a job at the same instant runs in the same step", async (t) => {
+    const { add, advance, loop, told } = machinery(t, async (name) => {
+      if (name === "first") await add("second");
+      return done();
+    });
+    await add("first");
+    assert.equal(await loop.settle(), 2);
+    assert.deepEqual(told, ["first at 0s", "second at 0s"]);
+    assert.equal(await advance(1000), 0);
+  });
+
+  await t.test("settle leaves alone what is due later", async (t) => {
+    const { add, loop, told, advance } = machinery(t, () => done());
+    await add("later", 1);
+    assert.equal(await loop.settle(), 0);
+    assert.deepEqual(told, []);
+    assert.equal(await advance(1), 1);
+  });
+
+  await t.test("two that advance at once do not run one job twice", async (t) => {
+    const { add, clock, loop, told } = machinery(t, () => done());
+    for (const name of ["a", "b", "c"]) await add(name, 1000);
+    const to = clock.now() + 2000;
+    const ran = await Promise.all([loop.advance(() => to), loop.advance(() => to), loop.settle()]);
+    assert.equal(
+      ran.reduce((sum, one) => sum + one),
+      3,
+    );
+    assert.deepEqual(told, ["a at 1s", "b at 1s", "c at 1s"]);
+  });
+
+  await t.test("the clock never goes back", async (t) => {
+    const { clock, loop } = machinery(t, () => done());
+    await assert.rejects(
+      loop.advance(() => clock.now() - 1),
+      /never goes back/,
+    );
+  });
+});
+
+test("what becomes of a job", async (t) => {
+  await t.test("done and discarded ones are gone", async (t) => {
+    const { add, advance, runner, told } = machinery(t, (name) => (name === "a" ? done() : discard("no longer")));
+    await add("a");
+    await add("b");
+    assert.equal(await advance(1_000_000), 2);
+    assert.deepEqual(told, ["a at 0s", "b at 0s"]);
+    assert.equal(await runner.next(), undefined);
+  });
+
+  await t.test("a retry waits for the next delay of the ladder, and in the end it is given up once", async (t) => {
+    const { add, advance, runner, told } = machinery(t, () => retry("no"), ["30s", "2m", "10m"]);
+    await add("a");
+    await advance(10_000_000);
+    assert.deepEqual(told, ["a at 0s", "a at 30s", "a at 150s", "a at 750s", "a given up at 750s: no"]);
+    assert.equal(await runner.next(), undefined);
+  });
+
+  await t.test("one that throws is retried as one that says so", async (t) => {
+    const { add, advance, told } = machinery(t, () => {
+      throw new Error("a bug");
+    }, ["1s"]);
+    await add("a");
+    await advance(10_000);
+    // What was thrown may hold anything, so it stays in the log.
+    const reason = /^a given up at 1s: the service failed unexpectedly; its log has the reason under job_\w{26}$/;
+    assert.deepEqual(told.slice(0, -1), ["a at 0s", "a at 1s"]);
+    assert.match(told.at(-1) ?? "", reason);
+  });
+
+  await t.test("a snooze is no failure, however often", async (t) => {
+    const { add, advance, told } = machinery(t, (_, time) => (time < 8 ? snooze(1000) : done()), []);
+    await add("a");
+    await advance(60_000);
+    assert.deepEqual(
+      told,
+      Array.from({ length: 8 }, (_, i) => `a at ${i}s`),
+    );
+  });
+
+  await t.test("a success between two failures does not begin the ladder anew", async (t) => {
+    const outcomes = [retry("one"), snooze(1000), retry("two")];
+    const { add, advance, told } = machinery(t, (_, time) => outcomes[time - 1] ?? done(), ["5s"]);
+    await add("a");
+    await advance(60_000);
+    assert.deepEqual(told, ["a at 0s", "a at 5s", "a at 6s", "a given up at 6s: two"]);
+  });
+
+  await t.test("its write and its end are one: a write that fails is undone, and the job runs again", async (t) => {
+    const { add, advance, rows, told } = machinery(
+      t,
+      (name, time) => {
+        if (name !== "a") return done();
+        return done(async (tx) => {
+          await rows(tx).insertOnce({ id: "job_written", kind: "tests.nobody", run_at: "9999" });
+          if (time === 1) throw new Error("the disk is full");
+        });
+      },
+      ["1s"],
+    );
+    await add("a");
+    await advance(500);
+    assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:00:01.000Z");
+    await advance(1000);
+    assert.deepEqual(told, ["a at 0s", "a at 1s"]);
+    assert.equal((await rows().next({}))?.run_at, "9999");
+  });
+});
+
+test("of jobs that end one after the other no row is left", async (t) => {
+  const { add, advance, database } = machinery(t, () => done());
+  for (const name of ["a", "b", "c"]) {
+    await add(name);
+    await advance(1_000);
+  }
+  assert.equal(database.prepare("select count(*) from jobs").pluck().get(), 0);
+});
+
+test("while the store takes nothing, what ends is held and runs again; what ends afterwards is done", async (t) => {
+  const { add, advance, database, runner, told } = machinery(t, () => done(), ["5s"]);
+  for (const name of ["a", "b", "c"]) await add(name);
+  const [a, b, c] = await runner.claim();
+  assert.ok(a && b && c);
+  database.pragma("query_only = ON");
+  await Promise.all([runner.run(a), runner.run(b)]);
+  database.pragma("query_only = OFF");
+  await runner.run(c);
+  await advance(60_000);
+  assert.deepEqual(told, ["a at 0s", "b at 0s", "c at 0s", "a at 6s", "b at 6s"]);
+  assert.equal(await runner.next(), undefined);
+});
