@@ -1,4 +1,5 @@
 import { deploymentsOperations } from "./deployments/operations.ts";
+import { deliveryOperations } from "./endpoints/operations.ts";
 import { environmentsOperations } from "./environments/operations.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { generationsOperations } from "./generations/operations.ts";
@@ -20,7 +21,9 @@ const all = [
   ...usersOperations,
   ...invitationsOperations,
   ...integrationsOperations,
+  ...deliveryOperations("integration"),
   ...webhooksOperations,
+  ...deliveryOperations("webhook"),
   ...generationsOperations,
   ...eventsOperations,
   ...keysOperations,

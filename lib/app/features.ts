@@ -67,7 +67,6 @@ export function createFeatures(
   const { standardWebhooks, jitter, retryAfter, retention: retention_ms } = settings.deliveries;
   const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter });
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
-  const desk = createDeliveryApi({ ...ports, queue, endpoints, outbox });
   const keys = keysService(ports);
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const mails = mailsService(ports);
@@ -91,7 +90,7 @@ export function createFeatures(
   const planned = (tx: Tx, organization_id: string, plan: string) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, planned });
   const { planOf } = organizations;
-  const integrations = integrationsService({ ...ports, endpoints, desk, outbound, projects, planOf });
+  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });
   return {
     ...composeGenerations({ ...ports, queue, outbound, origin, scenarios: told }, settings.generations),
     bus,
@@ -103,7 +102,8 @@ export function createFeatures(
     environments,
     endpoints,
     outbox,
-    webhooks: webhooksService({ ...ports, endpoints, desk, outbound }),
+    deliveries: createDeliveryApi({ ...ports, queue, endpoints, outbox }),
+    webhooks: webhooksService({ ...ports, endpoints, outbound }),
     integrations,
     rollout,
     scenarios,

@@ -3,14 +3,13 @@ import { codeHost } from "./kinds/code-host.ts";
 import { custom } from "./kinds/custom.ts";
 import type { IntegrationType } from "./kinds/integration-type.ts";
 import { monitoring } from "./kinds/monitoring.ts";
-import type { types } from "./schema.ts";
 
-export type Type = (typeof types)[number];
-
-/** Every type there is. */
-export const integrationTypes: Readonly<Record<Type, IntegrationType>> = {
+/** Every type of integration, by its name in the interface. */
+export const integrationTypes = {
   code_host: codeHost,
   chat,
   monitoring,
   custom,
-};
+} as const satisfies Readonly<Record<string, IntegrationType>>;
+
+export type Type = keyof typeof integrationTypes;

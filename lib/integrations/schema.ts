@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { endpointLifecycle } from "../endpoints/states.ts";
 import { datetime, id, oneOf, paging, written } from "../kernel/validation.ts";
-import { integrationTypes } from "./integration-types.ts";
+import { integrationTypes, type Type } from "./integration-types.ts";
 
-export const types = ["code_host", "chat", "monitoring", "custom"] as const;
+const types = Object.keys(integrationTypes) as Type[];
 
 const item = {
   id: id("int"),

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import type { DeliveryApi } from "../endpoints/delivery-api.ts";
 import type { Endpoints } from "../endpoints/service.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -18,7 +17,6 @@ const family = "integration";
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: DeliveryApi;
   readonly outbound: Pick<Outbound, "judge">;
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan as it is in the transaction: it may have been lowered while a request arrived. */
@@ -28,7 +26,7 @@ interface Ports {
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, desk, outbound, projects, planOf }: Ports) {
+export function integrationsService({ store, endpoints, outbound, projects, planOf }: Ports) {
   const item = ({ id, type, name, status, created_at }: Row<"endpoints">) => ({
     id,
     type: type as Type,
@@ -143,9 +141,5 @@ export function integrationsService({ store, endpoints, desk, outbound, projects
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),
-    deliveries: (caller: Caller, id: string, query: PageQuery) => desk.list(family, caller, id, query),
-    test: (caller: Caller, id: string) => desk.test(family, caller, id),
-    redeliver: (caller: Caller, id: string, dlv: string) => desk.redeliver(family, caller, id, dlv),
-    recover: (caller: Caller, id: string, since: string) => desk.recover(family, caller, id, since),
   };
 }

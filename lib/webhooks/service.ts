@@ -1,6 +1,5 @@
 import type * as v from "valibot";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import type { DeliveryApi } from "../endpoints/delivery-api.ts";
 import type { Endpoints } from "../endpoints/service.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -21,14 +20,13 @@ const view = ({ id, config, events, status, created_at }: Row<"endpoints">) => (
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: DeliveryApi;
   readonly outbound: Pick<Outbound, "judge">;
 }
 
 export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints. SPEC "Webhooks", CONTRACT section 6. */
-export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
+export function webhooksService({ store, endpoints, outbound }: Ports) {
   /** In the mode start every resolved address must be public; asked before the transaction, which waits for nothing. */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.judge(url);
@@ -76,9 +74,5 @@ export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),
-    deliveries: (caller: Caller, id: string, query: PageQuery) => desk.list(family, caller, id, query),
-    test: (caller: Caller, id: string) => desk.test(family, caller, id),
-    redeliver: (caller: Caller, id: string, dlv: string) => desk.redeliver(family, caller, id, dlv),
-    recover: (caller: Caller, id: string, since: string) => desk.recover(family, caller, id, since),
   };
 }
