@@ -152,6 +152,6 @@ async function plantEndpoints(
 ): Promise<void> {
   for (const one of given.webhooks ?? []) await webhooks.insert(tx, organization_id, one, one.status);
   for (const { type, config, status } of given.integrations ?? []) {
-    await integrations.insert(tx, organization_id, type, integrations.partsOf(type, config), status);
+    await integrations.insert(tx, organization_id, type, integrations.parse(type, config), status);
   }
 }

@@ -8,15 +8,15 @@ import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import { createTries } from "../endpoints/attempts.ts";
+import { createAttempts } from "../endpoints/attempts.ts";
 import { createDeliveryApi } from "../endpoints/delivery-api.ts";
 import { deliveriesJobs } from "../endpoints/jobs.ts";
 import { createOutbox } from "../endpoints/outbox.ts";
 import { createEndpoints } from "../endpoints/service.ts";
-import { signed } from "../endpoints/signed-json.ts";
+import { signedJson } from "../endpoints/signed-json.ts";
 import { environmentsService } from "../environments/service.ts";
 import { createBus } from "../events/bus.ts";
-import { createFeed, type Feed } from "../events/change-feed.ts";
+import { type ChangeFeed, createChangeFeed } from "../events/change-feed.ts";
 import { eventsService } from "../events/service.ts";
 import { createWaiting, type Waiting } from "../events/wait-for-change.ts";
 import { createLinks } from "../generations/asset-links.ts";
@@ -54,19 +54,19 @@ export function createFeatures(
   settings: Settings,
   { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
 ) {
-  const feed = createFeed(foundation);
+  const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
   const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
   const endpoints = createEndpoints({ ...ports, queue });
-  const kinds = {
-    webhook: signed,
-    ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { kind }]) => [type, kind])),
+  const formats = {
+    webhook: signedJson,
+    ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
   };
-  const { standardWebhooks, jitter, retryAfter, retention: retention_ms } = settings.deliveries;
-  const tries = createTries({ ...ports, queue, endpoints, kinds, outbound, jitter, standardWebhooks, retryAfter });
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, kinds, tries, retention_ms });
+  const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
+  const retention_ms = settings.deliveries.retention;
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, retention_ms });
   const keys = keysService(ports);
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const mails = mailsService(ports);
@@ -119,7 +119,7 @@ export function createFeatures(
 
 function composeGenerations(
   ports: Foundation & {
-    feed: Feed;
+    feed: ChangeFeed;
     waiting: Waiting;
     queue: Queue;
     outbound: Outbound;

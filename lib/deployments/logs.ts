@@ -1,5 +1,5 @@
 import type { LogLine } from "../drivers/deployment/contract.ts";
-import type { Changes } from "../events/wait-for-change.ts";
+import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { isTerminal } from "../kernel/machine.ts";
@@ -86,7 +86,7 @@ export function lastEntry(id: string | undefined): string | undefined {
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },
-  changesOf: () => Changes,
+  changesOf: () => ChangeSubscription,
   after: string | undefined,
 ): AsyncGenerator<Entry, object | undefined> {
   const changes = changesOf();

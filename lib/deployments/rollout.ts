@@ -1,6 +1,6 @@
 import { type DeploymentDriver, judged, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze, until } from "../kernel/job.ts";
@@ -18,7 +18,7 @@ type Deployment = Row<"deployments">;
 interface Ports {
   readonly store: Store;
   readonly bus: Bus;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
@@ -40,13 +40,13 @@ export function createRollout(ports: Ports) {
   const { store, bus, feed, clock, queue, driver, variables, concurrency, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
   const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
-    feed.tell(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
+    feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
     return appendLogs(deployments(tx), row, lines, clock);
   };
 
   /** A deployment entered this state. */
   const tell = (tx: Tx, { organization_id, id, status, updated_at: at }: Deployment) =>
-    feed.tell(tx, { kind: "deployment", organization_id, id, status, at });
+    feed.publish(tx, { kind: "deployment", organization_id, id, status, at });
 
   /** Every move of the table of states; undefined where the record is in no state that it leads from. */
   const move = async (tx: Tx, name: MoveName, before: Deployment) => {

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
-import type { Patience, Waiting } from "../events/wait-for-change.ts";
+import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
 import { folded } from "../kernel/case-folding.ts";
 import { type Clock, isoOf, latest } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -137,7 +137,7 @@ export function deploymentsService(ports: Ports) {
 
   return {
     /** With patience: once the deployment has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: Patience) {
+    async get(caller: Caller, id: string, patience: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       return view(
         await waiting.until(

@@ -3,18 +3,18 @@ import { type Clock, instant, isoOf } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Outbox } from "./outbox.ts";
-import { deliveriesRepository, stride } from "./repository.ts";
+import { deliveriesRepository, recoveryBatch } from "./repository.ts";
 import type { Endpoints, Family } from "./service.ts";
 import { lifecycle } from "./states.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
-type Try = Omit<Row<"delivery_attempts">, "delivery_id" | "organization_id">;
+type Attempt = Row<"delivery_attempts">;
 
 interface Ports {
   readonly store: Store;
@@ -25,31 +25,30 @@ interface Ports {
   readonly outbox: Outbox;
 }
 
-/** Sorts behind every identifier. */
-const behind = "~";
+/** Sorts after every identifier. */
+const afterEveryId = "~";
 
-/** What was pending when its endpoint was turned off is shown as what it has become. */
-const shownOf = (row: Delivery, { epoch }: Endpoint): Delivery =>
+/** Turning an endpoint off writes no delivery: those pending in an older epoch count as skipped. */
+const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
   row.status === "pending" && row.epoch < epoch
     ? { ...row, status: lifecycle.moves.skip.to, next_attempt_at: null }
     : row;
 
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
-/** What callers see and do of deliveries, the same for webhooks and integrations. CONTRACT section 9. */
+/** The deliveries of webhooks and integrations, as callers see and use them. CONTRACT section 9. */
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
-  /** Deliveries that follow each other in the list of an endpoint, with all their tries: one query, however many. */
+  /** Consecutive deliveries of an endpoint with their attempts, which one query reads for all of them. */
   const views = async (endpoint: Endpoint, rows: readonly Delivery[]) => {
     const [newest, oldest] = [rows[0], rows.at(-1)];
     const found =
       newest && oldest ? await deliveries().attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
-    const tries = new Map(rows.map(({ id }) => [id, [] as Try[]]));
-    for (const { delivery_id, number, at, status, duration_ms, error, response } of found)
-      tries.get(delivery_id)?.push({ number, at, status, duration_ms, error, response });
-    const attemptsOf = (id: string) => (tries.get(id) ?? []).sort((one, other) => one.number - other.number);
-    return rows.map((row) => ({ ...shownOf(row, endpoint), attempts: attemptsOf(row.id) }));
+    const attempts = new Map(rows.map(({ id }) => [id, [] as Attempt[]]));
+    for (const attempt of found) attempts.get(attempt.delivery_id)?.push(attempt);
+    const attemptsOf = (id: string) => (attempts.get(id) ?? []).sort((one, other) => one.number - other.number);
+    return rows.map((row) => ({ ...withStatus(row, endpoint), attempts: attemptsOf(row.id) }));
   };
 
   return {
@@ -57,24 +56,23 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
       const endpoint = await endpoints.get(family, caller, id);
       const { organization_id } = endpoint;
       const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
-      return mapPage({ ...page, data: await views(endpoint, page.data) }, (one) => one);
+      return { ...page, data: await views(endpoint, page.data) };
     },
 
-    /** A `ping` event, to this endpoint alone; it is sent to one that is turned off, too. */
+    /** Sends a `ping` event to this endpoint alone, even while it is turned off. */
     test: (family: Family, caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
-        const data = { [`${family}_id`]: id };
         const event = {
           id: ids.next("evt"),
           organization_id: caller.organization_id,
           event: "ping",
           timestamp: clock.iso(),
-          data,
+          data: { [`${family}_id`]: id },
         };
-        const [made] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
-        if (!made) throw invalid("type", `must be one that is sent events; a ${endpoint.type} is sent none`);
-        return { ...made, attempts: [] };
+        const [delivery] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
+        if (!delivery) throw invalid("type", `must be one that is sent events; a ${endpoint.type} is sent none`);
+        return { ...delivery, attempts: [] };
       }, caller),
 
     redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
@@ -84,31 +82,32 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
         const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
         if (!found) throw notFound("delivery");
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
-        const [shown] = await views(endpoint, [found]);
-        return shown ?? { ...found, attempts: [] };
+        const [view] = await views(endpoint, [found]);
+        return view ?? { ...found, attempts: [] };
       }, caller),
 
     /**
-     * "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. Each stride is a transaction of
-     * its own, and others have their turn in between; what is left by one that breaks off, the next call sends.
+     * "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. Each batch is its own
+     * transaction, so other calls run in between; after an error the next call sends the rest.
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
-      const at = instant(since) ?? 0;
+      const start = instant(since) ?? 0;
       const key = { organization_id: caller.organization_id, endpoint_id: id };
-      const send = (stretch: { after: string; to: string }, before: number, by: TransactionHooks) =>
+      const recoverRange = (range: { after: string; to: string }, queued: number, hooks: TransactionHooks) =>
         store.transaction(async (tx) => {
           const { epoch } = await endpoints.get(family, caller, id, tx);
-          const more = await deliveries(tx).recover({ ...key, ...stretch, since: isoOf(at), now: clock.iso(), epoch });
-          if (more > 0) await outbox.wake(tx, id);
-          return { queued: before + more };
-        }, by);
-      let [after, queued] = [lowestId("dlv", at), 0];
+          const now = clock.iso();
+          const recovered = await deliveries(tx).recover({ ...key, ...range, since: isoOf(start), now, epoch });
+          if (recovered > 0) await outbox.wake(tx, id);
+          return { queued: queued + recovered };
+        }, hooks);
+      let [after, queued] = [lowestId("dlv", start), 0];
       for (;;) {
-        const next = await deliveries().oldest.rows(key, { after, page: 1, per_page: stride });
-        const to = next.length > stride ? next[stride - 1]?.id : undefined;
-        // The answer that an idempotency key is given again is that of the last one, which has counted all.
-        if (to === undefined) return send({ after, to: behind }, queued, caller);
-        ({ queued } = await send({ after, to }, queued, caller.confirm ? { confirm: caller.confirm } : {}));
+        const next = await deliveries().oldestFirst.rows(key, { after, page: 1, per_page: recoveryBatch });
+        const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
+        // Only the last answer is stored for the idempotency key: it has the total.
+        if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
+        ({ queued } = await recoverRange({ after, to }, queued, caller.confirm ? { confirm: caller.confirm } : {}));
         after = to;
       }
     },

@@ -10,7 +10,7 @@ export const deliveriesJobs = [
     kind: "deliveries.pump",
     args: v.object({ endpoint_id: v.string() }),
     run: ({ endpoint_id }, { outbox }) => outbox.pump(endpoint_id),
-    // What is pending must not be forgotten, whatever befell the job.
+    // A new job takes over, or the pending deliveries would never be sent.
     exhausted: ({ endpoint_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id),
   }),
   job({
@@ -21,10 +21,14 @@ export const deliveriesJobs = [
   job({
     kind: "deliveries.end",
     args: v.object({
-      ...{ delivery_id: v.string(), number: v.number(), rung: v.nullable(v.number()) },
-      ...{ at: v.string(), error: v.nullable(v.string()), duration_ms: v.number() },
+      delivery_id: v.string(),
+      number: v.number(),
+      rung: v.nullable(v.number()),
+      at: v.string(),
+      error: v.nullable(v.string()),
+      duration_ms: v.number(),
     }),
-    run: (open, { outbox }) => outbox.end(open),
+    run: (attempt, { outbox }) => outbox.end(attempt),
   }),
   job({
     kind: "endpoints.clear",

@@ -8,17 +8,17 @@ import { discard, done, type Outcome, until } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Counted, Made, Tries } from "./attempts.ts";
+import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
-import type { Kind } from "./endpoint-kind.ts";
+import type { DeliveryFormat } from "./delivery-format.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
 import type { Endpoints } from "./service.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
 
-/** How many tries of one endpoint run side by side: its slow answers take nobody else's place. */
-const abreast = 32;
+/** Concurrent attempts of one endpoint. Each endpoint has its own limit, so a slow one does not delay the others. */
+const concurrency = 32;
 
 interface Ports {
   readonly store: Store;
@@ -27,16 +27,17 @@ interface Ports {
   readonly ids: Ids;
   readonly queue: Queue;
   readonly endpoints: Endpoints;
-  readonly kinds: Readonly<Partial<Record<Endpoint["type"], Kind>>>;
-  readonly tries: Tries;
-  /** How long deliveries and their attempts are kept. */
+  readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
+  readonly attempts: Attempts;
+  /** How long deliveries and their attempts are stored. */
   readonly retention_ms: number;
 }
 
-/** A try whose end comes later, as its job keeps it. */
-export interface OpenTry {
+/** The arguments of the job that ends a simulated time-out. */
+export interface OpenAttempt {
   readonly delivery_id: string;
   readonly number: number;
+  /** Null for a redelivery. */
   readonly rung: number | null;
   readonly at: string;
   readonly error: string | null;
@@ -46,177 +47,185 @@ export interface OpenTry {
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends what is due
- * and sleeps until the next try. The try is counted before it is made, so a crash cannot give a seventh.
+ * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends those that are
+ * due and sleeps until the next attempt.
  */
-export function createOutbox({ store, bus, clock, ids, queue, endpoints, kinds, tries, retention_ms }: Ports) {
-  const rows = store.using(deliveriesRepository);
-  const targets = store.using(endpointsRepository);
+export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats, attempts, retention_ms }: Ports) {
+  const deliveries = store.using(deliveriesRepository);
+  const endpointRows = store.using(endpointsRepository);
 
-  const wants = ({ events }: Endpoint, event: string) => {
+  const subscribesTo = ({ events }: Endpoint, event: string) => {
     const names = JSON.parse(events) as string[];
     return names.includes("*") || names.includes(event);
   };
 
-  /** The deliveries of one event to one endpoint. */
+  /** Inserts the deliveries of one event to one endpoint. */
   const enqueue = async (tx: Tx, endpoint: Endpoint, event: Omit<ServiceEvent, "event"> & { event: string }) => {
-    const parcels = kinds[endpoint.type]?.parcels(event, endpoints.configOf(endpoint)) ?? [];
-    const made: Delivery[] = [];
-    for (const { target, body } of parcels) {
-      const active = endpoint.status === "active";
+    const payloads = formats[endpoint.type]?.payloads(event, endpoints.configOf(endpoint)) ?? [];
+    const isActive = endpoint.status === "active";
+    const inserted: Delivery[] = [];
+    for (const { target, body } of payloads) {
       const row: Delivery = {
-        ...{ id: ids.next("dlv"), organization_id: endpoint.organization_id, endpoint_id: endpoint.id },
-        ...{
-          event_id: event.id,
-          event: event.event,
-          target,
-          body,
-          status: active ? ("pending" as const) : ("skipped" as const),
-        },
-        ...{ created_at: event.timestamp, next_attempt_at: active ? clock.iso() : null },
-        ...{ tries: 0, rung: 0, epoch: endpoint.epoch },
+        id: ids.next("dlv"),
+        organization_id: endpoint.organization_id,
+        endpoint_id: endpoint.id,
+        event_id: event.id,
+        event: event.event,
+        target,
+        body,
+        status: isActive ? "pending" : "skipped",
+        created_at: event.timestamp,
+        next_attempt_at: isActive ? clock.iso() : null,
+        tries: 0,
+        rung: 0,
+        epoch: endpoint.epoch,
       };
-      await rows(tx).insert(row);
-      made.push(row);
+      await deliveries(tx).insert(row);
+      inserted.push(row);
     }
-    if (made.some(({ status }) => status === "pending")) await wake(tx, endpoint.id);
-    return made;
+    if (isActive && inserted.length > 0) await wake(tx, endpoint.id);
+    return inserted;
   };
 
-  /** Rings for a pump that is under way, where a try has landed or its job was nudged, which does nothing while it runs. */
-  const bells = new Map<string, () => void>();
+  /** Wakes the running pump of an endpoint: a nudge of its job does nothing while the job runs. */
+  const wakeUps = new Map<string, () => void>();
   let stopping = false;
 
   const wake = async (tx: Tx, endpoint_id: string) => {
     await queue.nudge(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
-    tx.afterCommit(() => bells.get(endpoint_id)?.());
+    tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
   };
 
   bus.subscribe(async (tx, event) => {
-    for (const endpoint of await targets(tx).ofOrganization(event)) {
-      if (wants(endpoint, event.event)) await enqueue(tx, endpoint, event);
+    for (const endpoint of await endpointRows(tx).ofOrganization(event)) {
+      if (subscribesTo(endpoint, event.event)) await enqueue(tx, endpoint, event);
     }
   });
 
-  /** What is due next, so that not every turn has to ask. It may be over by its turn, which counting finds out. */
-  const lookAhead = async (tx: Tx, endpoint_id: string, flying: ReadonlyMap<string, unknown>) => {
-    const due = (await rows(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !flying.has(id));
-    for (const delivery of due) if (delivery.rung >= maxAttempts) await tries.giveUp(tx, delivery);
+  /** Reads more than one tick sends, so that not every tick queries. Counting an attempt rejects a row that changed since. */
+  const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlyMap<string, unknown>) => {
+    const due = (await deliveries(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !inFlight.has(id));
+    for (const delivery of due) if (delivery.rung >= maxAttempts) await attempts.abandonLost(tx, delivery);
     return due.filter(({ rung }) => rung < maxAttempts);
   };
 
-  const tryOutside = async (delivery_id: string): Promise<Made | undefined> => {
-    const delivery = await rows().forJob({ id: delivery_id });
+  const sendAgain = async (delivery_id: string): Promise<AttemptResult | undefined> => {
+    const delivery = await deliveries().forJob({ id: delivery_id });
     if (!delivery) return undefined;
-    // Taken before the try is counted: a deletion may share the commit with that.
-    const flight = endpoints.flight(delivery.endpoint_id);
+    // Before the attempt is counted: a deletion may share that commit.
+    const deletion = endpoints.deletionSignal(delivery.endpoint_id);
     try {
-      const counted = await store.transaction((tx) => tries.countOne(tx, delivery_id));
-      return counted && (await tries.send(counted, flight.signal));
+      const started = await store.transaction((tx) => attempts.startRedelivery(tx, delivery_id));
+      return started && (await attempts.send(started, deletion.signal));
     } finally {
-      flight.land();
+      deletion.release();
     }
   };
 
   return {
     enqueue,
     wake,
-    /** No try is begun any more; what is due stays for the next start. */
+    /** Starts no further attempt; deliveries that are due wait for the next start of the service. */
     stop() {
       stopping = true;
-      for (const ring of bells.values()) ring();
+      for (const wakeUp of wakeUps.values()) wakeUp();
     },
 
-    /** What has come to its end is forgotten in time; what was skipped or abandoned can be recovered until then. */
+    /** Deletes ended deliveries after the retention; until then skipped and abandoned ones can be recovered. */
     async prune() {
       const below = lowestId("dlv", clock.now() - retention_ms);
-      while ((await store.transaction((tx) => rows(tx).prune({ below }))) > 0);
+      while ((await store.transaction((tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
-    /** How many deliveries, of every organization, have not come to their end. */
-    pending: () => rows().pending({}),
+    /** The number of pending deliveries of all organizations. */
+    pending: () => deliveries().pending({}),
 
     /**
-     * The job `deliveries.pump`: all that is due for one endpoint, some side by side. Each turn is one transaction: what
-     * has landed is settled in it, and what goes out next is counted.
+     * The job `deliveries.pump`: sends all that is due for one endpoint, some concurrently. Each tick is one transaction,
+     * which settles the responses that arrived and counts the next attempts.
      */
     async pump(endpoint_id: string): Promise<Outcome> {
-      const flying = new Map<string, Promise<void>>();
-      let landed: Made[] = [];
-      let ahead: Delivery[] = [];
-      let fault: { readonly error: unknown } | undefined;
-      const flight = endpoints.flight(endpoint_id);
-      const ringing = () => new Promise<void>((ring) => bells.set(endpoint_id, ring));
-      let bell = ringing();
-      const fly = async (counted: Counted) => {
+      const inFlight = new Map<string, Promise<void>>();
+      let results: AttemptResult[] = [];
+      let due: Delivery[] = [];
+      let failure: { readonly error: unknown } | undefined;
+      const deletion = endpoints.deletionSignal(endpoint_id);
+      const nextWakeUp = () => new Promise<void>((wakeUp) => wakeUps.set(endpoint_id, wakeUp));
+      let wakeUp = nextWakeUp();
+      const send = async (started: StartedAttempt) => {
         try {
-          const made = await tries.send(counted, flight.signal);
-          landed.push(made);
+          const result = await attempts.send(started, deletion.signal);
+          results.push(result);
         } catch (error) {
-          fault ??= { error };
+          failure ??= { error };
         }
-        flying.delete(counted.delivery.id);
-        bells.get(endpoint_id)?.();
+        inFlight.delete(started.delivery.id);
+        wakeUps.get(endpoint_id)?.();
       };
-      const turn = async (tx: Tx) => {
-        // Taken as late as this, so that answers of the same moment share the commit.
-        const settled = landed;
-        landed = [];
-        bell = ringing();
-        await tries.settle(tx, settled);
-        const room = stopping || fault ? 0 : abreast - flying.size;
-        if (room > 0 && ahead.length === 0) ahead = await lookAhead(tx, endpoint_id, flying);
-        return tries.count(tx, endpoint_id, ahead.splice(0, room));
+      const tick = async (tx: Tx) => {
+        // Read inside the transaction, so that responses that arrive until then share the commit.
+        const arrived = results;
+        results = [];
+        wakeUp = nextWakeUp();
+        await attempts.settle(tx, arrived);
+        const free = stopping || failure ? 0 : concurrency - inFlight.size;
+        if (free > 0 && due.length === 0) due = await readDue(tx, endpoint_id, inFlight);
+        return attempts.start(tx, endpoint_id, due.splice(0, free));
       };
       try {
         for (;;) {
-          for (const counted of await store.transaction(turn)) flying.set(counted.delivery.id, fly(counted));
-          if (flying.size === 0 && landed.length === 0) break;
-          // A new event must not wait for an answer that does not come, and rings for nothing while there is no room.
-          while (landed.length === 0 && flying.size > 0) {
-            await bell;
-            if (flying.size < abreast) break;
-            bell = ringing();
+          for (const started of await store.transaction(tick)) inFlight.set(started.delivery.id, send(started));
+          if (inFlight.size === 0 && results.length === 0) break;
+          // A new event starts a tick although responses are outstanding, unless all places are taken.
+          while (results.length === 0 && inFlight.size > 0) {
+            await wakeUp;
+            if (inFlight.size < concurrency) break;
+            wakeUp = nextWakeUp();
           }
         }
       } finally {
-        bells.delete(endpoint_id);
-        await Promise.all(flying.values());
-        flight.land();
+        wakeUps.delete(endpoint_id);
+        await Promise.all(inFlight.values());
+        deletion.release();
       }
-      if (fault) throw fault.error;
+      if (failure) throw failure.error;
       return until(async (tx) => {
-        const next = await rows(tx).next({ endpoint_id });
+        const next = await deliveries(tx).next({ endpoint_id });
         return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
       });
     },
 
-    /** The job `deliveries.redeliver`: one more try, outside the ladder; its failure turns nothing off. */
+    /** The job `deliveries.redeliver`: one more attempt, which leaves the retry schedule as it is. */
     async redeliver(delivery_id: string): Promise<Outcome> {
-      const made = await tryOutside(delivery_id);
-      return made ? done((tx) => tries.settleOutside(tx, made)) : discard("the delivery or its endpoint was removed");
+      const result = await sendAgain(delivery_id);
+      if (!result) return discard("the delivery or its endpoint was removed");
+      return done((tx) => attempts.settleRedelivery(tx, result));
     },
 
-    /** The same at once and one after the other, for a tester who decides about the order; 404, and no try, for an unknown one. */
-    async deliver(deliveries: readonly string[]): Promise<void> {
-      for (const id of new Set(deliveries)) if (!(await rows().forJob({ id }))) throw notFound("delivery");
-      for (const id of deliveries) {
-        const made = await tryOutside(id);
-        // Its receiver may have taken it away meanwhile.
-        if (!made) throw notFound("delivery");
-        await store.transaction((tx) => tries.settleOutside(tx, made));
+    /**
+     * Redelivers at once, one after the other, for tests that choose the order.
+     *
+     * @throws {Problem} `not_found` for an unknown delivery, before the first attempt.
+     */
+    async deliver(ordered: readonly string[]): Promise<void> {
+      for (const id of new Set(ordered)) if (!(await deliveries().forJob({ id }))) throw notFound("delivery");
+      for (const id of ordered) {
+        const result = await sendAgain(id);
+        // The receiver of an earlier one may have deleted it.
+        if (!result) throw notFound("delivery");
+        await store.transaction((tx) => attempts.settleRedelivery(tx, result));
       }
     },
 
-    /** The job `deliveries.end`: a try that was left open comes to its end. `rung` is null outside the ladder. */
-    async end({ delivery_id, number, rung, at, error, duration_ms }: OpenTry): Promise<Outcome> {
-      const delivery = await rows().forJob({ id: delivery_id });
+    /** The job `deliveries.end`: a simulated time-out ends. */
+    async end({ delivery_id, number, rung, at, error, duration_ms }: OpenAttempt): Promise<Outcome> {
+      const delivery = await deliveries().forJob({ id: delivery_id });
       if (!delivery) return discard("the delivery or its endpoint was removed");
       const sent = { status: null, response: null, error, duration_ms };
-      const made = { delivery: { ...delivery, tries: number, rung: rung ?? delivery.rung }, at, sent };
+      const result = { delivery: { ...delivery, tries: number, rung: rung ?? delivery.rung }, at, sent };
       return done(async (tx) => {
-        if (rung === null) return tries.settleOutside(tx, made);
-        await tries.settle(tx, [made]);
+        if (rung === null) return attempts.settleRedelivery(tx, result);
+        await attempts.settle(tx, [result]);
         await wake(tx, delivery.endpoint_id);
       });
     },

@@ -5,31 +5,33 @@ import type { Row } from "../store/tables.ts";
 import { maxAttempts } from "./backoff.ts";
 
 type Key = { organization_id: string; id: string };
-type Whose = { organization_id: string; endpoint_id: string };
+type OfEndpoint = { organization_id: string; endpoint_id: string };
 type Family = Row<"endpoints">["family"];
+/** `tries` counts every attempt; `rung` those of the retry schedule, which recovering starts again. */
+type Counters = Pick<Row<"deliveries">, "tries" | "rung">;
 
-/** A partial index is used only where its condition stands in the text, word for word. */
-const pending = sql<boolean>`status = 'pending'`;
+/** SQLite uses a partial index only if the query contains its condition word for word. */
+const isPending = sql<boolean>`status = 'pending'`;
 /**
- * The epoch that an endpoint is in; null for one that was deleted, and whose rows are still being taken away. Turning it
- * off begins a new one: what is pending of an older one counts as skipped from then on, however much that is.
+ * An endpoint's epoch; null once it is deleted, while a job deletes its rows. Turning it off starts a new epoch: deliveries
+ * pending in an older one count as skipped, so turning off writes one row (0.4 s for 100,000 deliveries otherwise).
  */
 const epochOf = (endpoint_id: unknown) =>
   sql<number | null>`(select epoch from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
-const itsEpoch = epochOf(sql.ref("deliveries.endpoint_id"));
-const itsEndpointStands = sql<boolean>`${itsEpoch} is not null`;
-const current = sql<boolean>`epoch = ${itsEpoch}`;
-const queueOf = (db: Writer, endpoint_id: string) =>
+const endpointEpoch = epochOf(sql.ref("deliveries.endpoint_id"));
+const hasEndpoint = sql<boolean>`${endpointEpoch} is not null`;
+const isCurrent = sql<boolean>`epoch = ${endpointEpoch}`;
+const pendingOf = (db: Writer, endpoint_id: string) =>
   db
     .selectFrom("deliveries")
-    .where(pending)
+    .where(isPending)
     .where("endpoint_id", "=", endpoint_id)
     .where("epoch", "=", epochOf(endpoint_id))
     .orderBy("next_attempt_at")
     .orderBy("id");
-/** How many deliveries one transaction takes away, with all their tries, or sends again: some milliseconds of work. */
-export const slice = 50;
-export const stride = 500;
+/** Deliveries that one transaction deletes, with their attempts, or recovers: some milliseconds of work. */
+export const removalBatch = 50;
+export const recoveryBatch = 500;
 
 export function endpointsRepository(query: Queries) {
   return {
@@ -78,11 +80,11 @@ export function endpointsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
-    /** Pushes of the connected app reach every organization. */
+    /** Of every organization: a push to the connected app reaches all of them. */
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    /** The job loop's: it works for every organization. */
+    /** Of every organization: for jobs. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
   };
 }
@@ -91,7 +93,7 @@ export function deliveriesRepository(query: Queries) {
   return {
     insert: query.insert("deliveries"),
     list: query.pages({ table: "deliveries", within: ["endpoint_id", "organization_id"] }),
-    oldest: query.pages({
+    oldestFirst: query.pages({
       table: "deliveries",
       within: ["endpoint_id", "organization_id"],
       order: "asc",
@@ -105,8 +107,8 @@ export function deliveriesRepository(query: Queries) {
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Of deliveries that follow each other in the list of an endpoint, in no order: each has a few. */
-    attempts: query.all((db, p: Whose & { oldest: string; newest: string }) =>
+    /** Of consecutive deliveries of an endpoint, unordered. */
+    attempts: query.all((db, p: OfEndpoint & { oldest: string; newest: string }) =>
       db
         .selectFrom("deliveries")
         .innerJoin("delivery_attempts", "delivery_attempts.delivery_id", "deliveries.id")
@@ -117,17 +119,17 @@ export function deliveriesRepository(query: Queries) {
         .where("deliveries.id", "<=", p.newest),
     ),
     insertAttempt: query.insert("delivery_attempts"),
-    /** Counts a try of the ladder, unless the ladder has moved on or another try was counted. */
-    count: query.change((db, p: Key & Pick<Row<"deliveries">, "tries" | "rung"> & { number: number; next: number }) =>
+    /** Counts a scheduled attempt, unless another one was counted since the row was read. */
+    count: query.change((db, p: Key & Counters & { nextTries: number; nextRung: number }) =>
       db
         .updateTable("deliveries")
-        .set({ tries: p.number, rung: p.next })
+        .set({ tries: p.nextTries, rung: p.nextRung })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("tries", "=", p.tries)
         .where("rung", "=", p.rung)
-        .where(pending)
-        .where(current),
+        .where(isPending)
+        .where(isCurrent),
     ),
     succeed: query.change((db, p: Key) =>
       db
@@ -135,9 +137,9 @@ export function deliveriesRepository(query: Queries) {
         .set({ status: "succeeded", next_attempt_at: null })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(itsEndpointStands),
+        .where(hasEndpoint),
     ),
-    /** What a failed try leaves, unless the ladder has moved on. */
+    /** Settles a failed attempt, unless another one was counted since. */
     fail: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
       db
         .updateTable("deliveries")
@@ -145,58 +147,59 @@ export function deliveriesRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("rung", "=", p.rung)
-        .where(pending)
-        .where(current),
+        .where(isPending)
+        .where(isCurrent),
     ),
-    /** Takes along into a new epoch those whose last try is under way: that decides about them. */
-    keepLast: query.change((db, p: Whose & { epoch: number }) =>
+    /** Keeps deliveries pending in a new epoch while their last attempt runs: its result decides. */
+    keepLastAttempts: query.change((db, p: OfEndpoint & { epoch: number }) =>
       db
         .updateTable("deliveries")
         .set({ epoch: p.epoch })
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id)
         .where("rung", "=", sql.lit(maxAttempts))
-        .where(pending),
+        .where(isPending),
     ),
-    /** Everything of a stretch that happened since then and did not arrive. */
-    recover: query.change((db, p: Whose & { after: string; to: string; since: string; now: string; epoch: number }) =>
-      db
-        .updateTable("deliveries")
-        .set({ status: "pending", next_attempt_at: p.now, rung: 0, epoch: p.epoch })
-        .where("endpoint_id", "=", p.endpoint_id)
-        .where("organization_id", "=", p.organization_id)
-        .where("id", ">", p.after)
-        .where("id", "<=", p.to)
-        .where("created_at", ">=", p.since)
-        .where((eb) =>
-          eb.or([
-            eb("status", "in", ["abandoned", "skipped"]),
-            eb.and([eb("status", "=", "pending"), eb.or([eb("rung", ">", 0), eb("epoch", "<", p.epoch)])]),
-          ]),
-        ),
+    /** Makes the unsuccessful deliveries of a range of identifiers pending again. */
+    recover: query.change(
+      (db, p: OfEndpoint & { after: string; to: string; since: string; now: string; epoch: number }) =>
+        db
+          .updateTable("deliveries")
+          .set({ status: "pending", next_attempt_at: p.now, rung: 0, epoch: p.epoch })
+          .where("endpoint_id", "=", p.endpoint_id)
+          .where("organization_id", "=", p.organization_id)
+          .where("id", ">", p.after)
+          .where("id", "<=", p.to)
+          .where("created_at", ">=", p.since)
+          .where((eb) =>
+            eb.or([
+              eb("status", "in", ["abandoned", "skipped"]),
+              eb.and([eb("status", "=", "pending"), eb.or([eb("rung", ">", 0), eb("epoch", "<", p.epoch)])]),
+            ]),
+          ),
     ),
 
-    /** By the time in their identifiers, so that no index has to be kept for it. */
+    /** By the time in the identifiers, which needs no index of its own. */
     prune: query.change((db, p: { below: string }) =>
       db.deleteFrom("deliveries").where("id", "in", (eb) =>
         eb
           .selectFrom("deliveries")
           .select("id")
           .where("id", "<", p.below)
-          .where((its) => its.or([its("status", "!=", "pending"), its.not(current)]))
+          .where((row) => row.or([row("status", "!=", "pending"), row.not(isCurrent)]))
           .orderBy("id")
-          .limit(sql.lit(slice)),
+          .limit(sql.lit(removalBatch)),
       ),
     ),
 
-    /** The job loop's: one endpoint at a time, whosever it is. */
+    /** For the job of one endpoint, of any organization. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
-      queueOf(db, p.endpoint_id).selectAll().where("next_attempt_at", "<=", p.now).limit(sql.lit(128)),
+      pendingOf(db, p.endpoint_id).selectAll().where("next_attempt_at", "<=", p.now).limit(sql.lit(128)),
     ),
     next: query.first((db, p: { endpoint_id: string }) =>
-      queueOf(db, p.endpoint_id).select("next_attempt_at").where("next_attempt_at", "is not", null).limit(sql.lit(1)),
+      pendingOf(db, p.endpoint_id).select("next_attempt_at").where("next_attempt_at", "is not", null).limit(sql.lit(1)),
     ),
-    /** Of every organization: a metric. Endpoints are few, so each is asked for its own. */
+    /** Of every organization: a metric. Endpoint by endpoint, since the index of pending deliveries begins with it. */
     pending: query.count((db, _: object) =>
       db
         .selectFrom("endpoints")
@@ -205,7 +208,7 @@ export function deliveriesRepository(query: Queries) {
         .whereRef("endpoint_id", "=", "endpoints.id")
         .whereRef("deliveries.epoch", "=", "endpoints.epoch")
         .where("type", "!=", "removed")
-        .where(sql<boolean>`deliveries.${pending}`),
+        .where(sql<boolean>`deliveries.${isPending}`),
     ),
     succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
       db
@@ -216,7 +219,7 @@ export function deliveriesRepository(query: Queries) {
         .where("status", "=", "succeeded")
         .limit(sql.lit(1)),
     ),
-    countOutside: query.first((db, p: { id: string }) =>
+    countRedelivery: query.first((db, p: { id: string }) =>
       db
         .updateTable("deliveries")
         .set((eb) => ({ tries: eb("tries", "+", 1) }))
@@ -224,11 +227,11 @@ export function deliveriesRepository(query: Queries) {
         .returningAll(),
     ),
     forJob: query.first((db, p: { id: string }) =>
-      db.selectFrom("deliveries").selectAll().where("id", "=", p.id).where(itsEndpointStands),
+      db.selectFrom("deliveries").selectAll().where("id", "=", p.id).where(hasEndpoint),
     ),
 
-    /** A slice of an endpoint's newest deliveries, with their tries; answers how many went. */
-    removeSome: query.change((db, p: Whose) =>
+    /** One batch of an endpoint's newest deliveries, with their attempts; answers how many. */
+    removeBatch: query.change((db, p: OfEndpoint) =>
       db
         .deleteFrom("deliveries")
         .where("id", "in", (eb) =>
@@ -238,7 +241,7 @@ export function deliveriesRepository(query: Queries) {
             .where("endpoint_id", "=", p.endpoint_id)
             .where("organization_id", "=", p.organization_id)
             .orderBy("id", "desc")
-            .limit(sql.lit(slice)),
+            .limit(sql.lit(removalBatch)),
         ),
     ),
   };

@@ -5,23 +5,23 @@ import { instant } from "../kernel/clock.ts";
 import { datetime, id, paging, textOf, written } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
-const names = ["*", ...(Object.keys(catalog) as EventName[])] as const;
+const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;
 
 /** "At least one known name or `*`; duplicates fold." */
 export const eventsRule = v.pipe(
-  v.array(v.picklist(names, `must be one of ${names.join(", ")}`), "must be a list of event names"),
+  v.array(v.picklist(eventNames, `must be one of ${eventNames.join(", ")}`), "must be a list of event names"),
   v.minLength(1, "must have at least one event name, or *"),
-  v.transform((given) => [...new Set(given)]),
+  v.transform((names) => [...new Set(names)]),
 );
 
-/** An address that requests may be sent to, as it is written down: `href`, never the raw text. */
+/** The URL of an endpoint. Stored as its normalized `href`, never as the raw text. */
 export const urlRule = v.pipe(
   textOf(1, 2048),
   written({ format: "uri", pattern: "^https://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const found = checkUrl(dataset.value);
-    if ("href" in found) return found.href;
-    addIssue({ message: found.problem });
+    const checked = checkUrl(dataset.value);
+    if ("href" in checked) return checked.href;
+    addIssue({ message: checked.problem });
     return NEVER;
   }),
 );

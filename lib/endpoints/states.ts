@@ -11,7 +11,7 @@ export const endpointLifecycle = machine({
   },
 });
 
-/** What becomes of a delivery. Recovering begins a new ladder. */
+/** The states of a delivery. Recovering one starts its retry schedule again. */
 export const lifecycle = machine({
   states: ["pending", "succeeded", "abandoned", "skipped"],
   initial: "pending",

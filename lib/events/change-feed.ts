@@ -2,7 +2,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { EventName } from "./catalog.ts";
 
-/** What happened, as it is stored and delivered. */
+/** An event as it is stored and delivered. */
 export interface ServiceEvent {
   readonly id: string;
   readonly organization_id: string;
@@ -11,10 +11,10 @@ export interface ServiceEvent {
   readonly data: object;
 }
 
-/** What was just committed. It says that something is new; whoever needs more reads the rows. */
+/** A committed change. It says that rows changed; listeners that need more read the rows. */
 export type Change =
   | ({ readonly kind: "event" } & ServiceEvent)
-  /** A piece of work entered a state, its first one too. */
+  /** A deployment or a generation entered a state, the first one included. */
   | {
       readonly kind: "deployment" | "generation";
       readonly organization_id: string;
@@ -22,7 +22,7 @@ export type Change =
       readonly status: string;
       readonly at: string;
     }
-  /** A try of a delivery ended; it began at `at`. */
+  /** An attempt of a delivery ended; it started at `at`. */
   | {
       readonly kind: "try";
       readonly organization_id: string;
@@ -35,7 +35,7 @@ export type Change =
       readonly error: string | null;
       readonly duration_ms: number;
     }
-  /** A delivery came to its end by a try. */
+  /** A delivery ended by an attempt. */
   | {
       readonly kind: "delivery";
       readonly organization_id: string;
@@ -44,23 +44,23 @@ export type Change =
     }
   /** A deployment's log grew. */
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
-  /** A user's rights are other ones: a key of theirs was revoked, or they were suspended, removed, or given another role. */
+  /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
   | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string };
 
-/** What was committed in this process, told at once to those who listen in it: nothing has to poll. */
-export interface Feed {
-  /** Told when the transaction is durable, and never where it is rolled back. */
-  tell(tx: Tx, change: Change): void;
-  /** How often rights have changed in this process so far, in transactions that are not over yet, too. */
-  rights(): number;
-  /** Answers how to stop listening. */
+/** Publishes changes committed in this process to its listeners, so that nothing polls. */
+export interface ChangeFeed {
+  /** Publishes once the transaction is durable, never if it is rolled back. */
+  publish(tx: Tx, change: Change): void;
+  /** Counts changes of rights in this process, those of open transactions included. */
+  rightsChanges(): number;
+  /** Returns the function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
 }
 
-export function createFeed({ log }: { log: Log }): Feed {
+export function createChangeFeed({ log }: { log: Log }): ChangeFeed {
   const listeners = new Set<(change: Change) => void>();
-  let rights = 0;
-  const give = (listener: (change: Change) => void, change: Change) => {
+  let rightsChanges = 0;
+  const notify = (listener: (change: Change) => void, change: Change) => {
     try {
       listener(change);
     } catch (error) {
@@ -68,13 +68,13 @@ export function createFeed({ log }: { log: Log }): Feed {
     }
   };
   return {
-    rights: () => rights,
-    tell(tx, change) {
-      if (change.kind === "rights") rights += 1;
-      // Nobody can begin to listen before the commit: a group of transactions has its turn of the event loop to itself.
+    rightsChanges: () => rightsChanges,
+    publish(tx, change) {
+      if (change.kind === "rights") rightsChanges += 1;
+      // No listener can join before the commit: the transactions of a group hold the event loop until then.
       if (listeners.size === 0) return;
       tx.afterCommit(() => {
-        for (const listener of listeners) give(listener, change);
+        for (const listener of listeners) notify(listener, change);
       });
     },
     listen(listener) {

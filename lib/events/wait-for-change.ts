@@ -1,98 +1,109 @@
 import { type Clock, machineTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Change, Feed } from "./change-feed.ts";
+import type { Change, ChangeFeed } from "./change-feed.ts";
 
-/** Changes that somebody waits for, from the moment this was made: none is missed between two looks. */
-export interface Changes {
-  /** Resolves at the next change, with true; with false once the waiting is over. */
+/** Collects changes from its creation on, so that none is missed between two reads. */
+export interface ChangeSubscription {
+  /** Resolves to true at the next change, to false after a time-out or an abort. */
   next(): Promise<boolean>;
   stop(): void;
 }
 
-/** What somebody waits for: a piece of work of an organization. */
+/** A deployment or a generation. */
 export interface Work {
   readonly organization_id: string;
   readonly id: string;
 }
 
-/** How long somebody waits at most. `signal` ends it sooner: they have gone, or have to go. */
-export interface Patience {
+/** `signal` ends the wait sooner: the client disconnected, its key was revoked, or the service shuts down. */
+export interface WaitOptions {
+  /** The longest wait. Default: no wait. */
   readonly seconds?: number | undefined;
+  /** Called only if the wait starts. */
   readonly signal: () => AbortSignal;
 }
 
 export type Waiting = ReturnType<typeof createWaiting>;
 
-/** Waiting by notification: whoever waits is woken by the commit that they wait for, and looks at the rows anew. */
-export function createWaiting({ feed, clock }: { feed: Feed; clock: Clock }) {
-  /** What concerns a piece of work: its moves, its log, and its removal with its project. Without `seconds` for ever. */
-  const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): Changes => {
-    let rung = false;
-    let over = signal.aborted;
-    let wake = () => {};
+/** Waiting without polling: a commit wakes the waiting call, which reads the rows again. */
+export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock }) {
+  /** Subscribes to the states and log of one piece of work, and to deletions of projects. Without `seconds` it never ends. */
+  const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
+    let isChanged = false;
+    let isOver = signal.aborted;
+    let wakeUp = () => {};
     const concerns = (change: Change) =>
       change.organization_id === organization_id &&
       (change.kind === "event" ? change.event === "project.deleted" : "id" in change && change.id === id);
     const end = () => {
-      over = true;
-      wake();
+      isOver = true;
+      wakeUp();
     };
-    const undo = [
+    const cleanUp = [
       feed.listen((change) => {
         if (!concerns(change)) return;
-        rung = true;
-        wake();
+        isChanged = true;
+        wakeUp();
       }),
       () => signal.removeEventListener("abort", end),
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
-      // A clock that stands must not hold a caller for ever, so the machine's time counts too, and keeps a process alive that only waits.
-      undo.push(clock.alarm(clock.now() + seconds * 1000, end), machineTimer(seconds * 1000, end, { hold: true }));
+      // The machine's clock counts too: a manual clock that stands still must not hold a client for ever. Its timer keeps
+      // a process alive that only waits.
+      cleanUp.push(clock.alarm(clock.now() + seconds * 1000, end), machineTimer(seconds * 1000, end, { hold: true }));
     }
     return {
       async next() {
-        if (!rung && !over) {
+        if (!isChanged && !isOver) {
           await new Promise<void>((resolve) => {
-            wake = resolve;
+            wakeUp = resolve;
           });
         }
-        rung = false;
-        return !over;
+        isChanged = false;
+        return !isOver;
       },
       stop() {
-        for (const one of undo) one();
+        for (const undo of cleanUp) undo();
       },
     };
   };
 
   const wait = async <R>(
     work: Work,
-    { seconds, signal }: Patience,
+    { seconds, signal }: WaitOptions,
     read: () => Promise<R>,
-    ended: (found: R) => boolean,
+    hasEnded: (found: R) => boolean,
   ): Promise<R> => {
     const first = await read();
-    if (ended(first)) return first;
-    const left = signal();
-    const awaited = changes(work, left, seconds);
+    if (hasEnded(first)) return first;
+    const cancelled = signal();
+    const subscription = changes(work, cancelled, seconds);
     try {
-      for (let more = true; ; more = await awaited.next()) {
-        const { reason } = left;
+      for (let more = true; ; more = await subscription.next()) {
+        const { reason } = cancelled;
         if (reason instanceof Problem && reason.code === "unauthorized") throw reason;
         const found = await read();
-        if (!more || ended(found)) return found;
+        if (!more || hasEnded(found)) return found;
       }
     } finally {
-      awaited.stop();
+      subscription.stop();
     }
   };
 
   return {
     changes,
 
-    /** What `read` answers once that has `ended`, or once the patience is over. Throws 401 where the key stopped. */
-    until: <R>(work: Work, patience: Patience, read: () => Promise<R>, ended: (found: R) => boolean): Promise<R> =>
-      patience.seconds ? wait(work, patience, read, ended) : read(),
+    /**
+     * The result of `read` once the work `hasEnded`, or as it is after the wait.
+     *
+     * @throws {Problem} `unauthorized` if the key is revoked meanwhile.
+     */
+    until: <R>(
+      work: Work,
+      options: WaitOptions,
+      read: () => Promise<R>,
+      hasEnded: (found: R) => boolean,
+    ): Promise<R> => (options.seconds ? wait(work, options, read, hasEnded) : read()),
   };
 }

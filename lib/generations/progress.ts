@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation/contract.ts";
 import { sniff } from "../drivers/generation/file-type.ts";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
@@ -24,7 +24,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly queue: Queue;
   readonly assets: Assets;
   /** What runs a model, and what the model is. */
@@ -67,7 +67,7 @@ export function createProgress(ports: Ports) {
   /** A generation entered this state. */
   const tell = (tx: Tx, row: Generation) => {
     const { organization_id, id, step_at: at } = row;
-    feed.tell(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
+    feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
   };
 
   /** Every move of the table of states; undefined where the record is in no state that it leads from. */

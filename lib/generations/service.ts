@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Patience, Waiting } from "../events/wait-for-change.ts";
+import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf, latest } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -86,7 +86,7 @@ export function generationsService(ports: Ports) {
 
   return {
     /** With patience: once the generation has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: Patience) {
+    async get(caller: Caller, id: string, patience: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       const read = async () => steps.polled(await get(caller, id));
       return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));

@@ -1,5 +1,5 @@
 import { lifecycle as deployment } from "../deployments/states.ts";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { lifecycle as generation } from "../generations/states.ts";
 import { bounds, type Meter, type Series } from "../http/request-metrics.ts";
 import type { Load } from "../jobs/runner.ts";
@@ -10,7 +10,7 @@ import { exposition, type Family, type Sample } from "./prometheus-text.ts";
 
 interface Ports {
   readonly meter: Meter;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;

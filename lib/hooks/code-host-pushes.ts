@@ -29,7 +29,7 @@ export function createHooks({ pushes, writer, secret, mode }: Ports) {
     if (exchange.method !== "POST") {
       throw new Problem("method_not_allowed", "this path takes POST", { headers: { allow: "POST" } });
     }
-    const target = id === undefined ? undefined : await pushes.forPush(id);
+    const target = id === undefined ? undefined : await pushes.target(id);
     if (id !== undefined && !target) throw notFound("integration");
     const bytes = await readBody(exchange, bodyLimit);
     const expected = target?.secret ?? secret;
@@ -40,7 +40,7 @@ export function createHooks({ pushes, writer, secret, mode }: Ports) {
     const push = pushOf(event, body);
     if (!push) return writer.list([], exchange.id);
     const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
-    const made = await pushes.pushed(push, { id, delivery, signed: expected !== undefined });
+    const made = await pushes.receive(push, { id, delivery, signed: expected !== undefined });
     return writer.list(made, exchange.id, 202);
   };
 }

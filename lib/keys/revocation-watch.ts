@@ -1,4 +1,4 @@
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, machineTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Identity } from "./service.ts";
@@ -16,7 +16,7 @@ interface Watched {
  * second where another process does, such as `svc-server keys revoke`. However much hangs on a key, it is looked at once.
  */
 export function createKeyWatch(ports: {
-  feed: Feed;
+  feed: ChangeFeed;
   clock: Clock;
   log: Log;
   identify: (token: string) => Promise<Identity | undefined>;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type * as v from "valibot";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, instant, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
@@ -58,7 +58,7 @@ export function keysService({
   random,
 }: {
   store: Store;
-  feed: Feed;
+  feed: ChangeFeed;
   clock: Clock;
   ids: Ids;
   random: Random;
@@ -97,7 +97,7 @@ export function keysService({
 
   const remove = async (tx: Tx, { organization_id, user_id, id }: Row<"api_keys">) => {
     await keys(tx).remove({ organization_id, id });
-    feed.tell(tx, { kind: "rights", organization_id, user_id });
+    feed.publish(tx, { kind: "rights", organization_id, user_id });
   };
 
   const insert = async (tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) => {
@@ -138,7 +138,7 @@ export function keysService({
 
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
-      const [rights, others] = [feed.rights(), store.engine.others()];
+      const [rights, others] = [feed.rightsChanges(), store.engine.others()];
       const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
@@ -157,7 +157,7 @@ export function keysService({
         },
         rate_limit: row.rate_limit,
         expires_at,
-        stands: () => feed.rights() === rights && store.engine.others() === others && !isOver(expires_at),
+        stands: () => feed.rightsChanges() === rights && store.engine.others() === others && !isOver(expires_at),
       };
     },
 
@@ -220,7 +220,7 @@ export function keysService({
     /** All keys of a user who leaves. */
     async removeOf(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeOf({ organization_id, user_id });
-      feed.tell(tx, { kind: "rights", organization_id, user_id });
+      feed.publish(tx, { kind: "rights", organization_id, user_id });
     },
   };
 }

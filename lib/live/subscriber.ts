@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Change } from "../events/change-feed.ts";
-import { moved } from "../events/schema.ts";
+import { stateChanges } from "../events/schema.ts";
 import { machineTimer } from "../kernel/clock.ts";
 
 /** What a stream tells, as it is sent. Only events have an id, after which a stream can go on. */
@@ -21,7 +21,7 @@ export function messageOf(change: Change): Message | undefined {
     case "deployment":
     case "generation": {
       const { kind, id, status, at } = change;
-      return { event: moved[kind], timestamp: at, data: { [`${kind}_id`]: id, status } };
+      return { event: stateChanges[kind], timestamp: at, data: { [`${kind}_id`]: id, status } };
     }
     default:
       return undefined;

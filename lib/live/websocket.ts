@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import * as v from "valibot";
 import type { RawData, WebSocket, WebSocketServer } from "ws";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
 import type { Authenticator } from "../http/authenticate.ts";
@@ -17,7 +17,7 @@ import { check } from "../kernel/validation.ts";
 import { codes, messageOf, Stream } from "./subscriber.ts";
 
 interface Ports {
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly events: EventsService;
   readonly gate: Authenticator;
   readonly log: Log;

@@ -1,5 +1,5 @@
 import type { Bus } from "../events/bus.ts";
-import type { Feed } from "../events/change-feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { folded } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -30,7 +30,7 @@ export function usersService({
 }: {
   store: Store;
   bus: Bus;
-  feed: Feed;
+  feed: ChangeFeed;
   clock: Clock;
   ids: Ids;
   keys: KeysService;
@@ -64,7 +64,7 @@ export function usersService({
       else if (user.role === "owner" && changes.role === undefined) onlyOwners(caller, what);
       else if (user.role !== "owner" && changes.role === "owner") onlyOwners(caller, "promote to");
       await keepOwner(tx, user, changes);
-      feed.tell(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
+      feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
     }, caller);
 

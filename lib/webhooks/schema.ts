@@ -18,7 +18,7 @@ export const newWebhook = v.object({ url: urlRule, events: eventsRule, secret })
 export const webhookChanges = v.object({
   url: v.optional(urlRule),
   events: v.optional(eventsRule),
-  /** null takes the secret away. */
+  /** null removes the secret. */
   secret,
   status: v.optional(oneOf(endpointLifecycle.states)),
 });

@@ -9,12 +9,15 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { newWebhook, webhookChanges } from "./schema.ts";
 
+type Endpoint = Row<"endpoints">;
+type NewWebhook = v.InferOutput<typeof newWebhook>;
+
 const family = "webhook";
 
-const view = ({ id, config, events, status, created_at }: Row<"endpoints">) => ({
-  ...{ id, status, created_at },
-  url: (JSON.parse(config) as { url: string }).url,
-  events: JSON.parse(events) as string[],
+const view = (row: Endpoint) => ({
+  ...row,
+  url: (JSON.parse(row.config) as { url: string }).url,
+  events: JSON.parse(row.events) as string[],
 });
 
 interface Ports {
@@ -27,20 +30,18 @@ export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints. SPEC "Webhooks", CONTRACT section 6. */
 export function webhooksService({ store, endpoints, outbound }: Ports) {
-  /** In the mode start every resolved address must be public; asked before the transaction, which waits for nothing. */
+  /** Resolves the host: in the mode start its addresses must be public. Before the transaction, which must not wait. */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.judge(url);
     if (problem) throw invalid("url", problem);
   };
 
-  const insert = (
-    tx: Tx,
-    organization_id: string,
-    { url, events, secret }: v.InferOutput<typeof newWebhook>,
-    status?: Row<"endpoints">["status"],
-  ) =>
+  const insert = (tx: Tx, organization_id: string, { url, events, secret }: NewWebhook, status?: Endpoint["status"]) =>
     endpoints.insert(tx, family, organization_id, family, {
-      ...{ name: new URL(url).host, events, config: { url }, status },
+      name: new URL(url).host,
+      status,
+      events,
+      config: { url },
       secrets: secret ? { secret } : {},
     });
 
@@ -49,7 +50,7 @@ export function webhooksService({ store, endpoints, outbound }: Ports) {
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), view),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
-    async create(caller: Caller, body: v.InferOutput<typeof newWebhook>) {
+    async create(caller: Caller, body: NewWebhook) {
       await refuseUrl(body.url);
       return store.transaction(async (tx) => view(await insert(tx, caller.organization_id, body)), caller);
     },

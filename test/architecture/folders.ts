@@ -39,7 +39,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/logs": "how a log grows",
   "deployments/removal": "takes away what a project holds",
   "endpoints/outbox": "events become deliveries",
-  "endpoints/endpoint-kind": "the body, URL and headers of a type of endpoint",
+  "endpoints/delivery-format": "the body, URL and headers of a type of endpoint",
   "endpoints/signed-json": "webhooks and custom integrations",
   "endpoints/signature": "the signature, and nothing else",
   "endpoints/response-redaction": "what must not be kept of an answer",

@@ -25,7 +25,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "endpoints/ofType": "pushes of the connected app reach every organization's integrations",
   "endpoints/forJob": "the job loop works for every organization",
   "endpoints/succeededAfter": "the job loop: one endpoint at a time, which belongs to one organization",
-  "endpoints/countOutside": "the job loop works for every organization",
+  "endpoints/countRedelivery": "the job loop works for every organization",
   "endpoints/due": "the job loop: one endpoint at a time, which belongs to one organization",
   "endpoints/pending": "a metric of the whole service",
   "endpoints/prune": "periodic work, for every organization",

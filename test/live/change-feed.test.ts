@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type Change, createFeed } from "../../lib/events/change-feed.ts";
+import { type Change, createChangeFeed } from "../../lib/events/change-feed.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 
@@ -12,7 +12,7 @@ function feedOf(t: TestContext) {
   t.after(() => store.close());
   const errors: string[] = [];
   const log = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
-  return { store, errors, feed: createFeed({ log }) };
+  return { store, errors, feed: createChangeFeed({ log }) };
 }
 
 test("the feed tells what was committed, in order, and only then", async (t) => {
@@ -20,8 +20,8 @@ test("the feed tells what was committed, in order, and only then", async (t) => 
   const told: Change[] = [];
   feed.listen((one) => told.push(one));
   await store.transaction(async (tx) => {
-    feed.tell(tx, change("one"));
-    feed.tell(tx, change("two"));
+    feed.publish(tx, change("one"));
+    feed.publish(tx, change("two"));
     assert.deepEqual(told, []);
   });
   assert.deepEqual(told, [change("one"), change("two")]);
@@ -32,7 +32,7 @@ test("the feed tells nothing of what was rolled back", async (t) => {
   const told: Change[] = [];
   feed.listen((one) => told.push(one));
   const undone = store.transaction(async (tx) => {
-    feed.tell(tx, change("one"));
+    feed.publish(tx, change("one"));
     throw new Error("undone");
   });
   await assert.rejects(undone, /undone/);
@@ -48,7 +48,7 @@ test("a listener that fails is logged, and the others are told all the same; one
   feed.listen((one) => told.push(one));
   const stop = feed.listen(() => assert.fail("it stopped listening"));
   stop();
-  await store.transaction(async (tx) => feed.tell(tx, change("one")));
+  await store.transaction(async (tx) => feed.publish(tx, change("one")));
   assert.deepEqual(told, [change("one")]);
   assert.deepEqual(errors, ["a listener failed"]);
 });

@@ -1,31 +1,36 @@
 import type * as v from "valibot";
-import type { Kind } from "../../endpoints/endpoint-kind.ts";
+import type { DeliveryFormat } from "../../endpoints/delivery-format.ts";
 
-/** A configuration taken apart: what can be shown, what never, and which events it wants. */
-export interface Parts {
+/** A configuration as it is stored: `config` can be shown, `secrets` never; `events` are the names it subscribes to. */
+export interface ParsedConfig {
   readonly name: string;
   readonly events: readonly string[];
   readonly config: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** A type of integration, whole: adding one is adding a file like those beside this. */
+/** A type of integration. To add one, add a file here and a line to `integration-types.ts`. */
 export interface IntegrationType {
   /** The rules of `config`. */
   readonly schema: v.ObjectSchema<v.ObjectEntries, undefined>;
-  /** Takes a configuration apart that the schema has let through. */
-  parts(config: unknown): Parts;
-  /** What stands for each secret in every response. */
+  /** Takes a configuration that the schema accepted. */
+  parse(config: unknown): ParsedConfig;
+  /** The text that replaces each secret in responses. */
   redacted(secrets: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** Where it sends to, so that the address can be judged at creation; undefined where it sends nothing. */
-  url(parts: Pick<Parts, "config" | "secrets">): { readonly field: string; readonly url: string } | undefined;
-  /** How events are sent; undefined where none are. */
-  readonly kind: Kind | undefined;
+  /** The URL it sends to, with the field that a refusal names; undefined where it sends nothing. */
+  target(
+    parsed: Pick<ParsedConfig, "config" | "secrets">,
+  ): { readonly field: string; readonly url: string } | undefined;
+  /** How it sends events; undefined where it sends none. */
+  readonly format: DeliveryFormat | undefined;
 }
 
 /** "`[redacted]`, or for URLs the path: `https://host/[redacted]`." */
-export const hidden = "[redacted]";
+export const redaction = "[redacted]";
 
-/** Leaves out what was not given. */
-export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+export const withoutNulls = <T>(fields: Readonly<Record<string, T>>): Record<string, NonNullable<T>> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [[name, value as NonNullable<T>]],
+    ),
+  );

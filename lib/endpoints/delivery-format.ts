@@ -1,32 +1,32 @@
 import type { ServiceEvent } from "../events/change-feed.ts";
 
-/** What an endpoint is made of: `config` can be shown, `secrets` never. */
+/** An endpoint's settings: `config` can be shown, `secrets` never. */
 export interface Settings {
   readonly config: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** What one delivery carries. `target` tells deliveries of one event apart, where an endpoint takes several. */
-export interface Parcel {
+/** The body of one delivery. `target` distinguishes the deliveries of one event to an endpoint that takes several. */
+export interface Payload {
   readonly target: string;
   readonly body: string;
 }
 
-/** How a type of endpoint is spoken to. */
-export interface Kind {
-  /** The bodies of an event, written once: every try sends the same bytes. No secret is in them. */
-  parcels(
+/** How a type of endpoint receives events. */
+export interface DeliveryFormat {
+  /** The bodies of an event, written once: every attempt sends the same bytes. They hold no secret. */
+  payloads(
     event: Omit<ServiceEvent, "event"> & { readonly event: string },
     config: Settings["config"],
-  ): readonly Parcel[];
-  /** Where a parcel goes, and the headers of its own: with the secret of that moment. */
-  address(
-    parcel: Parcel,
+  ): readonly Payload[];
+  /** The URL and the type's own headers, with the secrets as they are now. */
+  request(
+    payload: Payload,
     settings: Settings,
   ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 }
 
-/** The headers of a delivery: those of every one are set last, so that nothing can overwrite them. */
+/** The headers of a delivery. Those that every delivery has come last, so that no format overwrites them. */
 export const headersOf = (
   { event, id, tries }: { event: string; id: string; tries: number },
   agent: string,
