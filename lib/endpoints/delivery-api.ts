@@ -71,7 +71,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
           data: { [`${family}_id`]: id },
         };
         const [delivery] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
-        if (!delivery) throw invalid("type", `must be one that is sent events; a ${endpoint.type} is sent none`);
+        if (!delivery) throw invalid("type", `must be a type that receives events; ${endpoint.type} receives none`);
         return { ...delivery, attempts: [] };
       }, caller),
 

@@ -11,14 +11,11 @@ import type { Row } from "../store/tables.ts";
 import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
 import type { DeliveryFormat } from "./delivery-format.ts";
-import { deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { concurrency, deliveriesRepository, endpointsRepository } from "./repository.ts";
 import type { Endpoints } from "./service.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
-
-/** Concurrent attempts of one endpoint. Each endpoint has its own limit, so a slow one does not delay the others. */
-const concurrency = 32;
 
 interface Ports {
   readonly store: Store;
@@ -102,7 +99,6 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
     }
   });
 
-  /** Reads more than one tick sends, so that not every tick queries. Counting an attempt rejects a row that changed since. */
   const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlyMap<string, unknown>) => {
     const due = (await deliveries(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !inFlight.has(id));
     for (const delivery of due) if (delivery.rung >= maxAttempts) await attempts.abandonLost(tx, delivery);
@@ -147,7 +143,6 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
     async pump(endpoint_id: string): Promise<Outcome> {
       const inFlight = new Map<string, Promise<void>>();
       let results: AttemptResult[] = [];
-      let due: Delivery[] = [];
       let failure: { readonly error: unknown } | undefined;
       const deletion = endpoints.deletionSignal(endpoint_id);
       const nextWakeUp = () => new Promise<void>((wakeUp) => wakeUps.set(endpoint_id, wakeUp));
@@ -169,8 +164,8 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
         wakeUp = nextWakeUp();
         await attempts.settle(tx, arrived);
         const free = stopping || failure ? 0 : concurrency - inFlight.size;
-        if (free > 0 && due.length === 0) due = await readDue(tx, endpoint_id, inFlight);
-        return attempts.start(tx, endpoint_id, due.splice(0, free));
+        const due = free > 0 ? await readDue(tx, endpoint_id, inFlight) : [];
+        return attempts.start(tx, endpoint_id, due.slice(0, free));
       };
       try {
         for (;;) {

@@ -79,7 +79,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ParsedConfig) => {
     const { project_id } = config;
     if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
-    throw invalid("config.project_id", "must be a project of this organization, or null for the usual one");
+    throw invalid("config.project_id", "must be a project of this organization, or null for the default project");
   };
 
   const insert = (tx: Tx, organization_id: string, type: Type, parsed: ParsedConfig, status?: Endpoint["status"]) =>
