@@ -8,22 +8,26 @@ import { start } from "../receiver.ts";
 import { folderOf } from "../room.ts";
 import { seed } from "../world.ts";
 
-interface Try {
+interface Attempt {
   readonly delivery: string;
   readonly attempt: number;
   readonly body: string;
 }
 
-/** Six tries at most, numbered on, with the same bytes. */
-function checkTries(tries: readonly Try[], ladder: number): void {
-  const numbers = tries.map(({ attempt }) => attempt);
-  assert.ok(Math.max(...numbers) <= ladder, `try ${Math.max(...numbers)} of ${tries[0]?.delivery}`);
-  assert.equal(new Set(numbers).size, numbers.length, "a try is counted before it is made, so no number comes twice");
-  assert.equal(new Set(tries.map(({ body }) => body)).size, 1, "every try sends the same bytes");
+/** At most this many attempts, no number twice, all with the same bytes. */
+function checkAttempts(attempts: readonly Attempt[], most: number): void {
+  const numbers = attempts.map(({ attempt }) => attempt);
+  assert.ok(Math.max(...numbers) <= most, `attempt ${Math.max(...numbers)} of ${attempts[0]?.delivery}`);
+  assert.equal(
+    new Set(numbers).size,
+    numbers.length,
+    "an attempt is counted before it is sent, so no number comes twice",
+  );
+  assert.equal(new Set(attempts.map(({ body }) => body)).size, 1, "every attempt sends the same bytes");
 }
 
-test("a server that is killed again and again delivers every event to every webhook, in six tries at most", async (t) => {
-  const received: Try[] = [];
+test("a server killed repeatedly delivers every event to every webhook, in six attempts at most", async (t) => {
+  const received: Attempt[] = [];
   const receiver = await start(({ headers, path, body }, response) => {
     received.push({
       delivery: String(headers["x-service-delivery"]),
@@ -42,14 +46,14 @@ test("a server that is killed again and again delivers every event to every webh
     for (const line of lines) if (line.startsWith("project")) acknowledged.add(line.split(" ")[1] ?? "");
   }
 
-  // What is still to be retried falls due on a standing clock that goes on where the killed server was.
+  // A manual clock, a minute later: it makes the remaining retries due.
   const later = new Date(Date.now() + 60_000).toISOString();
   const service = await createService({ database: file, seed, clock: `manual@${later}`, logLevel: "silent" });
   await service.clock.advance("3h");
   await service.close();
 
-  const tries = grouped(received);
-  for (const list of tries.values()) checkTries(list, 6);
+  const attempts = byDelivery(received);
+  for (const list of attempts.values()) checkAttempts(list, 6);
   const database = new Database(file, { readonly: true });
   const states = database
     .prepare("select d.status, d.id, d.tries, json_extract(d.body, '$.data.project_id') as project from deliveries d")
@@ -58,13 +62,16 @@ test("a server that is killed again and again delivers every event to every webh
   assert.ok(acknowledged.size > 300 && states.length >= 2 * acknowledged.size);
   for (const id of acknowledged) assert.equal(states.filter(({ project }) => project === id).length, 2);
   for (const { status, id, tries: counted } of states) {
-    assert.ok(counted <= 6, `${id} was tried ${counted} times`);
-    assert.ok(status === "succeeded" ? tries.has(id) : status === "abandoned" && counted === 6, `${id} is ${status}`);
+    assert.ok(counted <= 6, `${id} had ${counted} attempts`);
+    assert.ok(
+      status === "succeeded" ? attempts.has(id) : status === "abandoned" && counted === 6,
+      `${id} is ${status}`,
+    );
   }
 });
 
-function grouped(all: readonly Try[]): Map<string, Try[]> {
-  const map = new Map<string, Try[]>();
+function byDelivery(all: readonly Attempt[]): Map<string, Attempt[]> {
+  const map = new Map<string, Attempt[]>();
   for (const one of all) map.set(one.delivery, [...(map.get(one.delivery) ?? []), one]);
   return map;
 }

@@ -7,12 +7,12 @@ import { start } from "../receiver.ts";
 import { folderOf } from "../room.ts";
 import { keyOf, seed } from "../world.ts";
 
-/** `SVC_SERVER_BAG=5000 npm test deliveries-bag` is the whole bag, with twenty kills; some minutes. */
-const wanted = Number(process.env["SVC_SERVER_BAG"] ?? "200");
+/** `SVC_SERVER_DELIVERIES=5000 npm test mixed-receivers` is the full run, with twenty kills; it takes some minutes. */
+const wanted = Number(process.env["SVC_SERVER_DELIVERIES"] ?? "200");
 const kills = wanted >= 5000 ? 20 : 4;
 const hanging = wanted >= 5000 ? 32 : 0;
 
-/** What each receiver answers to all but a ping, which it takes: so that no endpoint is turned off. */
+/** Each receiver's response, except to a ping: that succeeds, so that no endpoint is turned off. */
 const answers = { fine: 200, broken: 500, elsewhere: 302, busy: 429 } as const;
 const instant = "2026-01-01T00:00:00Z";
 
@@ -22,13 +22,13 @@ interface Delivery {
   readonly attempts: readonly { readonly number: number; readonly status: number | null; readonly error: string }[];
 }
 
-test("of a mixed bag of receivers every delivery arrives or is abandoned after six tries, whoever is killed", async (t) => {
-  const tries = new Map<string, Set<string>>();
+test("with receivers that succeed, fail, redirect and reset, every delivery arrives or is abandoned after six attempts, although the server is killed", async (t) => {
+  const attemptsOf = new Map<string, Set<string>>();
   const receiver = await start(({ headers, path }, response) => {
     if (headers["x-service-event"] === "ping") return void response.end();
     const id = String(headers["x-service-delivery"]);
-    // One try may come twice: over a connection that turned out to be closed, and then over a new one.
-    tries.set(id, (tries.get(id) ?? new Set()).add(String(headers["x-service-attempt"])));
+    // One attempt may arrive twice: on a connection that was closing, and again on a new one.
+    attemptsOf.set(id, (attemptsOf.get(id) ?? new Set()).add(String(headers["x-service-attempt"])));
     if (path === "/hang") return;
     if (path === "/reset") return void response.socket?.destroy();
     response.writeHead(answers[path.slice(1) as keyof typeof answers], {
@@ -58,7 +58,7 @@ test("of a mixed bag of receivers every delivery arrives or is abandoned after s
     hooks.push(((await call("POST", "/webhooks", { url, events: [event] })) as { id: string }).id);
   for (const name of [...Object.keys(answers), "reset"]) await register(`${at}/${name}`, "project.created");
   if (hanging > 0) await register(`${at}/hang`, "user.invited");
-  for (let i = 0; i < wanted / 5; i++) await call("POST", "/projects", { name: `bag ${i}`, region: "eu" });
+  for (let i = 0; i < wanted / 5; i++) await call("POST", "/projects", { name: `project ${i}`, region: "eu" });
   for (let i = 0; i < hanging; i++)
     await call("POST", "/users/invite", { email: `p${i}@example.test`, role: "viewer" });
   await service.close();
@@ -85,7 +85,7 @@ test("of a mixed bag of receivers every delivery arrives or is abandoned after s
         const last = attempts.at(-1);
         const arrived = last?.status === 200;
         assert.ok(arrived ? status === "succeeded" : status === "abandoned", `${status} after ${JSON.stringify(last)}`);
-        // A try that a kill cut off is counted, and has no answer to show.
+        // An attempt that a kill interrupted is counted, but not listed.
         assert.ok((last?.number ?? 6) <= 6 && (arrived || attempts.length <= 6), JSON.stringify(attempts));
       }
       if (page.meta.next_cursor === null) break;
@@ -93,5 +93,5 @@ test("of a mixed bag of receivers every delivery arrives or is abandoned after s
     }
   }
   assert.equal(seen, wanted + hanging);
-  assert.ok([...tries.values()].every(({ size }) => size <= 6));
+  assert.ok([...attemptsOf.values()].every(({ size }) => size <= 6));
 });
