@@ -23,9 +23,10 @@ const pascal = (words: string) => words.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z0-9]
 /** Bodies and results, by the name under which their feature's `schema.ts` exports them, or by their operation's. */
 async function named(): Promise<Map<v.GenericSchema, string>> {
   const exported = new Map<unknown, string>();
-  for (const file of readdirSync("lib").map((folder) => `lib/${folder}/schema.ts`)) {
-    if (!existsSync(file)) continue;
-    for (const [name, schema] of Object.entries(await import(`../${file}`))) exported.set(schema, pascal(name));
+  for (const folder of readdirSync("lib")) {
+    if (!existsSync(`lib/${folder}/schema.ts`)) continue;
+    const module = await import(`../lib/${folder}/schema.ts`);
+    for (const [name, schema] of Object.entries(module)) exported.set(schema, pascal(name));
   }
   const used = new Map<v.GenericSchema, string>();
   for (const { id, body, result } of operations) {
