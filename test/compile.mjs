@@ -7,7 +7,8 @@ import { entries, external } from "../.scripts/entries.mjs";
 
 /**
  * Bundles the package as it is shipped, every test, and every program that tests start (`*.child.ts`), with common
- * chunks, into a folder that has the tree's names: `test/spec/keys.test.ts` becomes `test/spec/keys.test.js`.
+ * chunks, into `dist/` of a folder that is a package as well: `test/spec/keys.test.ts` becomes
+ * `dist/test/spec/keys.test.js`, and whatever lies in the folder may import "svc-server".
  */
 export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-tests-"));
@@ -19,7 +20,7 @@ export async function compile() {
     .filter((file) => /\.(test|child)\.ts$/.test(file));
   await build({
     entryPoints: { ...entries, ...Object.fromEntries(tests.map((file) => [file.slice(0, -".ts".length), file])) },
-    outdir: folder,
+    outdir: join(folder, "dist"),
     chunkNames: "chunks/[name]-[hash]",
     bundle: true,
     splitting: true,

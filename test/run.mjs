@@ -30,7 +30,7 @@ const command = [
   `--test-concurrency=${availableParallelism()}`,
   "--test-timeout=120000",
   ...flags,
-  ...files.map((file) => join(folder, "test", file.replace(/ts$/, "js"))),
+  ...files.map((file) => join(folder, "dist/test", file.replace(/ts$/, "js"))),
 ];
 const tests = spawn(process.execPath, command, { stdio: "inherit" });
 // Ctrl+C reaches the tests as well; this waits for their end, and takes the folder away.
