@@ -4,19 +4,14 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { build } from "esbuild";
+import { entries, external } from "./entries.mjs";
 
 const out = "dist";
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 rmSync(out, { recursive: true, force: true });
 
 const { metafile } = await build({
-  entryPoints: {
-    "lib/index": "lib/index.ts",
-    "lib/client": "lib/client.ts",
-    "lib/testing": "lib/testing.ts",
-    "bin/svc-server": "bin/svc-server.ts",
-    "lib/painting": "lib/drivers/painter/worker.ts",
-  },
+  entryPoints: entries,
   outdir: out,
   bundle: true,
   splitting: true,
@@ -25,8 +20,7 @@ const { metafile } = await build({
   target: "node20.19",
   sourcemap: true,
   metafile: true,
-  // Of valibot users need the types alone; what we need of its code is a third of it.
-  external: Object.keys(dependencies).filter((name) => name !== "valibot"),
+  external,
   // Node decodes and parses every byte at each start. Names stay as they are, for the sake of stack traces.
   minifyWhitespace: true,
   minifySyntax: true,

@@ -1,25 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** A program as one file, beside its worker as it is shipped: a fifth of a second to start, where its sources take a whole one. */
-export async function bundle(entry: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-bundle-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755);
-  for (const name of ["node_modules", "package.json", "schema"]) symlinkSync(join(root, name), join(folder, name));
-  await build({
-    entryPoints: { "bin/program": join(root, entry), "lib/painting": join(root, "lib/drivers/painter/worker.ts") },
-    outdir: folder,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    external: ["ws"],
-  });
-  return join(folder, "bin/program.js");
+/** A file of what `test/compile.mjs` made, such as `bin/svc-server.js`. */
+export function compiled(file: string): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
+  return join(folder, "dist", file);
 }

@@ -1,13 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { bundle } from "./bundle.ts";
+import { compiled } from "./bundle.ts";
 
-let built: Promise<string> | undefined;
-const childFile = () => {
-  built ??= bundle("test/store/crash.child.ts");
-  return built;
-};
+const childFile = compiled("test/store/crash.child.js");
 
 /** A server in a process of its own, and the lines that it prints. */
 export interface Child {
@@ -24,7 +20,7 @@ export interface Who {
 }
 
 export async function startChild(file: string, command: Command, who: Who = {}, word = ""): Promise<Child> {
-  const process_ = spawn(process.execPath, [await childFile(), file, command, word], { cwd: "/", ...who });
+  const process_ = spawn(process.execPath, [childFile, file, command, word], { cwd: "/", ...who });
   process_.stderr.pipe(process.stderr);
   return { process: process_, lines: createInterface({ input: process_.stdout }) };
 }
@@ -42,7 +38,7 @@ export async function linesOf({ process, lines }: Child, stop: (line: string, co
 /** Runs a child that may write no byte into any file, so that its first try to do so ends it. */
 export async function withoutRoom(file: string, command: Command): Promise<void> {
   const limited = 'ulimit -f 0; exec "$0" "$@"';
-  const child = spawn("sh", ["-c", limited, process.execPath, await childFile(), file, command], { stdio: "ignore" });
+  const child = spawn("sh", ["-c", limited, process.execPath, childFile, file, command], { stdio: "ignore" });
   await once(child, "exit");
 }
 

@@ -34,7 +34,7 @@ const made = (envelope: "flat" | "full") => {
   const document = read(envelope);
   return { document, routes: routesOf(document).sort((a, b) => Number(b.isExact) - Number(a.isExact)) };
 };
-const published = { flat: made("flat"), full: made("full") };
+const published: { flat?: ReturnType<typeof made>; full?: ReturnType<typeof made> } = {};
 
 export const resolved = <T>(part: Json, document: Json): T =>
   (typeof part["$ref"] === "string" ? named(part["$ref"], document) : part) as T;
@@ -48,6 +48,7 @@ export function conforms(
   { status, headers, body }: { status: number; headers: Headers; body: unknown },
   envelope: "flat" | "full",
 ): void {
+  published[envelope] ??= made(envelope);
   const { document, routes } = published[envelope];
   const bare = path.split("?", 1)[0] ?? "";
   const found = routes.find((route) => route.method === method && route.matches.test(bare))?.operation;

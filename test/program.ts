@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { bundle } from "./bundle.ts";
+import { compiled } from "./bundle.ts";
 import type { Who } from "./children.ts";
 
-export const program = await bundle("bin/svc-server.ts");
+export const program = compiled("bin/svc-server.js");
 
 /** A folder that goes with the test. */
 export function scratch(t: TestContext): string {

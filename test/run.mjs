@@ -1,9 +1,10 @@
 // `npm test [filter …] [--node-flag …]` on Node 20, 22 and 24, in any shell: Node 20 knows no globs, and finds nothing in
 // a folder without saying so.
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { compile } from "./compile.mjs";
 
 const words = process.argv.slice(2);
 const flags = words.filter((word) => word.startsWith("-"));
@@ -13,22 +14,25 @@ const files = readdirSync("test", { recursive: true })
   .filter(
     (file) => file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => file.includes(filter))),
   )
-  .sort()
-  .map((file) => join("test", file));
+  .sort();
 if (files.length === 0) {
   console.error("no test file matches", filters.join(" "));
   process.exit(1);
 }
-const reporter = process.stdout.isTTY || process.env.CI ? "spec" : "dot";
+if (!flags.some((flag) => flag.startsWith("--test-reporter")))
+  flags.push(`--test-reporter=${process.stdout.isTTY ? "spec" : "./test/reporter.mjs"}`);
+const folder = await compile();
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const command = [
-  "--import",
-  "tsx",
+  "--enable-source-maps",
   "--test",
   // Its own choice is a core fewer than there are, which is one of two.
   `--test-concurrency=${availableParallelism()}`,
   "--test-timeout=120000",
-  `--test-reporter=${reporter}`,
   ...flags,
-  ...files,
+  ...files.map((file) => join(folder, "dist/test", file.replace(/ts$/, "js"))),
 ];
-spawn(process.execPath, command, { stdio: "inherit" }).on("exit", (code) => process.exit(code ?? 1));
+const tests = spawn(process.execPath, command, { stdio: "inherit" });
+// Ctrl+C reaches the tests as well; this waits for their end, and takes the folder away.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => tests.kill(signal));
+tests.on("exit", (code) => process.exit(code ?? 1));

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { createPainter, type PaintOrder, startWorker } from "../../lib/drivers/painter/painter.ts";
-import { bundle } from "../bundle.ts";
+import { compiled } from "../bundle.ts";
 
 const order: PaintOrder = {
   kind: "image",
@@ -100,13 +99,8 @@ test("a worker that dies fails its order alone, and is replaced", async (t) => {
 });
 
 test("the bundle paints the same bytes, and a process that closes nothing ends by itself", async (t) => {
-  const from = pathToFileURL(await bundle("lib/drivers/painter/painter.ts")).href;
-  const program = `
-    const { createPainter } = await import(${JSON.stringify(from)});
-    const { bytes } = await createPainter().paint(${JSON.stringify(order)});
-    process.stdout.write(Buffer.from(bytes).toString("base64"));`;
-  const words = ["--input-type=module", "--eval", program];
-  const { stdout, stderr, status } = spawnSync(process.execPath, words, { encoding: "utf8", timeout: 60_000 });
-  assert.deepEqual([status, stderr], [0, ""]);
-  assert.deepEqual(Buffer.from(stdout, "base64"), Buffer.from((await painter(t).paint(order)).bytes));
+  const words = [compiled("test/painter/painter.child.js"), JSON.stringify(order)];
+  const { stdout, stderr, status } = spawnSync(process.execPath, words, { timeout: 60_000 });
+  assert.deepEqual([status, stderr.toString()], [0, ""]);
+  assert.deepEqual(stdout, Buffer.from((await painter(t).paint(order)).bytes));
 });

@@ -80,11 +80,11 @@ async function everyText(): Promise<{
   close: () => Promise<void>;
 }> {
   const { engine, database } = openMemory();
-  const root = new URL("../../lib/", import.meta.url);
-  const files = readdirSync(root, { recursive: true }).map(String);
+  const files = readdirSync("lib", { recursive: true }).map((name) => String(name).replaceAll("\\", "/"));
   let lists = 0;
-  for (const file of files.filter((file) => file.endsWith("repository.ts"))) {
-    const module = (await import(new URL(file, root).href)) as Record<string, unknown>;
+  for (const file of files.filter((file) => file.endsWith("/repository.ts"))) {
+    const folder = file.slice(0, -"/repository.ts".length);
+    const module = (await import(`../../lib/${folder}/repository.ts`)) as Record<string, unknown>;
     for (const repository of Object.values(module)) {
       if (typeof repository !== "function") continue;
       await engine

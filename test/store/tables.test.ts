@@ -12,8 +12,8 @@ interface Column {
 
 /** The columns that `tables.ts` declares, read from its text: types leave no trace at run time. */
 function declared(): Map<string, Column[]> {
-  const file = new URL("../../lib/store/tables.ts", import.meta.url);
-  const { program } = parseSync(file.pathname, readFileSync(file, "utf8"));
+  const file = "lib/store/tables.ts";
+  const { program } = parseSync(file, readFileSync(file, "utf8"));
   for (const statement of program.body) {
     const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : undefined;
     if (node?.type !== "TSInterfaceDeclaration" || node.id.name !== "Tables") continue;
