@@ -71,6 +71,7 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     ],
     [["start", "--clock", "manual"], /option --clock must be real in the mode start/],
     [["start", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
+    [["dev", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
     [["dev", "--database", "postgres://x"], /no PostgreSQL store yet/],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
     [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not JSON: see line 2, column 21/],

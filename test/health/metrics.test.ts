@@ -217,12 +217,13 @@ test("the process is described: version, memory, processor, database, event loop
   assert.ok(seen >= 0);
 });
 
-test("the README names every metric, and no other", async (t) => {
+test("the reference names every metric, and no other", async (t) => {
   const here = await world(t);
   const served = [...(await (await here.service.fetch("/metrics")).text()).matchAll(/^# TYPE (\w+)/gm)].map(
     ([, name]) => name,
   );
-  const chapter = readFileSync("README.md", "utf8").split("\n| metric | what it tells |\n")[1]?.split("\n\n")[0] ?? "";
+  const page = readFileSync("schema/http.md", "utf8");
+  const chapter = page.split("\n| metric | what it tells |\n")[1]?.split("\n\n")[0] ?? "";
   const named = [...chapter.matchAll(/`((?:svc|process)_\w+)/g)].map(([, name = ""]) => name);
   for (const name of served) assert.ok(named.includes(name ?? ""), `${name} is missing`);
   // Those of which nothing was counted yet are not served, so the source tells whether they exist.
