@@ -31,19 +31,19 @@ export interface Loop {
   release(): Promise<void>;
   stop(): Promise<void>;
   /** How many jobs are being run by hand, under a standing clock: others run by themselves. */
-  busy(): number;
+  runningByHand(): number;
 }
 
 export function createLoop({
   clock,
   runner,
   log,
-  keepClock,
+  storeClock,
 }: {
   clock: Clock;
   runner: Runner;
   log: Log;
-  keepClock: (at: number) => Promise<void>;
+  storeClock: (at: number) => Promise<void>;
 }): Loop {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
@@ -93,7 +93,7 @@ export function createLoop({
   const move = async (target: number): Promise<number> => {
     if (target < clock.now()) clock.moveTo(target);
     // Kept before anything runs: a crash on the way must not let the clock go back.
-    await keepClock(target);
+    await storeClock(target);
     let ran = 0;
     for (;;) {
       const at = await runner.next();
@@ -239,7 +239,7 @@ export function createLoop({
       await turn;
       clearTimeout(beat);
     },
-    busy: () => draining,
+    runningByHand: () => draining,
     release: () => runner.release(),
   };
 }

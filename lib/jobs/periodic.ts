@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
 /** Work that comes back by the calendar. It is one row that is never removed, so a missed slot runs once at start-up. */
-export interface Periodic {
+export interface PeriodicJob {
   /** Begins with `service.`, by which what comes back for ever is told from work that ends. */
   readonly kind: `service.${string}`;
   /** Five fields, in UTC: no hour is missing or double there. */
@@ -23,7 +23,7 @@ function nextSlot(cron: string, clock: Clock): number {
   return next.getTime();
 }
 
-export function periodicJobs(table: readonly Periodic[], clock: Clock, log: Log): Job[] {
+export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: Log): Job[] {
   const job = jobsOf<unknown>();
   return table.map(({ kind, cron, run }) =>
     job({
@@ -39,7 +39,7 @@ export function periodicJobs(table: readonly Periodic[], clock: Clock, log: Log)
 }
 
 /** Adds the rows that are not there yet. */
-export async function plantPeriodic(table: readonly Periodic[], store: Store, clock: Clock): Promise<void> {
+export async function addPeriodicJobs(table: readonly PeriodicJob[], store: Store, clock: Clock): Promise<void> {
   const jobs = store.using(jobsRepository);
   await store.transaction(async (tx) => {
     for (const { kind, cron } of table) {

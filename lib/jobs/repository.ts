@@ -60,7 +60,7 @@ export function jobsRepository(query: Queries) {
         .onConflict((conflict) => conflict.doNothing()),
     ),
     /** A job that runs looks again by itself before it ends: only a waiting one is called earlier. */
-    nudge: query.change((db, p: { id: string; kind: string; args: string; run_at: string }) =>
+    insertOrAdvance: query.change((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")
         .values({
@@ -92,7 +92,7 @@ export function jobsRepository(query: Queries) {
     ),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
     /** The next that is not periodic: those never end, so waiting for the last one would take for ever. */
-    nextOnce: query.first((db, _: object) =>
+    nextOneOff: query.first((db, _: object) =>
       db
         .selectFrom("jobs")
         .select("run_at")
@@ -141,7 +141,7 @@ export function jobsRepository(query: Queries) {
     remove: query.change((db, p: { id: string; attempt: number }) =>
       db.deleteFrom("jobs").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
     ),
-    again: query.change(
+    reschedule: query.change(
       (
         db,
         p: {

@@ -22,7 +22,7 @@ const goOn = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
 
 /** How much work there is. */
-export interface Load {
+export interface QueueLoad {
   readonly waiting: number;
   readonly running: number;
   /** When the earliest waiting job is due; undefined where none waits. */
@@ -36,7 +36,7 @@ export interface Runner {
   run(row: JobRow): Promise<void>;
   /** When the earliest waiting job is due, without periodic ones where only work that ends counts; undefined where none waits. */
   next(only?: "work that ends"): Promise<number | undefined>;
-  load(): Promise<Load>;
+  load(): Promise<QueueLoad>;
   /** Hands back what still runs, without counting a crash. */
   release(): Promise<void>;
   /** Takes back every job that an earlier process left behind. */
@@ -118,7 +118,7 @@ export function createRunner(ports: {
       const { id, attempt } = row;
       const held =
         verdict.kind === "again"
-          ? await rows(tx).again({
+          ? await rows(tx).reschedule({
               id,
               attempt,
               run_at: isoOf(verdict.at),
@@ -180,7 +180,7 @@ export function createRunner(ports: {
     },
     async next(only) {
       if (unstored.length > 0) return clock.now() + 1_000;
-      const row = await (only ? rows().nextOnce({}) : rows().next({}));
+      const row = await (only ? rows().nextOneOff({}) : rows().next({}));
       return row && Date.parse(row.run_at);
     },
     async load() {

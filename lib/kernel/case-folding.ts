@@ -3,5 +3,5 @@
  * columns, because the engines' own folding differs (SQLite knows ASCII only). Down, up and down again unites what a
  * single step leaves apart, such as ß, ẞ and SS.
  */
-export const folded = (text: string): string =>
+export const foldCase = (text: string): string =>
   text.normalize("NFC").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");

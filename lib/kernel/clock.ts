@@ -28,7 +28,7 @@ export function createClock(setting: string, notBefore = 0): Clock {
   if (scale && Number(scale[1]) > 0)
     return clockOf({ mode: "scaled", at: Math.max(Date.now(), notBefore), speed: Number(scale[1]) });
   // A kept clock goes on where it stood: bare `manual` means the present only where there is nothing to go on from.
-  const at = setting === "manual" ? notBefore || Date.now() : instant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
+  const at = setting === "manual" ? notBefore || Date.now() : parseInstant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
   }
@@ -37,10 +37,10 @@ export function createClock(setting: string, notBefore = 0): Clock {
 }
 
 /** Milliseconds of an ISO 8601 instant with a date, a time and a zone, of a year of four digits; undefined for anything else. */
-export function instant(text: string): number | undefined {
+export function parseInstant(text: string): number | undefined {
   const parts = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const at = Date.parse(text);
-  if (!parts || Number.isNaN(at) || at < earliest || at > latest) return undefined;
+  if (!parts || Number.isNaN(at) || at < earliestInstant || at > latestInstant) return undefined;
   // Date.parse turns 30 February into 2 March; a date that does not exist must not pass.
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
@@ -61,18 +61,18 @@ export function isoOf(at: number): string {
   return written.text[place] ?? "";
 }
 
-const earliest = Date.parse("0000-01-01T00:00:00Z");
+const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant that an ISO datetime with four digits of year can name. */
-export const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+export const latestInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** A clock of one of the modes; `at` counts for those that do not show the machine's own time. */
-interface Reading {
+interface ClockState {
   readonly mode: Clock["mode"];
   readonly at: number;
   readonly speed: number;
 }
 
-function clockOf(reading: Reading): Clock {
+function clockOf(reading: ClockState): Clock {
   let { mode, at, speed } = reading;
   let since = Date.now();
   const now = () => {
@@ -100,9 +100,9 @@ function clockOf(reading: Reading): Clock {
       at = now();
       mode = "manual";
     },
-    save: (): Reading => ({ mode, at: now(), speed }),
+    save: (): ClockState => ({ mode, at: now(), speed }),
     load(kept) {
-      ({ mode, at, speed } = kept as Reading);
+      ({ mode, at, speed } = kept as ClockState);
       since = Date.now();
       alarms.set();
     },
@@ -126,7 +126,7 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
   const arm = (alarm: Alarm) => {
     alarm.cancel();
     const wait = until(alarm.at);
-    if (wait !== undefined) alarm.cancel = machineTimer(wait, () => (now() < alarm.at ? arm(alarm) : ring(alarm)));
+    if (wait !== undefined) alarm.cancel = systemTimer(wait, () => (now() < alarm.at ? arm(alarm) : ring(alarm)));
   };
   return {
     add(at: number, run: () => void) {
@@ -147,10 +147,10 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
 }
 
 /** Milliseconds of the machine since the process began: to tell how long something took, and never to decide anything. */
-export const machineNow = (): number => performance.now();
+export const monotonicNow = (): number => performance.now();
 
 /** A timer of the machine, not of the service: for flushing and shutting down. Only `hold` keeps the process alive. */
-export function machineTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {
+export function systemTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {
   // setTimeout fires at once beyond 24.8 days, so no wait is longer than a minute; who needs more asks again.
   const timer = setTimeout(run, Math.min(typeof wait === "string" ? milliseconds(wait) : wait, 60_000));
   if (!hold) timer.unref();

@@ -9,7 +9,7 @@ const recorders = new Map<string, Recorder>();
  * A function that makes a record of these names from the values in their order. It is written as one object literal and
  * compiled: a loop that adds one key after the other takes ten times as long, and its objects are slower to write as JSON.
  */
-export function recordOf(names: readonly string[]): Recorder {
+export function compileRecord(names: readonly string[]): Recorder {
   const known = recorders.get(names.join());
   if (known) return known;
   const unique = [...new Map(names.map((name, i) => [name, i]))];
@@ -20,7 +20,7 @@ export function recordOf(names: readonly string[]): Recorder {
 }
 
 /** A part of a record to copy: how, and whether it may be left out. */
-export interface Copied {
+export interface CopiedField {
   readonly name: string;
   readonly optional: boolean;
   readonly shape: ((value: unknown) => unknown) | undefined;
@@ -30,7 +30,7 @@ export interface Copied {
  * A function that copies these parts of a record and nothing else. What may be left out, and is, stays out. It is compiled
  * when the first record comes, because no start needs the shapes of all operations.
  */
-export function copier(parts: readonly Copied[]): (record: unknown) => object {
+export function compileCopy(parts: readonly CopiedField[]): (record: unknown) => object {
   let copy: ((record: unknown) => object) | undefined;
   return (record) => {
     copy ??= compiled(parts);
@@ -38,10 +38,10 @@ export function copier(parts: readonly Copied[]): (record: unknown) => object {
   };
 }
 
-function compiled(parts: readonly Copied[]): (record: unknown) => object {
-  const value = ({ name, shape }: Copied, i: number) =>
+function compiled(parts: readonly CopiedField[]): (record: unknown) => object {
+  const value = ({ name, shape }: CopiedField, i: number) =>
     shape ? `shapes[${i}](from[${quoted(name)}])` : `from[${quoted(name)}]`;
-  const set = (part: Copied, i: number) => {
+  const set = (part: CopiedField, i: number) => {
     const assignment = `to[${quoted(part.name)}] = ${value(part, i)};`;
     return part.optional ? `if (from[${quoted(part.name)}] !== undefined) ${assignment}` : assignment;
   };

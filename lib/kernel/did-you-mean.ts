@@ -16,7 +16,7 @@ function distance(a: string, b: string): number {
 }
 
 /** The known name that is nearest to a wrong one, where one is near; a single letter is near to nothing. */
-export function nearest(wrong: string, names: readonly string[]): string | undefined {
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names
     .filter((name) => name.length > 2)
     .map((name) => ({ name, far: distance(wrong, name) }))
@@ -26,7 +26,7 @@ export function nearest(wrong: string, names: readonly string[]): string | undef
 }
 
 /** The end of a sentence about a wrong name. */
-export function hint(wrong: string, names: readonly string[], before = ""): string {
-  const near = nearest(wrong, names);
+export function didYouMean(wrong: string, names: readonly string[], before = ""): string {
+  const near = nearestName(wrong, names);
   return near === undefined ? "" : `; did you mean ${before}${near}?`;
 }

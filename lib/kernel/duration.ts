@@ -34,7 +34,7 @@ export function milliseconds(text: unknown): number {
 }
 
 /** The shortest way to write a duration: 9750000 is `"2h42m30s"`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms));
   let text = "";
   for (const [unit, size] of Object.entries(units).reverse()) {

@@ -2,7 +2,7 @@
  * Whether a whole text is as a pattern says: `*` stands for any characters, `/` included, or none, `?` for one, and
  * everything else for itself. It looks at each pair of pattern and text a bounded number of times, so no pattern is slow.
  */
-export function matches(pattern: string, text: string): boolean {
+export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = [...pattern];
   const given = [...text];
   let at = 0;

@@ -23,7 +23,7 @@ export type Prefix =
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** When a record was made, in milliseconds: an identifier begins with it. */
-export const madeAt = (id: string): number =>
+export const createdAtOf = (id: string): number =>
   [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
 
 /** What every identifier of records made from that instant on is greater than. */
@@ -60,7 +60,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
   };
   if (after !== undefined) {
     const digits = [...after.slice(after.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
-    set(madeAt(after), digits.slice(10));
+    set(createdAtOf(after), digits.slice(10));
   }
   // The first digit keeps its highest bit free, so that counting up never runs out within a millisecond.
   const renew = (now: number) =>

@@ -23,7 +23,7 @@ export type Outcome =
 /** The work is finished. */
 export const done = (write?: Write): Outcome => ({ kind: "done", write });
 /** It goes on at the instant that its own rows tell, asked in the settling transaction; it is finished where none does. */
-export const until = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
+export const snoozeUntil = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
 /** It failed and is tried again after the next delay of its ladder. */
 export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
 /** It goes on later, with other arguments where some are given; this is no failure. */
@@ -50,7 +50,7 @@ export interface Job {
 }
 
 /** A fault that nobody foresaw is tried again soon, and not for ever. */
-const usual = ["1s", "5s", "30s"] as const;
+const defaultRetries = ["1s", "5s", "30s"] as const;
 
 /** `const job = jobsOf<{ deployments: DeploymentsService }>()`: a builder that knows the services it may use. */
 export function jobsOf<Services>() {
@@ -64,7 +64,7 @@ export function jobsOf<Services>() {
   }): Job => ({
     kind: declared.kind,
     args: declared.args,
-    retries: declared.retries ?? usual,
+    retries: declared.retries ?? defaultRetries,
     run: declared.run as Job["run"],
     exhausted: (declared.exhausted ?? (async () => {})) as Job["exhausted"],
   });

@@ -15,10 +15,10 @@ export interface Log {
 }
 
 /** Takes entries, to write them down or to hand them on. */
-export type Take = (level: keyof Log, message: string, fields: Fields) => void;
+export type LogSink = (level: keyof Log, message: string, fields: Fields) => void;
 
 /** A logger. Whoever takes its entries, and whatever was logged, what is secret is taken out of them here. */
-export function createLog(level: Level, take: Take): Log {
+export function createLog(level: Level, take: LogSink): Log {
   const wanted = levels.indexOf(level);
   const entry = (level: keyof Log) => {
     if (levels.indexOf(level) > wanted) return () => {};
@@ -36,8 +36,8 @@ export function createLog(level: Level, take: Take): Log {
 }
 
 /** Writes one line an entry: JSON for machines, words for people. */
-export const lines =
-  ({ json, now, write }: { json: boolean; now: () => string; write: (line: string) => void }): Take =>
+export const lineSink =
+  ({ json, now, write }: { json: boolean; now: () => string; write: (line: string) => void }): LogSink =>
   (level, message, fields) =>
     write(json ? JSON.stringify({ at: now(), level, message, ...fields }) : readable(now(), level, message, fields));
 

@@ -17,7 +17,7 @@ export interface Caller extends TransactionHooks {
 }
 
 /** The caller of an operation that needs no key. It belongs to no organization, so nothing is found for it. */
-export const nobody: Caller = {
+export const anonymous: Caller = {
   organization_id: "",
   user_id: "",
   role: "viewer",
@@ -115,7 +115,8 @@ export interface Operation {
 }
 
 /** An operation with the types of its declaration, so that the typed client is inferred from the list of them. */
-export interface Declared<Id extends string, Path extends string, Kind extends Answers, Q, B, R> extends Operation {
+export interface TypedOperation<Id extends string, Path extends string, Kind extends Answers, Q, B, R>
+  extends Operation {
   readonly id: Id;
   readonly path: Path;
   readonly answers: Kind;
@@ -136,7 +137,7 @@ export function operationsOf<Services>() {
     R extends Schema | undefined = undefined,
   >(
     declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
-  ): Declared<Id, Path, Kind, Q, B, R> => ({
+  ): TypedOperation<Id, Path, Kind, Q, B, R> => ({
     ...declared,
     roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
     location: declared.location,
@@ -154,7 +155,7 @@ export function operationsOf<Services>() {
 const isNeed = (needs: Need | "key" | "nothing"): needs is Need => needs !== "key" && needs !== "nothing";
 
 /** Every operation may answer with these. */
-export const everyProblem: readonly ProblemCode[] = [
+export const commonProblems: readonly ProblemCode[] = [
   "unauthorized",
   "insufficient_role",
   "insufficient_scope",
@@ -171,11 +172,11 @@ export function problemsOf(operation: Operation): readonly ProblemCode[] {
   const rules: ProblemCode[] =
     operation.body || operation.query || operation.method === "POST" ? ["validation_failed"] : [];
   const idempotency: ProblemCode[] = operation.method === "POST" ? ["idempotency_mismatch"] : [];
-  return [...new Set([...everyProblem, ...body, ...rules, ...idempotency, ...operation.problems])];
+  return [...new Set([...commonProblems, ...body, ...rules, ...idempotency, ...operation.problems])];
 }
 
 /** CONTRACT section 2: "A request needs the user's role and the key's scope", the role first. */
-export function permit(operation: Operation, caller: Caller): void {
+export function authorize(operation: Operation, caller: Caller): void {
   const { needs, roles: allowed } = operation;
   if (!isNeed(needs)) return;
   if (!allowed.includes(caller.role)) {

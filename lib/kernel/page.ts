@@ -9,7 +9,7 @@ export interface PageQuery {
 }
 
 /** Where a page begins: after the key of the last item before it; undefined for the first page. */
-export interface Place {
+export interface Position {
   readonly after: string | undefined;
   readonly page: number;
   /** Infinity where a list gives everything. */
@@ -27,13 +27,13 @@ export interface Page<T> {
 }
 
 /** A list as the store has it, in the order of one key: one row more than the page holds, where there are more. */
-export interface Listing<F, R> {
-  rows(filters: F, place: Place): Promise<R[]>;
+export interface ListSource<F, R> {
+  rows(filters: F, place: Position): Promise<R[]>;
   total(filters: F): Promise<number>;
 }
 
 /** A list of nothing, whatever is asked for. */
-export const nothing: Listing<unknown, never> = { rows: async () => [], total: async () => 0 };
+export const emptyList: ListSource<unknown, never> = { rows: async () => [], total: async () => 0 };
 
 const defaultSize = 20;
 /** A whole list is read in portions of so many, between which others have their turn. */
@@ -50,7 +50,7 @@ export async function paginate<F extends object, R extends object>(
   query: PageQuery,
   list: string,
   filters: F,
-  listing: Listing<F, R>,
+  listing: ListSource<F, R>,
   options: { everything?: boolean; key?: keyof R & string } = {},
 ): Promise<Page<R>> {
   const scope = `${list} ${JSON.stringify(filters)}`;
@@ -70,7 +70,7 @@ export async function paginate<F extends object, R extends object>(
   };
 }
 
-async function everything<F, R>(filters: F, listing: Listing<F, R>, key: keyof R): Promise<R[]> {
+async function everything<F, R>(filters: F, listing: ListSource<F, R>, key: keyof R): Promise<R[]> {
   const all: R[] = [];
   for (;;) {
     const last = all.at(-1);
@@ -89,7 +89,7 @@ function cursorOf(after: string, page: number, scope: string): string {
   return `${body}.${seal(scope, body)}`;
 }
 
-function placeOf(cursor: string | undefined, scope: string, per_page: number): Place {
+function placeOf(cursor: string | undefined, scope: string, per_page: number): Position {
   if (cursor === undefined) return { after: undefined, page: 1, per_page };
   const [body = "", sum] = cursor.split(".");
   const [, page, after] = /^(\d{1,9})~(.{1,64})$/s.exec(Buffer.from(body, "base64url").toString()) ?? [];

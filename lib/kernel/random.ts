@@ -9,10 +9,10 @@ export interface Random extends Snapshotable {
   /** A number from 0 up to but not including 1. */
   fraction(): number;
   /** Text of unbiased random letters and digits. */
-  letters(length: number): string;
+  alphanumeric(length: number): string;
 }
 
-interface Kept {
+interface RandomState {
   readonly seed: string | undefined;
   readonly counter: number;
   readonly pool: Buffer;
@@ -37,7 +37,7 @@ export function createRandom(by?: string): Random {
   return {
     bytes,
     fraction: () => bytes(6).readUIntBE(0, 6) / 2 ** 48,
-    letters(length) {
+    alphanumeric(length) {
       let text = "";
       while (text.length < length) {
         // 248 is the largest multiple of 62 in a byte: what lies above it would favour some letters.
@@ -46,9 +46,9 @@ export function createRandom(by?: string): Random {
       return text;
     },
     // The machine's own chance is never the same twice, in a copy neither: it is drawn anew.
-    save: (): Kept => ({ seed, counter, pool: seed === undefined ? Buffer.alloc(0) : pool }),
+    save: (): RandomState => ({ seed, counter, pool: seed === undefined ? Buffer.alloc(0) : pool }),
     load(kept) {
-      ({ seed, counter, pool } = kept as Kept);
+      ({ seed, counter, pool } = kept as RandomState);
     },
   };
 }

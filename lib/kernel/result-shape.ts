@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import { copier } from "./compiled-records.ts";
+import { compileCopy } from "./compiled-records.ts";
 import type { Schema } from "./validation.ts";
 
 /** Copies what a schema names and nothing else; undefined where every value may pass as it is. */
@@ -43,7 +43,7 @@ function plain(schema: Parts): Shaper {
 }
 
 const object = (entries: Record<string, Schema>): Shaper =>
-  copier(
+  compileCopy(
     Object.entries(entries).map(([name, of]) => ({
       name,
       optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",

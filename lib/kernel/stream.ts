@@ -1,5 +1,5 @@
 /** One of a stream: who lost the connection goes on after the last `id` they have. */
-export interface Entry {
+export interface StreamEntry {
   readonly id: string;
   readonly record: object;
 }
@@ -9,8 +9,8 @@ export interface Entry {
  * that, the caller has gone or has to go.
  */
 export class Stream {
-  readonly entries: AsyncGenerator<Entry, object | undefined>;
-  constructor(entries: AsyncGenerator<Entry, object | undefined>) {
+  readonly entries: AsyncGenerator<StreamEntry, object | undefined>;
+  constructor(entries: AsyncGenerator<StreamEntry, object | undefined>) {
     this.entries = entries;
   }
 }

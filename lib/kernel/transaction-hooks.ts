@@ -7,7 +7,7 @@ export interface Tx {
 /** What a request adds to its own transaction. */
 export interface TransactionHooks {
   /** Asked first in the transaction: rights that were withdrawn while the request arrived must not be used. */
-  readonly confirm?: (tx: Tx) => Promise<void>;
+  readonly recheckRights?: (tx: Tx) => Promise<void>;
   /** The answer that an idempotency key will be given again. */
-  readonly remember?: (tx: Tx, result: unknown) => Promise<void>;
+  readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { instant } from "./clock.ts";
+import { parseInstant } from "./clock.ts";
 import { parseDuration } from "./duration.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
 
@@ -9,7 +9,7 @@ import { type Detail, invalid, Problem } from "./errors.ts";
  * What a rule that is code means, for the documents that are made from the schemas: keywords of JSON Schema, or a schema
  * that says the same. It changes nothing of what is accepted.
  */
-export const written = <T>(as: object) => v.metadata<T, { readonly written: object }>({ written: as });
+export const documentedAs = <T>(as: object) => v.metadata<T, { readonly written: object }>({ written: as });
 
 // PostgreSQL refuses U+0000 and both stores would change lone surrogates: neither gets in.
 const clean = (text: string) => text.isWellFormed() && !text.includes("\u0000");
@@ -30,7 +30,7 @@ export const textLike = (most: number, pattern: RegExp, message: string) =>
   v.pipe(
     v.string("must be a string"),
     v.check((value) => value.length <= most && pattern.test(value), message),
-    written({ maxLength: most, pattern: pattern.source }),
+    documentedAs({ maxLength: most, pattern: pattern.source }),
   );
 
 /** One of a closed list of words. */
@@ -38,18 +38,18 @@ export const oneOf = <const T extends readonly string[]>(words: T) =>
   v.picklist(words, `must be ${words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words[0]}`);
 
 /** A whole number within bounds. */
-export function whole(least: number, most: number) {
+export function wholeNumber(least: number, most: number) {
   const rule = `must be a whole number from ${least} to ${most}`;
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 }
 
 /** A count in a query string: digits and nothing else, within bounds. */
-export function count(least: number, most: number) {
+export function queryCount(least: number, most: number) {
   const message = `must be a whole number from ${least} to ${most}`;
   return v.pipe(
     v.string(message),
     v.check((value) => /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most, message),
-    written({ type: "integer", minimum: least, maximum: most }),
+    documentedAs({ type: "integer", minimum: least, maximum: most }),
     v.transform(Number),
   );
 }
@@ -74,7 +74,7 @@ export const durationText = () =>
 export const instantText = () =>
   v.pipe(
     v.string("must be a string"),
-    v.check((value) => instant(value) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+    v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
   );
 
 /** The parameters of a path that names one record. */
@@ -84,7 +84,7 @@ const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that 
 
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
 export const paging = (most = 100) => ({
-  per_page: v.optional(v.pipe(count(1, most), v.description("How many items a page holds."))),
+  per_page: v.optional(v.pipe(queryCount(1, most), v.description("How many items a page holds."))),
   cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the page before."))),
 });
 
@@ -97,7 +97,7 @@ export const record = <const E extends v.ObjectEntries>(entries: E) => {
   );
 };
 /** The query of a record that is work: `wait` for its end, so many seconds at most. */
-export const awaitable = v.object({ wait: v.optional(count(0, 60)) });
+export const awaitable = v.object({ wait: v.optional(queryCount(0, 60)) });
 
 export type Schema = v.GenericSchema;
 
@@ -105,14 +105,19 @@ export type Schema = v.GenericSchema;
 export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, input);
   if (result.success) return result.output;
-  const details = result.issues.map(explain);
+  const details = result.issues.map(detailOf);
   const [first] = details;
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
 /** The same for what a function of the library is handed: where that is no object at all, one that is right is shown. */
-export function handed<S extends Schema>(schema: S, name: string, given: unknown, right: string): v.InferOutput<S> {
+export function checkArgument<S extends Schema>(
+  schema: S,
+  name: string,
+  given: unknown,
+  right: string,
+): v.InferOutput<S> {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw invalid(name, `must be an object such as ${right}`);
   return check(schema, given);
@@ -122,7 +127,7 @@ export function handed<S extends Schema>(schema: S, name: string, given: unknown
 export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
 
 /** One broken rule in the words of the interface. */
-export function explain(issue: v.BaseIssue<unknown>): Detail {
+export function detailOf(issue: v.BaseIssue<unknown>): Detail {
   const path = v.getDotPath(issue) ?? "body";
   if (issue.input === undefined && issue.kind === "schema") return { path, message: "is required" };
   const expected: Record<string, string> = {

@@ -20,7 +20,7 @@ export interface Assets {
   remove(name: string): Promise<void>;
   names(): Promise<string[]>;
   /** Names and bytes: of a file in memory no copy is made, since nobody changes it. */
-  readonly part: Snapshotable;
+  readonly snapshotable: Snapshotable;
 }
 
 /** A file's hash, so that it holds over restarts, and tells a file that was changed. */
@@ -50,7 +50,7 @@ export function assetsInMemory(): Assets {
     },
     remove: async (name) => void files.delete(name),
     names: async () => [...files.keys()],
-    part: {
+    snapshotable: {
       save: (): Files => new Map(files),
       load(kept) {
         files = new Map(filesOf(kept));
@@ -115,7 +115,7 @@ export function assetsInFolder(folder: string): Assets {
     },
     remove: (name) => rm(pathOf(name), { force: true }),
     names,
-    part: {
+    snapshotable: {
       save: (): Files => new Map(namesNow().map((name) => [name, readFileSync(join(folder, name))])),
       load(kept) {
         const files = filesOf(kept);

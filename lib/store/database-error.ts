@@ -9,7 +9,7 @@ export class DatabaseError extends Error {
 }
 
 /** The reason in words that tell what would mend it. */
-export function sentence(error: unknown): string {
+export function describeError(error: unknown): string {
   const code = String((error as { code?: string }).code ?? "");
   if (/^SQLITE_(READONLY|CANTOPEN)|^E(ACCES|PERM|ROFS)$/.test(code)) {
     return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
@@ -23,7 +23,7 @@ export function sentence(error: unknown): string {
 }
 
 /** A store that could not be reached, in the words for who looks after its file: trying again would not mend it. */
-export const databaseError = (path: string, error: unknown): unknown =>
+export const asDatabaseError = (path: string, error: unknown): unknown =>
   error instanceof Problem && error.code === "unavailable" && error.cause
-    ? new DatabaseError(path, sentence(error.cause), error)
+    ? new DatabaseError(path, describeError(error.cause), error)
     : error;

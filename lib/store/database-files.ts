@@ -1,14 +1,14 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
-import { DatabaseError, sentence } from "./database-error.ts";
+import { DatabaseError, describeError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import type { Engine } from "./engine.ts";
-import { applicationId, foreign, isCurrent, isNew, migrate, refuse } from "./migrate.ts";
-import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
+import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
+import { createSqliteEngine, openDatabase, openRaw } from "./sqlite.ts";
 
 /** An opened database, before it is a store: what else lives in the file, and how to let it go. */
-export interface Opened {
+export interface OpenDatabase {
   readonly engine: Engine;
   readonly database: Database;
   /** Whether this very opening made it. */
@@ -16,14 +16,14 @@ export interface Opened {
   /** The rows as they are, as the image of a database in memory. */
   image(): Buffer;
   /** The rows of an image: in a file they replace those that are there, in memory they are a database of their own. */
-  withRows(image: Buffer): Opened;
+  withImage(image: Buffer): OpenDatabase;
   release(): void;
 }
 
 let empty: Buffer | undefined;
 
 /** A database in memory. The migrated image is kept, so that the next one opens in a fraction of a millisecond. */
-export function openMemory(): Opened {
+export function openMemory(): OpenDatabase {
   if (!empty) {
     const first = openDatabase(":memory:");
     migrate(first);
@@ -34,14 +34,14 @@ export function openMemory(): Opened {
 }
 
 /** A database in memory with the rows of an image, which it does not change. */
-export function openImage(image: Buffer): Opened {
+export function openImage(image: Buffer): OpenDatabase {
   const database = openDatabase(image);
   return {
     engine: createSqliteEngine(database),
     database,
     created: true,
     image: imagesOf(database),
-    withRows: openImage,
+    withImage: openImage,
     release: () => {},
   };
 }
@@ -50,7 +50,7 @@ export function openImage(image: Buffer): Opened {
  * A database in a file, held by this process alone until `release`. Refuses with one sentence, and never repairs or
  * makes anew, what is truncated, foreign, newer, read-only or held by another server.
  */
-export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): Opened {
+export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): OpenDatabase {
   const path = resolve(file);
   let release = () => {};
   let database: Database | undefined;
@@ -63,12 +63,12 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
       mkdirSync(dirname(path), { recursive: true });
     }
     // Held before it is looked into: closing a file drops the locks that this process has on it.
-    if (options.exclusive) release = hold(path);
+    if (options.exclusive) release = lockDatabase(path);
     if (fresh) closeSync(openSync(path, "a", 0o600));
-    else inspect(path);
+    else checkHeader(path);
     database = openDatabase(path);
     const created = isNew(database);
-    refuse(database);
+    checkCompatible(database);
     if (!options.exclusive && !isCurrent(database)) {
       throw new Error("its schema is older than this svc-server; start the server on it once");
     }
@@ -82,17 +82,17 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
   } catch (error) {
     if (database?.open) database.close();
     release();
-    throw error instanceof DatabaseError ? error : new DatabaseError(path, sentence(error), error);
+    throw error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error), error);
   }
 }
 
-function inFile(database: Database, created: boolean, release: () => void): Opened {
-  const opened: Opened = {
+function inFile(database: Database, created: boolean, release: () => void): OpenDatabase {
+  const opened: OpenDatabase = {
     engine: createSqliteEngine(database),
     database,
     created,
     image: imagesOf(database),
-    withRows(image) {
+    withImage(image) {
       replaceRows(database, image);
       return opened;
     },
@@ -102,7 +102,7 @@ function inFile(database: Database, created: boolean, release: () => void): Open
 }
 
 /** What SQLite would answer with puzzling words, repair in silence, or change before it refuses. */
-export function inspect(path: string): void {
+export function checkHeader(path: string): void {
   const header = Buffer.alloc(100);
   const fd = openSync(path, "r");
   const read = readSync(fd, header, 0, 100, 0);
@@ -111,12 +111,12 @@ export function inspect(path: string): void {
     throw new Error("it is not an SQLite database; name another file, or restore it from a backup");
   }
   const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const logged = pagesInLog(`${path}-wal`, size);
+  const logged = pagesInWal(`${path}-wal`, size);
   // A page alone holds no table: the file of a process that was killed before its first commit.
   const isEmpty = header.readUInt32BE(28) <= 1;
   // Before the first checkpoint the log alone knows whose the file is.
   if (read === 100 && !isEmpty && logged.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
-    throw new Error(foreign);
+    throw new Error(foreignDatabase);
   const pages = logged.count || header.readUInt32BE(28);
   for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
     if (!logged.pages.has(page))
@@ -125,7 +125,7 @@ export function inspect(path: string): void {
 }
 
 /** Which pages the write-ahead log holds, and how many the database has after its last commit. */
-function pagesInLog(path: string, size: number): { pages: Set<number>; count: number } {
+function pagesInWal(path: string, size: number): { pages: Set<number>; count: number } {
   const pages = new Set<number>();
   let count = 0;
   if (!existsSync(path)) return { pages, count };
@@ -148,27 +148,27 @@ function pagesInLog(path: string, size: number): { pages: Set<number>; count: nu
  * Holds the file for this process, as a lock of the operating system on a small database beside it: it ends with the
  * process, so none is ever left behind by a crash. The holder's pid is a row of the database itself.
  */
-export function hold(path: string): () => void {
+export function lockDatabase(path: string): () => void {
   let lock: Database | undefined;
   try {
-    lock = openPlain(`${path}.lock`);
+    lock = openRaw(`${path}.lock`);
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock?.close();
     if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
       throw new DatabaseError(
         path,
-        `another svc-server${holder(path)} is running on it; stop that one, or name another file`,
+        `another svc-server${lockHolder(path)} is running on it; stop that one, or name another file`,
       );
     }
-    throw new DatabaseError(path, sentence(error), error);
+    throw new DatabaseError(path, describeError(error), error);
   }
   return () => lock.close();
 }
 
-function holder(path: string): string {
+function lockHolder(path: string): string {
   try {
-    const database = openPlain(path);
+    const database = openRaw(path);
     const row = database.prepare("select value from settings where name = 'server_pid'").get() as
       | { value: string }
       | undefined;

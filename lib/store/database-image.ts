@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import { openPlain, writer } from "./sqlite.ts";
+import { openRaw, queryBuilder } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
 /** A whole database as bytes, which any number of databases in memory can begin with. Nobody may change them. */
@@ -29,16 +29,16 @@ const tables =
 
 /** Gives a database the rows of an image of the same schema in one transaction: all of them, or none. */
 export function replaceRows(database: Database, image: Buffer): void {
-  const kept = openPlain(image);
+  const kept = openRaw(image);
   const names = kept.prepare(tables).pluck().all() as (keyof Tables)[];
   const replace = database.transaction(() => {
     database.pragma("defer_foreign_keys = ON");
     // All of them first: what is deleted later would take rows along that refer to it.
-    for (const name of names) database.prepare(writer.deleteFrom(name).compile().sql).run();
+    for (const name of names) database.prepare(queryBuilder.deleteFrom(name).compile().sql).run();
     for (const name of names) {
-      const rows = kept.prepare(writer.selectFrom(name).selectAll().compile().sql);
+      const rows = kept.prepare(queryBuilder.selectFrom(name).selectAll().compile().sql);
       const shape = Object.fromEntries(rows.columns().map((column) => [column.name, null]));
-      const insert = database.prepare(writer.insertInto(name).values(shape).compile().sql);
+      const insert = database.prepare(queryBuilder.insertInto(name).values(shape).compile().sql);
       for (const row of rows.raw().iterate()) insert.run(row);
     }
   });

@@ -1,4 +1,4 @@
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
@@ -8,7 +8,7 @@ import type { Store } from "./store.ts";
  * They share one transaction a second, and a crash forgets the last second at most.
  */
 export interface DeferredWrites {
-  soon(): void;
+  schedule(): void;
   flush(): Promise<void>;
   stop(): void;
 }
@@ -16,23 +16,23 @@ export interface DeferredWrites {
 export function createDeferredWrites({
   store,
   log,
-  writers,
+  writes,
 }: {
   store: Store;
   log: Log;
-  writers: readonly ((tx: Tx) => Promise<void>)[];
+  writes: readonly ((tx: Tx) => Promise<void>)[];
 }): DeferredWrites {
   let cancel: (() => void) | undefined;
   const flush = async () => {
     cancel?.();
     cancel = undefined;
     await store.transaction(async (tx) => {
-      for (const write of writers) await write(tx);
+      for (const write of writes) await write(tx);
     });
   };
   return {
-    soon() {
-      cancel ??= machineTimer("1s", () => {
+    schedule() {
+      cancel ??= systemTimer("1s", () => {
         flush().catch((error) =>
           log.warn("counters could not be written", {
             reason: reasonOf(error),

@@ -3,15 +3,15 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { DatabaseError } from "./database-error.ts";
 
 /** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
-export interface Vault {
-  seal(place: string, plain: string): string;
-  open(place: string, sealed: string): string;
+export interface Encryption {
+  encrypt(place: string, plain: string): string;
+  decrypt(place: string, sealed: string): string;
   /** A signature that only this key can make, of a text for one purpose. */
   sign(purpose: string, text: string): string;
   /** Tells one key from another without revealing it. */
   readonly fingerprint: string;
   /** The same key, with chance from elsewhere. */
-  copy(bytes: (length: number) => Buffer): Vault;
+  withRandom(bytes: (length: number) => Buffer): Encryption;
 }
 
 export const fingerprintOf = (key: Buffer): string =>
@@ -23,18 +23,18 @@ export const wrongKey = (database: string, key = `${database}.key`) =>
     `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`,
   );
 
-export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
+export function createEncryption(key: Buffer, bytes: (length: number) => Buffer): Encryption {
   return {
     sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
     fingerprint: fingerprintOf(key),
-    copy: (others) => createVault(key, others),
-    seal(place, plain) {
+    withRandom: (others) => createEncryption(key, others),
+    encrypt(place, plain) {
       const nonce = bytes(12);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(place));
       const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64");
     },
-    open(place, sealed) {
+    decrypt(place, sealed) {
       const all = Buffer.from(sealed, "base64");
       const decipher = createDecipheriv("aes-256-gcm", key, all.subarray(0, 12)).setAAD(Buffer.from(place));
       decipher.setAuthTag(all.subarray(12, 28));
@@ -44,8 +44,8 @@ export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vau
 }
 
 /** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
-export function keyFile(path: string, bytes: (length: number) => Buffer): Buffer {
-  if (!existsSync(path)) writeWhole(path, `${bytes(32).toString("base64")}\n`);
+export function readOrCreateKey(path: string, bytes: (length: number) => Buffer): Buffer {
+  if (!existsSync(path)) writeAtomically(path, `${bytes(32).toString("base64")}\n`);
   return readKey(path);
 }
 
@@ -56,7 +56,7 @@ export function readKey(path: string): Buffer {
 }
 
 /** A kill on the way leaves the whole file or none. */
-function writeWhole(path: string, text: string): void {
+function writeAtomically(path: string, text: string): void {
   const half = `${path}.new`;
   rmSync(half, { force: true });
   const fd = openSync(half, "wx", 0o600);

@@ -7,11 +7,11 @@ export interface Statement {
   /** The first row, where there is one. */
   first(parameters: readonly unknown[]): Promise<unknown>;
   /** Runs a write and answers how many rows it changed. */
-  change(parameters: readonly unknown[]): Promise<number>;
+  run(parameters: readonly unknown[]): Promise<number>;
 }
 
 /** What of Kysely writes queries. */
-export type Writer = QueryCreator<Tables> & QueryExecutorProvider;
+export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 
 /** A line to the database: one and the same on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
@@ -25,20 +25,20 @@ export interface Connection {
 export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
-  readonly db: Writer;
+  readonly db: QueryBuilder;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /** Runs `work` alone, durable when the promise resolves, undone where it throws. Only the store may be awaited in it. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which awaits nothing, between two transactions: it sees what is committed and nothing half done. */
-  between<T>(work: () => T): Promise<T>;
+  betweenTransactions<T>(work: () => T): Promise<T>;
   /** What changes whenever another process has written to the database, as the present transaction or turn sees it. */
-  others(): number;
+  dataVersion(): number;
   /** Bytes that the database takes, without its log. */
   size(): number;
   /** Whether a unique rule was broken. */
   isDuplicate(error: unknown): boolean;
   /** Every text that was prepared, for the test that looks at the query plans. */
-  texts(): string[];
+  preparedSql(): string[];
   close(): Promise<void>;
 }

@@ -24,16 +24,16 @@ type Statements = [Statement, Statement, Statement, Statement, Statement, Statem
  */
 const most = 500;
 
-export interface Group {
+export interface GroupCommit {
   add<T>(work: () => Promise<T>): Promise<T>;
   /** Told before each statement that reads. */
-  reads(): void;
+  beforeRead(): void;
   /** What changes with every commit of another connection, as the present transaction or snapshot sees it. */
-  others(): number;
+  dataVersion(): number;
   /** Told before each statement that writes: whether a transaction is open that may. */
-  writes(): boolean;
+  beforeWrite(): boolean;
   /** Runs `work`, which awaits nothing, between two transactions. */
-  between<T>(work: () => T): Promise<T>;
+  betweenTransactions<T>(work: () => T): Promise<T>;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface Group {
  * The reads of a turn share a snapshot, which ends with the turn and before anything is written: to lock the file for each
  * of them would take as long as a short read.
  */
-export function createGroup(database: Database, translate: (error: unknown) => unknown): Group {
+export function createGroupCommit(database: Database, translate: (error: unknown) => unknown): GroupCommit {
   let waiting: Member[] = [];
   let scheduled = false;
   let idle: (() => void)[] = [];
@@ -149,7 +149,7 @@ export function createGroup(database: Database, translate: (error: unknown) => u
 
   const writes = () => database.inTransaction && !sharing;
 
-  const reads = () => {
+  const beforeRead = () => {
     statements += 1;
     // What is in memory needs no lock.
     if (database.memory || database.inTransaction) return;
@@ -169,10 +169,10 @@ export function createGroup(database: Database, translate: (error: unknown) => u
         });
         schedule();
       }),
-    reads,
-    others() {
+    beforeRead,
+    dataVersion() {
       if (database.memory) return 0;
-      reads();
+      beforeRead();
       try {
         others ??= version.get() as number;
         return others;
@@ -180,11 +180,11 @@ export function createGroup(database: Database, translate: (error: unknown) => u
         throw translate(error);
       }
     },
-    writes() {
+    beforeWrite() {
       statements += 1;
       return writes();
     },
-    between: (work) =>
+    betweenTransactions: (work) =>
       new Promise((resolve, reject) => {
         const attempt = () => {
           unshare();

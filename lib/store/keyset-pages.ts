@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
-import type { Place } from "../kernel/page.ts";
+import type { Position } from "../kernel/page.ts";
 import type { Connection, Engine } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
@@ -35,7 +35,7 @@ type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] 
 >;
 export interface Pages<T extends Text> {
   /** One row more than the page holds, where there are more. */
-  rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;
+  rows(filters: Filters<T>, place: Position): Promise<Tables[T][]>;
   total(filters: Filters<T>): Promise<number>;
 }
 

@@ -6,7 +6,7 @@ import type { Database } from "better-sqlite3";
 
 /** Marks a file as one of ours, so that another program's database is never taken for an old one: "svcs". */
 export const applicationId = 0x73766373;
-export const foreign =
+export const foreignDatabase =
   "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
 
 interface Migration {
@@ -59,7 +59,7 @@ export const isCurrent = (database: Database): boolean =>
  * program, of a newer version, or one whose past migrations were not these.
  */
 export function migrate(database: Database, files: readonly Migration[] = migrations()): void {
-  refuse(database, files);
+  checkCompatible(database, files);
   const from = database.pragma("user_version", { simple: true }) as number;
   if (from === files.length) return;
   database
@@ -78,10 +78,10 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
 }
 
 /** Throws for what this program must not touch. */
-export function refuse(database: Database, files: readonly Migration[] = migrations()): void {
+export function checkCompatible(database: Database, files: readonly Migration[] = migrations()): void {
   if (isNew(database)) return;
   if (database.pragma("application_id", { simple: true }) !== applicationId) {
-    throw new Error(foreign);
+    throw new Error(foreignDatabase);
   }
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > files.length) {

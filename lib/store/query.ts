@@ -1,28 +1,28 @@
 import { type CompiledQuery, type Expression, type Insertable, sql } from "kysely";
-import type { Connection, Engine, Statement, Writer } from "./engine.ts";
+import type { Connection, Engine, QueryBuilder, Statement } from "./engine.ts";
 import { createPages, type List, type Pages } from "./keyset-pages.ts";
 import type { Tables } from "./tables.ts";
 
 /** Stands for a value that comes with each call. */
-class Named {
+class Parameter {
   readonly name: string;
   constructor(name: string) {
     this.name = name;
   }
 }
-const named = new Proxy({}, { get: (_, name) => new Named(String(name)) });
+const named = new Proxy({}, { get: (_, name) => new Parameter(String(name)) });
 
 /** A query of Kysely's builder, or one of `sql`. */
 interface Writes<R> {
-  compile(by: Writer): CompiledQuery<R>;
+  compile(by: QueryBuilder): CompiledQuery<R>;
 }
-type Build<P, R> = (db: Writer, parameters: P) => Writes<R>;
-type Rows<P> = (db: Writer, parameters: P) => Expression<unknown>;
+type Build<P, R> = (db: QueryBuilder, parameters: P) => Writes<R>;
+type Rows<P> = (db: QueryBuilder, parameters: P) => Expression<unknown>;
 type Text = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
 
 /** How far rows are counted: some milliseconds of work, and more than anybody tells apart. */
-const countedTo = 10_000;
+const maxCounted = 10_000;
 
 /**
  * Queries written once, with named parameters, and run as prepared statements: building and preparing anew at every
@@ -42,10 +42,10 @@ export interface Queries {
 }
 
 /** What was written for a repository, in the order of its queries, which is always the same. */
-export type Written = object[];
+export type CompiledQueries = object[];
 
 /** `written` is shared by all stores of a process, so that each text is written once and not once a service. */
-export function createQueries(engine: Engine, connection: Connection, written: Written = []): Queries {
+export function createQueries(engine: Engine, connection: Connection, written: CompiledQueries = []): Queries {
   let count = 0;
   const own = <T extends object>(made: T): T => {
     const place = count++;
@@ -80,13 +80,13 @@ export function createQueries(engine: Engine, connection: Connection, written: W
       const prepared = prepare(build);
       return (args) => {
         const [statement, values] = prepared(args);
-        return statement.change(values);
+        return statement.run(values);
       };
     },
     count(build) {
       const prepared = prepare<Parameters<typeof build>[1]>(
         (db, parameters) =>
-          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(countedTo)}) as counted`,
+          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(maxCounted)}) as counted`,
       );
       return async (args) => {
         const [statement, values] = prepared(args);
@@ -109,7 +109,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
         // Nearly always the same ones: to compare them takes a tenth of the time of a key made of them.
         const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
         const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
-        return statement.change(Object.values(row));
+        return statement.run(Object.values(row));
       };
     },
     pages: (list) => createPages(engine, connection, list, own(new Map())),
@@ -119,7 +119,7 @@ export function createQueries(engine: Engine, connection: Connection, written: W
 /** A value for each place of the text; what Kysely bound itself stays as it is. */
 function bind(parameters: readonly unknown[], args: Values): unknown[] {
   return parameters.map((parameter) => {
-    if (!(parameter instanceof Named)) return parameter;
+    if (!(parameter instanceof Parameter)) return parameter;
     const value = args[parameter.name];
     if (value === undefined) throw new Error(`the query needs the parameter ${parameter.name}`);
     return value;

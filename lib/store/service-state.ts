@@ -22,7 +22,7 @@ const dated = [
   ["deliveries", "~"],
 ] as const;
 
-/** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */
+/** What the service remembers about itself: the clock's reading, the fingerprint of the encryption key, the server's pid. */
 export function settingsRepository(query: Queries) {
   return {
     /** The newest identifier of each kind, so that a new process goes on from there. */

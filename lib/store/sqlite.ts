@@ -1,9 +1,9 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
-import { recordOf } from "../kernel/compiled-records.ts";
+import { compileRecord } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Engine, Statement, Writer } from "./engine.ts";
-import { createGroup, type Group } from "./group-commit.ts";
+import type { Engine, QueryBuilder, Statement } from "./engine.ts";
+import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { loadNative } from "./native-module.ts";
 import type { Tables } from "./tables.ts";
 
@@ -13,12 +13,14 @@ const executor = new DefaultQueryExecutor(new SqliteQueryCompiler(), new SqliteA
 });
 
 /** Half of Kysely: the whole one would bring along its builder of schemas, its migrator, and its transactions. */
-export const writer: Writer = Object.assign(new QueryCreator<Tables>({ executor }), { getExecutor: () => executor });
+export const queryBuilder: QueryBuilder = Object.assign(new QueryCreator<Tables>({ executor }), {
+  getExecutor: () => executor,
+});
 
 let native: ReturnType<typeof loadNative> | undefined;
 
 /** Opens a file as it is; the native module is loaded, and judged, at the first one. */
-export function openPlain(source: string | Buffer): Database {
+export function openRaw(source: string | Buffer): Database {
   native ??= loadNative();
   // Waiting for a lock holds up the whole event loop, so it waits a quarter of a second and not five.
   return new native(source, { timeout: 250 });
@@ -26,7 +28,7 @@ export function openPlain(source: string | Buffer): Database {
 
 /** Opens a database with the settings that every connection of ours has. `source` is a path, or a whole image. */
 export function openDatabase(source: string | Buffer): Database {
-  const database = openPlain(source);
+  const database = openRaw(source);
   try {
     database.pragma("foreign_keys = ON");
     database.pragma("trusted_schema = OFF");
@@ -49,7 +51,7 @@ export function openDatabase(source: string | Buffer): Database {
 
 export function createSqliteEngine(database: Database): Engine {
   const statements = new Map<string, Statement>();
-  const group = createGroup(database, unavailable);
+  const group = createGroupCommit(database, unavailable);
   const connection = {
     statement(text: string): Statement {
       let statement = statements.get(text);
@@ -63,15 +65,15 @@ export function createSqliteEngine(database: Database): Engine {
   };
   return {
     name: "sqlite",
-    db: writer,
+    db: queryBuilder,
     connection,
     transaction: (work) => group.add(() => work(connection)),
-    between: group.between,
-    others: group.others,
+    betweenTransactions: group.betweenTransactions,
+    dataVersion: group.dataVersion,
     size: () =>
       ["page_count", "page_size"].reduce((size, name) => size * Number(database.pragma(name, { simple: true })), 1),
     isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
-    texts: () => [...statements.keys()],
+    preparedSql: () => [...statements.keys()],
     async close() {
       await group.drain();
       statements.clear();
@@ -81,35 +83,35 @@ export function createSqliteEngine(database: Database): Engine {
 }
 
 /** A write outside of a transaction would be a commit of its own, and could be left half done. */
-function statementOf(group: Group, prepared: Prepared): Statement {
+function statementOf(group: GroupCommit, prepared: Prepared): Statement {
   const read = <T>(run: () => T): T => {
-    if (prepared.readonly) group.reads();
-    else insist(group);
+    if (prepared.readonly) group.beforeRead();
+    else requireTransaction(group);
     try {
       return run();
     } catch (error) {
       throw unavailable(error);
     }
   };
-  let record: ReturnType<typeof recordOf> | undefined;
+  let record: ReturnType<typeof compileRecord> | undefined;
   if (prepared.reader) prepared.raw();
   // Compiled at the first row: most statements of most worlds never run.
-  const recorder = () => (record ??= recordOf(prepared.columns().map(({ name }) => name)));
+  const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
   return {
     all: async (parameters) => read(() => (prepared.all(parameters) as unknown[][]).map(recorder())),
     async first(parameters) {
       const values = read(() => prepared.get(parameters)) as unknown[] | undefined;
       return values && recorder()(values);
     },
-    async change(parameters) {
-      insist(group);
+    async run(parameters) {
+      requireTransaction(group);
       return prepared.run(parameters).changes;
     },
   };
 }
 
-function insist(group: Group): void {
-  if (!group.writes()) throw new Error("a write outside of a transaction");
+function requireTransaction(group: GroupCommit): void {
+  if (!group.beforeWrite()) throw new Error("a write outside of a transaction");
 }
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");

@@ -1,7 +1,7 @@
 import { Problem } from "../kernel/errors.ts";
 import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
-import { createQueries, type Queries, type Written } from "./query.ts";
+import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
 
 /** A repository is made once for each connection, from the queries that this connection runs. */
 export type RepositoryOf<R> = (queries: Queries) => R;
@@ -44,8 +44,11 @@ const replaced = () =>
 
 const closed = () => new Error("the service is closed; make a new one");
 
-const texts: Record<Engine["name"], WeakMap<object, Written>> = { sqlite: new WeakMap(), postgres: new WeakMap() };
-function writtenFor({ name }: Engine, repository: RepositoryOf<object>): Written {
+const texts: Record<Engine["name"], WeakMap<object, CompiledQueries>> = {
+  sqlite: new WeakMap(),
+  postgres: new WeakMap(),
+};
+function writtenFor({ name }: Engine, repository: RepositoryOf<object>): CompiledQueries {
   const written = texts[name].get(repository) ?? [];
   texts[name].set(repository, written);
   return written;
@@ -88,9 +91,9 @@ export function createStore(engine: Engine): Store {
         if (over) throw over();
         tx = new Transaction(connection);
         try {
-          if (by?.confirm) await by.confirm(tx);
+          if (by?.recheckRights) await by.recheckRights(tx);
           const value = await work(tx);
-          if (by?.remember) await by.remember(tx, value);
+          if (by?.storeReplay) await by.storeReplay(tx, value);
           return value;
         } finally {
           tx.open = false;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Options } from "../../lib/index.ts";
-import { createLog, lines, reasonOf } from "../../lib/kernel/log.ts";
+import { createLog, lineSink, reasonOf } from "../../lib/kernel/log.ts";
 import { redact } from "../../lib/kernel/secret-redaction.ts";
 import { launch, scratch } from "../program.ts";
 import { owner, wire } from "../sockets.ts";
@@ -66,7 +66,7 @@ const written = fc
 test("no secret gets into a log line, whatever form it has and wherever it stands", () => {
   const found: string[] = [];
   const logs = [true, false].map((json) =>
-    createLog("debug", lines({ json, now: () => "now", write: (line) => found.push(line) })),
+    createLog("debug", lineSink({ json, now: () => "now", write: (line) => found.push(line) })),
   );
   fc.assert(
     fc.property(fc.oneof(spoken, written), words, words, ([secret = "", text = ""], before, after) => {

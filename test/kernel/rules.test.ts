@@ -6,7 +6,7 @@ import { lifecycle as deployments } from "../../lib/deployments/states.ts";
 import { settle } from "../../lib/jobs/settle.ts";
 import { milliseconds } from "../../lib/kernel/duration.ts";
 import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
-import { createLog, lines } from "../../lib/kernel/log.ts";
+import { createLog, lineSink } from "../../lib/kernel/log.ts";
 import { isTerminal, type Machine } from "../../lib/kernel/machine.ts";
 import { shaper } from "../../lib/kernel/result-shape.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
@@ -157,7 +157,7 @@ describe("log entries", () => {
   test("an entry is one line without control characters, whatever is logged", () => {
     for (const json of [true, false]) {
       const written: string[] = [];
-      const log = createLog("info", lines({ json, now: () => "now", write: (line) => written.push(line) }));
+      const log = createLog("info", lineSink({ json, now: () => "now", write: (line) => written.push(line) }));
       const unit = fc.integer({ min: 0, max: 0xff }).map((point) => String.fromCodePoint(point));
       // A machine's reader takes the eight-bit controls for what they are; a terminal may obey them.
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there

@@ -13,7 +13,7 @@
  */
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { keyFile } from "../../lib/store/encryption.ts";
+import { readOrCreateKey } from "../../lib/store/encryption.ts";
 import { git, keyOf, seed } from "../world.ts";
 
 const [, , database = "", command = "hold", receiver = ""] = process.argv;
@@ -121,7 +121,7 @@ async function remove(service: Service): Promise<void> {
 say("starting", process.pid);
 try {
   if (command === "key") {
-    keyFile(`${database}.key`, createRandom().bytes);
+    readOrCreateKey(`${database}.key`, createRandom().bytes);
     process.exit();
   }
   const service = await createService({

@@ -38,7 +38,7 @@ describe("statements", () => {
     assert.equal(await named({ name: "c" }), undefined);
     assert.equal(built, 1);
     assert.equal(texts.length, 2);
-    assert.deepEqual(texts, room.engine.texts());
+    assert.deepEqual(texts, room.engine.preparedSql());
   });
 
   test("values are bound and never part of the text; one that is missing is an error", async (t) => {
@@ -52,10 +52,10 @@ describe("statements", () => {
         const clean = name.replaceAll("\0", "").toWellFormed();
         await room.engine.transaction((c) => put(c, clean, "x"));
         assert.equal((await named({ name: clean }))?.name, clean);
-        await room.engine.transaction((c) => c.statement("delete from settings").change([]));
+        await room.engine.transaction((c) => c.statement("delete from settings").run([]));
       }),
     );
-    assert.equal(room.engine.texts().length, 3);
+    assert.equal(room.engine.preparedSql().length, 3);
     await assert.rejects(async () => named({} as { name: string }), /needs the parameter name/);
   });
 
@@ -66,7 +66,7 @@ describe("statements", () => {
       const rows = await engine.connection.statement(`select name, ${i} as i from settings`).all([]);
       assert.deepEqual(rows, [{ name: "a", i }]);
     }
-    assert.ok(engine.texts().length <= 512, String(engine.texts().length));
+    assert.ok(engine.preparedSql().length <= 512, String(engine.preparedSql().length));
     const { rows } = createQueries(engine, engine.connection).pages({ table: "settings", within: [], key: "name" });
     for (const round of [1, 2]) {
       for (let per_page = 1; per_page <= 300; per_page++) {
@@ -74,7 +74,7 @@ describe("statements", () => {
         assert.equal((await rows({}, place)).length, 1);
       }
     }
-    assert.ok(engine.texts().length <= 512, String(engine.texts().length));
+    assert.ok(engine.preparedSql().length <= 512, String(engine.preparedSql().length));
   });
 });
 
@@ -83,14 +83,14 @@ describe("what goes wrong in the store", () => {
     const { engine } = openRoom(t);
     const failure = (sql: string) =>
       engine
-        .transaction((c) => c.statement(sql).change([]))
+        .transaction((c) => c.statement(sql).run([]))
         .then(
           () => assert.fail(sql),
           (error: unknown) => error,
         );
     await engine.transaction((c) => put(c, "a"));
     const organization = "insert into organizations values";
-    await engine.transaction((c) => c.statement(`${organization} ('org_1', 'A', 'a', 'pro', '')`).change([]));
+    await engine.transaction((c) => c.statement(`${organization} ('org_1', 'A', 'a', 'pro', '')`).run([]));
     assert.ok(engine.isDuplicate(await failure("insert into settings values ('a', '')")));
     assert.ok(engine.isDuplicate(await failure(`${organization} ('org_2', 'A', 'a', 'pro', '')`)));
     const others = [
@@ -155,7 +155,7 @@ test("pages hold every row that existed throughout exactly once, whatever comes 
   const store = createStore(engine);
   const events = store.using(eventsRepository);
   const id = (n: number) => `evt_${String(n).padStart(26, "0")}`;
-  const run = (sql: string) => engine.transaction((c) => c.statement(sql).change([]));
+  const run = (sql: string) => engine.transaction((c) => c.statement(sql).run([]));
   await run("insert into organizations values ('org_1', 'A', 'a', 'pro', ''), ('org_2', 'B', 'b', 'pro', '')");
   const add = (n: number, organization_id = "org_1") =>
     store.transaction((tx) =>

@@ -9,7 +9,7 @@ import { tryOpening } from "../children.ts";
 import { folderOf, placesOf } from "../room.ts";
 
 const random = createRandom("secrets");
-const canary = () => random.letters(24);
+const canary = () => random.alphanumeric(24);
 
 async function running(t: TestContext, seed: Seed) {
   const folder = folderOf(t);

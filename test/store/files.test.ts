@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Options } from "../../lib/index.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
-import { databaseError, sentence as reason } from "../../lib/store/database-error.ts";
+import { asDatabaseError, describeError as reason } from "../../lib/store/database-error.ts";
 import { openFile } from "../../lib/store/database-files.ts";
 import { holding, kill, tryOpening, withoutRoom } from "../children.ts";
 import { made, owner, quiet, refuses, sentence } from "../database.ts";
@@ -29,7 +29,7 @@ describe("the settings of a database file", () => {
       assert.equal(read("trusted_schema"), 0);
       assert.equal(read("journal_size_limit"), 64 * 1024 * 1024);
       assert.ok((read("busy_timeout") as number) <= 250);
-      await engine.transaction((c) => c.statement("delete from settings where name = 'x'").change([]));
+      await engine.transaction((c) => c.statement("delete from settings where name = 'x'").run([]));
       await engine.close();
       release();
     }
@@ -167,10 +167,10 @@ test("a disk that is full or fails is named, whichever way SQLite meets it", () 
   for (const code of ["SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "ENOSPC"]) {
     assert.match(reason(failure(code)), /^the disk is full/);
     const refused = new Problem("unavailable", "try again in a few seconds", { cause: failure(code) });
-    sentence((databaseError("svc.db", refused) as Error).message, /the disk is full/);
+    sentence((asDatabaseError("svc.db", refused) as Error).message, /the disk is full/);
   }
   const other = new Problem("unavailable", "try again in a few seconds");
-  assert.equal(databaseError("svc.db", other), other);
+  assert.equal(asDatabaseError("svc.db", other), other);
 });
 
 describe("two servers on one file", () => {

@@ -108,7 +108,7 @@ async function everyText(): Promise<{
         .catch((error) => assert.equal(error, undone));
     }
   }
-  return { texts: engine.texts(), database, lists, close: () => engine.close() };
+  return { texts: engine.preparedSql(), database, lists, close: () => engine.close() };
 }
 
 const undone = new Error("nothing of this is to stay");
@@ -128,7 +128,7 @@ async function hideProject(connection: Connection): Promise<void> {
     "insert into projects values ('p', 'o', 'p', 'p', 'eu', null, 'active', '', '')",
     "insert into removals values ('p')",
   ])
-    await connection.statement(insert).change([]);
+    await connection.statement(insert).run([]);
 }
 
 async function everyShape({ within, filters = [] }: Listed, list: ReturnType<Queries["pages"]>): Promise<void> {

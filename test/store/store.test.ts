@@ -134,7 +134,7 @@ describe("group commit", () => {
       store.transaction(async (tx) => tx.afterCommit(() => ran.push("never"))),
       engine.transaction(async (c) => {
         database.pragma("defer_foreign_keys = ON");
-        await c.statement(broken).change([]);
+        await c.statement(broken).run([]);
         await put(c, "lost");
       }),
     ]);
@@ -191,7 +191,7 @@ describe("the store", () => {
           await rows(tx).insert({ name, value: "" });
           return name;
         },
-        { remember: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
+        { storeReplay: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
       );
     assert.equal(await work("a", "answer"), "a");
     assert.equal((await rows().named({ name: "answer" }))?.value, "a");
@@ -234,7 +234,7 @@ describe("the store", () => {
     write.run("later");
     assert.deepEqual([await before, await inside], [["outside"], ["inside", "later", "outside"]]);
     assert.deepEqual(await names(engine.connection), ["inside", "later", "outside"]);
-    assert.deepEqual(await engine.between(() => "alone"), "alone");
+    assert.deepEqual(await engine.betweenTransactions(() => "alone"), "alone");
   });
 
   test("a write outside of a transaction is refused and not done", async (t) => {
