@@ -9,7 +9,7 @@ import { type Detail, invalid, Problem } from "./errors.ts";
  * What a rule that is code means, for the documents that are made from the schemas: keywords of JSON Schema, or a schema
  * that says the same. It changes nothing of what is accepted.
  */
-export const documentedAs = <T>(as: object) => v.metadata<T, { readonly written: object }>({ written: as });
+export const documentedAs = <T>(as: object) => v.metadata<T, { readonly documentedAs: object }>({ documentedAs: as });
 
 // PostgreSQL refuses U+0000 and both stores would change lone surrogates: neither gets in.
 const clean = (text: string) => text.isWellFormed() && !text.includes("\u0000");

@@ -4,7 +4,7 @@ import type * as v from "valibot";
 export type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
 
-/** Rules that JSON Schema cannot say are left out, unless they are `documentedAs` something; what it can say, code points included, is kept. */
+/** Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points included. */
 const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
@@ -17,15 +17,15 @@ const settings: ConversionConfig = {
     if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
     if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
     if (metadata?.documentedAs) {
-      // A lazy schema is a reference to what it may be; what `documentedAs` gives stands for it.
-      const { $ref: __, ...rest } = jsonSchema as Json;
+      // A lazy schema becomes a reference: the form that `documentedAs` gives replaces it.
+      const { documentedAs: _, $ref: __, ...rest } = jsonSchema as Json;
       return { ...rest, ...meaning(metadata.documentedAs) };
     }
     return undefined;
   },
 };
 
-const meaning = (written: object): Json => ("~run" in written ? jsonSchema(written as Schema) : (written as Json));
+const meaning = (form: object): Json => ("~run" in form ? jsonSchema(form as Schema) : (form as Json));
 
 /** One schema, whole in itself. */
 export function jsonSchema(schema: Schema): Json {
