@@ -8,43 +8,45 @@ import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { checkCompatible, isNew } from "./migrate.ts";
 import { openRaw } from "./sqlite.ts";
 
-/** What lies beside a database: the key of its secrets, and the files of its generations. */
+/** The key file beside a database, which decrypts its secrets. */
 export const keyFileOf = (path: string) => `${path}.key`;
+/** The folder beside a database, which holds the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 
-/** Throws a sentence where a database is not whole, not ours, or of a newer version: what a start would refuse. */
+/** Throws a DatabaseError for a database that is damaged or empty, or that this version would refuse to start on. */
 export function checkDatabase(path: string): void {
   withDatabase(path, (database) => {
-    const found = database.pragma("integrity_check", { simple: true });
-    if (found !== "ok") throw new Error(`it is damaged: ${found}`);
+    const result = database.pragma("integrity_check", { simple: true });
+    if (result !== "ok") throw new Error(`it is damaged: ${result}`);
     if (isNew(database)) throw new Error("it holds nothing yet");
     checkCompatible(database);
   });
 }
 
-/** Throws a sentence where the key is not that of the secrets in a database. */
+/** Throws a DatabaseError unless the key file decrypts the secrets of the database. */
 export function checkKey(path: string, key = keyFileOf(path)): void {
-  const fingerprint = withDatabase(path, (database) =>
+  const expected = withDatabase(path, (database) =>
     database.prepare("select value from settings where name = 'vault'").pluck().get(),
   );
-  let found: string;
+  let fingerprint: string;
   try {
-    found = fingerprintOf(readKey(key));
+    fingerprint = fingerprintOf(readKey(key));
   } catch (error) {
     throw new DatabaseError(path, `its key file ${key}: ${describeError(error)}`, error);
   }
-  if (fingerprint !== undefined && fingerprint !== found) throw wrongKey(path, key);
+  if (expected !== undefined && expected !== fingerprint) throw wrongKey(path, key);
 }
 
-/** The generations whose file is missing, or is not what was stored. Every byte is read. */
+/** The generations whose file is missing or differs from what was stored. Reads every byte. */
 export function damagedAssets(path: string, folder = assetFolderOf(path)): string[] {
-  const kept = withDatabase(path, (database) => {
-    const hasAny = database.prepare("select 1 from sqlite_schema where name = 'generations'").get() !== undefined;
-    return hasAny
+  const stored = withDatabase(path, (database) => {
+    const hasGenerations =
+      database.prepare("select 1 from sqlite_schema where name = 'generations'").get() !== undefined;
+    return hasGenerations
       ? database.prepare("select id, etag from generations where content_type is not null order by id").all()
       : [];
   }) as { id: string; etag: string }[];
-  return kept.flatMap(({ id, etag }) => {
+  return stored.flatMap(({ id, etag }) => {
     const file = join(folder, id);
     return existsSync(file) && etagOf(readFileSync(file)) === etag ? [] : [id];
   });
