@@ -76,7 +76,7 @@ export function deploymentsRepository(query: Queries) {
       filters: ["project_id", "environment", "status"],
       indexes,
       columns: listed,
-      without: { column: "project_id", among: removed },
+      exclude: { column: "project_id", in: removed },
     }),
     find: query.first((db, p: Key) =>
       db

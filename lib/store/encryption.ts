@@ -15,7 +15,7 @@ export interface Encryption {
   /** Identifies the key without revealing it. */
   readonly fingerprint: string;
   /** The same key with another source of nonces. */
-  withRandom(bytes: (length: number) => Buffer): Encryption;
+  withRandom(random: (length: number) => Buffer): Encryption;
 }
 
 const nonceLength = 12;
@@ -30,10 +30,10 @@ export const wrongKey = (database: string, key = `${database}.key`) =>
     `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`,
   );
 
-export function createEncryption(key: Buffer, randomBytes: (length: number) => Buffer): Encryption {
+export function createEncryption(key: Buffer, random: (length: number) => Buffer): Encryption {
   return {
     encrypt(context, plaintext) {
-      const nonce = randomBytes(nonceLength);
+      const nonce = random(nonceLength);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64");
@@ -47,13 +47,13 @@ export function createEncryption(key: Buffer, randomBytes: (length: number) => B
     },
     sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
     fingerprint: fingerprintOf(key),
-    withRandom: (bytes) => createEncryption(key, bytes),
+    withRandom: (other) => createEncryption(key, other),
   };
 }
 
 /** The key in the file beside a database: 32 bytes in base64, readable by its owner alone. Creates a missing file. */
-export function readOrCreateKey(path: string, randomBytes: (length: number) => Buffer): Buffer {
-  if (!existsSync(path)) writeAtomically(path, `${randomBytes(32).toString("base64")}\n`);
+export function readOrCreateKey(path: string, random: (length: number) => Buffer): Buffer {
+  if (!existsSync(path)) writeAtomically(path, `${random(32).toString("base64")}\n`);
   return readKey(path);
 }
 

@@ -51,9 +51,9 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     "whether a large project is on its way out: stops at the first",
   ],
   [
-    /^SCAN stretch$/,
-    /from \(select .* order by "\w+" (desc|asc) limit [12]000\) as stretch/,
-    "a stretch of an index, and no more of it",
+    /^SCAN batch$/,
+    /from \(select .* order by "\w+" (desc|asc) limit [12]000\) as batch/,
+    "one batch of an index",
   ],
   [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],
   [
