@@ -4,7 +4,10 @@ import type * as v from "valibot";
 export type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
 
-/** Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points included. */
+/**
+ * Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points
+ * included.
+ */
 const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",

@@ -4,8 +4,8 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Writes that may be a second late, such as rate counters and the last use of a key, so that a read never costs a commit.
- * They share one transaction a second. A crash loses at most the last second.
+ * Writes that may be a second late, such as rate counters and the last use of a key, so that a read never costs a
+ * commit. They share one transaction a second. A crash loses at most the last second.
  */
 export interface DeferredWrites {
   /** Has everything written within a second. */

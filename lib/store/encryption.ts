@@ -3,8 +3,8 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { DatabaseError } from "./database-error.ts";
 
 /**
- * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table, row
- * and column, so a ciphertext that was moved to another row does not decrypt.
+ * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table,
+ * row and column, so a ciphertext that was moved to another row does not decrypt.
  */
 export interface Encryption {
   encrypt(context: string, plaintext: string): string;

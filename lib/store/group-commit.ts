@@ -12,8 +12,8 @@ interface Group {
 }
 
 /**
- * A group starts no member after this many statements, which are a few milliseconds of work. A time limit would group the
- * same calls differently on another machine, and seeded services would give other bytes.
+ * A group starts no member after this many statements, which are a few milliseconds of work. A time limit would group
+ * the same calls differently on another machine, and seeded services would give other bytes.
  */
 const maxStatements = 500;
 

@@ -49,17 +49,17 @@ interface Scan {
 type After = string | undefined;
 
 /**
- * How many index entries one statement covers, where it reads the row of each entry and where it only counts entries. Both
- * are about a millisecond of work (1,000 rows: 0.7 ms).
+ * How many index entries one statement covers, where it reads the row of each entry and where it only counts entries.
+ * Both are about a millisecond of work (1,000 rows: 0.7 ms).
  */
 const batchSize = { reading: 1_000, counting: 2_000 };
 
 /**
  * Writes one statement for each combination of filters, and never `? IS NULL OR …`, which no index can serve.
  *
- * Where no index serves all filters, matches may be rare, and one statement could read the index to its end (188 to 589 ms
- * at 300,000 deployments). Such a list is scanned in batches, and the event loop runs between them. Counting works the same
- * way. Neither may be used in a transaction, which awaits nothing but the store.
+ * Where no index serves all filters, matches may be rare, and one statement could read the index to its end (188 to 589
+ * ms at 300,000 deployments). Such a list is scanned in batches, and the event loop runs between them. Counting works
+ * the same way. Neither may be used in a transaction, which awaits nothing but the store.
  */
 export function createPages<T extends Table>(
   engine: Engine,
@@ -203,8 +203,8 @@ function sqlBuilder<T extends Table>({ table, key: keyColumn, order = "desc", co
   const notExcluded = exclude ? [sql`${sql.ref(exclude.column)} not in (${exclude.in})`] : [];
 
   /**
-   * The first parameter, or null while anything is excluded: the index then gives nothing, and the search ends at once. A
-   * condition would be evaluated for each row.
+   * The first parameter, or null while anything is excluded: the index then gives nothing, and the search ends at once.
+   * A condition would be evaluated for each row.
    */
   const unlessExcluded = exclude ? sql`(select ${0} where not exists (${exclude.in}))` : sql`${0}`;
 
