@@ -8,11 +8,11 @@ import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 
 describe("durations", () => {
-  test("what is printed reads back as the same number", () => {
+  test("a formatted duration parses to the same number", () => {
     fc.assert(fc.property(fc.maxSafeNat(), (ms) => assert.equal(parseDuration(formatDuration(ms)), ms)));
   });
 
-  test("several in a row add up, in every unit", () => {
+  test("several in a row are added, in every unit", () => {
     const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     const part = fc.tuple(fc.nat(9_999), fc.constantFrom(...(Object.keys(units) as (keyof typeof units)[])));
     fc.assert(
@@ -30,7 +30,7 @@ describe("durations", () => {
     assert.equal(formatDuration(0), "0s");
   });
 
-  test("anything else is no duration", () => {
+  test("any other text is not a duration", () => {
     const wrong = ["", "30", "s", "-1s", "+1s", "1 s", " 1s", "1s ", "1S", "1e3s", ".5s", "1.s", "٣s", "1s,2s", "1w"];
     for (const text of [...wrong, `${"9".repeat(13)}s`, "999999999999d", "1s".repeat(33), "1s\n"]) {
       assert.equal(parseDuration(text), undefined, JSON.stringify(text));
@@ -46,19 +46,19 @@ describe("durations", () => {
 });
 
 describe("instants", () => {
-  test("every instant that is written reads back", () => {
+  test("a formatted instant parses to the same number", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: latestInstant }), (at) => assert.equal(parseInstant(isoOf(at)), at)),
     );
   });
 
-  test("a zone counts, and fractions of a second do", () => {
+  test("zones and fractions of a second count", () => {
     assert.equal(parseInstant("2026-01-01T01:30:00+01:30"), Date.UTC(2026, 0, 1));
     assert.equal(parseInstant("2025-12-31T19:00-05:00"), Date.UTC(2026, 0, 1));
     assert.equal(parseInstant("2026-01-01T00:00:00.5Z"), Date.UTC(2026, 0, 1) + 500);
   });
 
-  test("a date that does not exist is none, and only the one form is read", () => {
+  test("a date that does not exist is refused, and so is every other form", () => {
     for (const year of [1900, 2000, 2023, 2024, 2100])
       for (let month = 1; month <= 12; month++)
         for (let day = 1; day <= 31; day++) {
@@ -71,14 +71,14 @@ describe("instants", () => {
     for (const text of [...wrong, ...worse]) assert.equal(parseInstant(text), undefined, text);
   });
 
-  test("every instant that is read can be written with four digits of year, so that text sorts as time does", () => {
+  test("every parsed instant has a year of four digits when formatted, so that text sorts like time", () => {
     for (const text of ["9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00+01:00", "2026-01-01T00:00:00Z"]) {
       const at = parseInstant(text);
       assert.equal(at === undefined ? 24 : isoOf(at).length, 24, text);
     }
   });
 
-  test("a manual clock stands until it is moved, and never goes back", () => {
+  test("a manual clock stops until it is moved, and never goes back", () => {
     const clock = createClock("manual@2026-01-01T00:00:00Z");
     assert.equal(clock.iso(), "2026-01-01T00:00:00.000Z");
     assert.equal(clock.until(latestInstant), undefined);
@@ -88,7 +88,7 @@ describe("instants", () => {
     assert.equal(createClock("manual@2026-01-01T00:00:00Z", latestInstant).now(), latestInstant);
   });
 
-  test("frozen, a clock that ran stands and can be moved", () => {
+  test("a frozen clock stops and can be moved", () => {
     for (const setting of ["real", "60x"]) {
       const clock = createClock(setting);
       assert.throws(() => clock.moveTo(latestInstant), /runs by itself/);
@@ -101,13 +101,13 @@ describe("instants", () => {
   });
 });
 
-/** A clock that shows what the test says. */
+/** A clock that shows the time of the test. */
 const shows = (now: () => number): Clock => ({ ...createClock("real"), now });
 
 describe("identifiers", () => {
   const ulid = /^proj_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-  test("they are unique and sorted, within a millisecond and when the machine's time steps back", () => {
+  test("they are unique and sorted, within a millisecond and when the system time steps back", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: latestInstant }), { minLength: 2, maxLength: 60 }), (times) => {
         let at = 0;
@@ -126,7 +126,7 @@ describe("identifiers", () => {
     );
   });
 
-  test("a hundred thousand in one millisecond are still in order, and all bear that millisecond", () => {
+  test("a hundred thousand in one millisecond are in order, and all contain that millisecond", () => {
     const ids = createIds(
       shows(() => Date.UTC(2026, 0, 1)),
       createRandom("busy"),
@@ -142,7 +142,7 @@ describe("identifiers", () => {
     assert.equal(time, Date.UTC(2026, 0, 1));
   });
 
-  test("a time before 1970, which no identifier can bear, is refused", () => {
+  test("a time before 1970, which no identifier can hold, is refused", () => {
     assert.throws(() => createClock("manual@1969-12-31T23:59:59Z"), /1970/);
   });
 
@@ -157,7 +157,7 @@ describe("identifiers", () => {
   });
 });
 
-describe("chance", () => {
+describe("randomness", () => {
   test("the same seed gives the same bytes, however they are drawn; another seed gives others", () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.nat(70)), (seed, lengths) => {
@@ -170,7 +170,7 @@ describe("chance", () => {
     assert.notDeepEqual(createRandom().bytes(16), createRandom().bytes(16));
   });
 
-  test("letters are of base62, each as likely as any other", () => {
+  test("alphanumeric text is base62, each character equally likely", () => {
     const count = 62 * 2_000;
     const text = createRandom("letters").alphanumeric(count);
     assert.match(text, /^[0-9A-Za-z]+$/);
@@ -192,8 +192,8 @@ describe("chance", () => {
   });
 });
 
-describe("text without regard to case", () => {
-  test("upper, lower and composed spellings of every letter of Unicode are the same", () => {
+describe("case folding", () => {
+  test("upper, lower and composed forms of every Unicode letter are equal", () => {
     const apart: string[] = [];
     for (let point = 0; point <= 0x10ffff; point++) {
       if (point >= 0xd800 && point <= 0xdfff) continue;
@@ -205,7 +205,7 @@ describe("text without regard to case", () => {
     assert.deepEqual(apart, []);
   });
 
-  test("words are the same in any case, other words are not", () => {
+  test("words are equal in any case, other words are not", () => {
     assert.equal(foldCase("STRASSE Ä"), foldCase("straße a\u0308"));
     assert.equal(foldCase("ΌΣΟΣ"), foldCase("όσος"));
     assert.equal(foldCase("GROẞ"), foldCase("groß"));

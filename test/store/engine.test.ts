@@ -10,7 +10,7 @@ import { createQueries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { names, openRoom, put, type Room } from "../room.ts";
 
-/** The texts that are prepared from now on. */
+/** The statements that are prepared from now on. */
 function watchPrepare({ database }: Room): string[] {
   const texts: string[] = [];
   const prepare = database.prepare.bind(database);
@@ -22,7 +22,7 @@ function watchPrepare({ database }: Room): string[] {
 }
 
 describe("statements", () => {
-  test("a query is written and prepared once, and then reused with other values", async (t) => {
+  test("a query is compiled and prepared once, and reused with other values", async (t) => {
     const room = openRoom(t);
     const texts = watchPrepare(room);
     let built = 0;
@@ -41,7 +41,7 @@ describe("statements", () => {
     assert.deepEqual(texts, room.engine.preparedSql());
   });
 
-  test("values are bound and never part of the text; one that is missing is an error", async (t) => {
+  test("values are bound and never part of the statement; a missing one is an error", async (t) => {
     const room = openRoom(t);
     const queries = createQueries(room.engine, room.engine.connection);
     const named = queries.first((db, p: { name: string }) =>
@@ -59,7 +59,7 @@ describe("statements", () => {
     await assert.rejects(async () => named({} as { name: string }), /needs the parameter name/);
   });
 
-  test("however many shapes of a query come, few are kept, and each still answers", async (t) => {
+  test("of many shapes of a query few are cached, and all of them work", async (t) => {
     const { engine } = openRoom(t);
     await engine.transaction((c) => put(c, "a"));
     for (let i = 0; i < 600; i++) {
@@ -78,8 +78,8 @@ describe("statements", () => {
   });
 });
 
-describe("what goes wrong in the store", () => {
-  test("a duplicate is told from every other failure", async (t) => {
+describe("failures of the store", () => {
+  test("a duplicate is distinguished from every other failure", async (t) => {
     const { engine } = openRoom(t);
     const failure = (sql: string) =>
       engine
@@ -110,7 +110,7 @@ describe("what goes wrong in the store", () => {
     return true;
   };
 
-  test("on a full disk writes are refused as unavailable, reads go on, and room mends it", async (t) => {
+  test("on a full disk writes are refused as unavailable and reads work; free space ends that", async (t) => {
     const { engine, database, outside } = openRoom(t);
     const pages = database.pragma("page_count", { simple: true }) as number;
     database.pragma(`max_page_count = ${pages + 8}`);
@@ -134,7 +134,7 @@ describe("what goes wrong in the store", () => {
     assert.equal(database.pragma("integrity_check", { simple: true }), "ok");
   });
 
-  test("while another program holds the file, writes are unavailable and reads go on", async (t) => {
+  test("while another program locks the file, writes are unavailable and reads work", async (t) => {
     const { engine, path, outside } = openRoom(t);
     const shell = new Database(path);
     shell.exec("BEGIN IMMEDIATE");
@@ -149,7 +149,7 @@ describe("what goes wrong in the store", () => {
   });
 });
 
-test("pages hold every row that existed throughout exactly once, whatever comes and goes between them", async (t) => {
+test("pages contain every row that existed throughout exactly once, despite inserts and deletes between them", async (t) => {
   const { engine } = openMemory();
   t.after(() => engine.close());
   const store = createStore(engine);
