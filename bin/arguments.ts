@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { type Declared, declared, variableOf } from "../lib/config/parse-options.ts";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 
 /** Wrong usage: exit code 2. */
 export class Usage extends Error {}
@@ -33,7 +33,7 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
     }
     const takesValue = known.get(option);
     if (takesValue === undefined)
-      throw new Usage(`unknown option ${word.split("=", 1)[0]}${hint(option, [...known.keys()], "--")}`);
+      throw new Usage(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, [...known.keys()], "--")}`);
     if (!takesValue && inline !== undefined) throw new Usage(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { published } from "../lib/openapi/service.ts";
 import { Usage } from "./arguments.ts";
 
@@ -44,7 +44,7 @@ export function operationOf(id: string): Described {
   // users.frobnicate: of the users' operations alone.
   const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
   const ids = within.length > 0 ? within : all;
-  throw new Usage(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
+  throw new Usage(`no operation is called "${id}"${didYouMean(id, all) || `; there are ${ids.join(", ")}`}`);
 }
 
 interface Operation {
@@ -154,7 +154,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
     // What an operation takes is always named; what lies below may be open to any name.
     if (part === undefined && (i === 0 || parts.names.length > 0))
       throw new Usage(
-        `${id} has no field ${place}${hint(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
+        `${id} has no field ${place}${didYouMean(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
       );
     schema = part ?? {};
     if (i === names.length - 1) {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, Usage } from "./arguments.ts";
 import { type Given, json } from "./command.ts";
 
@@ -73,7 +73,7 @@ export function placeOf(args: Given, named = profileOf(args)): Place {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (named !== null && !profile)
     throw new Usage(
-      `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
+      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; make it with: svc-server login`,
     );
   const kept = { url: profile?.url, urlBy: `the address in the profile ${name}` };
   const places = [

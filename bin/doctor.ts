@@ -5,7 +5,7 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
-import { judge, judgeKey, lostFiles } from "../lib/store/integrity-check.ts";
+import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf } from "./arguments.ts";
 import { command, type Given, json, lostOf, say, table } from "./command.ts";
@@ -54,7 +54,7 @@ const checks: Readonly<Record<string, Check>> = {
       if (!may(file, constants.R_OK | constants.W_OK))
         throw new Error(`${file} cannot be read and written by this user; run as its owner, or give it the right`);
     }
-    judge(database);
+    checkDatabase(database);
     return `${database} is whole, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
   "key file"({ database }) {
@@ -68,12 +68,12 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Error(`${key} is there without its database; is a volume not mounted? Else begin anew with --create`);
     if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
       throw new Error(`${key} can be read by others; run: chmod 600 ${key}`);
-    judgeKey(database);
+    checkKey(database);
     return `${key} can be read by its owner alone, and opens the secrets`;
   },
   files({ database }) {
     if (!existsSync(database)) return "made with the first generation";
-    const lost = lostFiles(database);
+    const lost = damagedAssets(database);
     if (lost.length > 0) throw new Error(`${lostOf(lost)}; bring ${database}-files back from the backup`);
     return "those of generations are all there, as they were stored";
   },

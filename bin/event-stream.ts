@@ -2,7 +2,7 @@ import { on } from "node:events";
 import * as v from "valibot";
 import { type Client, ClientProblem } from "../lib/client.ts";
 import { event } from "../lib/events/schema.ts";
-import { machineTimer } from "../lib/kernel/clock.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
 import { codes } from "../lib/live/subscriber.ts";
 import { baseOf, clientOf, type Place } from "./connection.ts";
 
@@ -38,7 +38,7 @@ async function* hear({ url, apiKey }: Place, after: string, begun: () => void): 
   let calm = () => {};
   const lives = () => {
     calm();
-    calm = machineTimer(silence, () => socket.terminate());
+    calm = systemTimer(silence, () => socket.terminate());
   };
   socket.once("ping", begun);
   socket
@@ -74,7 +74,7 @@ function refusalOf({ code, reason }: Ended): ClientProblem | undefined {
 
 /** How long to wait before the stream is opened anew, after so many times in vain. */
 const pause = (tries: number) =>
-  new Promise<void>((resolve) => void machineTimer(Math.min(250 * 2 ** tries, 5_000), resolve, { hold: true }));
+  new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** tries, 5_000), resolve, { hold: true }));
 
 /** The events behind one, oldest first: of more than a stream goes back. */
 async function since(client: Client, after: string): Promise<Happened[]> {

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
-import { createClock, instant, isoOf } from "../lib/kernel/clock.ts";
+import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { DatabaseError, databaseError } from "../lib/store/database-error.ts";
+import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
 import { databaseOf, numberOf, Usage } from "./arguments.ts";
 import { command, type Given, json, say, table } from "./command.ts";
 
@@ -34,7 +34,7 @@ async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Pr
   try {
     await work(admin);
   } catch (error) {
-    throw databaseError(database, error);
+    throw asDatabaseError(database, error);
   } finally {
     await admin.close();
   }
@@ -77,7 +77,7 @@ const create = command(
     const wanted = String(args.scopes ?? "*").split(",");
     const wrong = wanted.find((one) => !scopes.some((scope) => scope === one));
     if (wrong !== undefined) throw new Usage(`option --scopes: "${wrong}" is none of ${scopes.join(", ")}`);
-    const expires = args["expires-at"] === undefined ? undefined : instant(String(args["expires-at"]));
+    const expires = args["expires-at"] === undefined ? undefined : parseInstant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
       throw new Usage("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
     if (expires !== undefined && expires <= createClock("real").now())

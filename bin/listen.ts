@@ -1,7 +1,7 @@
 import type { ArgsDef } from "citty";
 import { signatureOf } from "../lib/endpoints/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
@@ -46,7 +46,7 @@ function namesIn(text: string): string[] {
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
     throw new Usage(
-      `option --events: no event is called "${wrong}"${hint(wrong, known) || `; there are ${known.join(", ")}`}`,
+      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; there are ${known.join(", ")}`}`,
     );
   return wanted;
 }
@@ -56,7 +56,7 @@ async function run(given: Given): Promise<void> {
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
     throw new Usage("option --forward-to must be a URL such as http://localhost:3000/webhooks");
   const wanted = given["events"] === undefined ? undefined : namesIn(String(given["events"]));
-  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().letters(32)}`;
+  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);

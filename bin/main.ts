@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { renderUsage, runCommand } from "citty";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { version } from "../lib/kernel/version.ts";
 import { Usage } from "./arguments.ts";
 import { main } from "./commands.ts";
@@ -56,7 +56,7 @@ async function unknown(words: readonly string[]): Promise<Usage> {
   const operation = described().find(({ id }) => id === [...path, word].join("."));
   const near = operation
     ? `; write svc-server call ${operation.id}`
-    : hint(word, below, [...path, ""].join(" ")) || known;
+    : didYouMean(word, below, [...path, ""].join(" ")) || known;
   return new Usage(`no command is called ${[...path, word].join(" ")}${near}`);
 }
 

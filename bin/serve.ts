@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
-import { machineTimer } from "../lib/kernel/clock.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { stopSignals } from "./command.ts";
@@ -104,7 +104,7 @@ function stopped(service: Service): Promise<void> {
       if (asked) process.exit(1);
       asked = true;
       // Closing gives what is in flight ten seconds, and then hands the rest back: this is for a close that hangs.
-      machineTimer("15s", () => resolve());
+      systemTimer("15s", () => resolve());
       service.close().then(resolve, reject);
     };
     for (const signal of stopSignals) process.on(signal, stop);

@@ -1,7 +1,7 @@
 import type { ArgsDef } from "citty";
 import { BadOptions, declared, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
-import { nearest } from "../lib/kernel/did-you-mean.ts";
+import { nearestName } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, numberOf, readJson, settingsOf, Usage } from "./arguments.ts";
 
 /** Where a server listens, and the file that its options may come from. */
@@ -75,7 +75,7 @@ function mistaken(): string[] {
   const known = [...declared.map(variableOf), ...others.map((name) => `SVC_${name}`)];
   const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
   return set.flatMap((name) => {
-    const near = nearest(name, known);
+    const near = nearestName(name, known);
     return near === undefined ? [] : [`the variable ${name} counts for nothing; did you mean ${near}?`];
   });
 }

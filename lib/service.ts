@@ -7,7 +7,7 @@ import { createHost } from "./app/snapshots.ts";
 import { wire } from "./app/wiring.ts";
 import { type Options, parseOptions } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
-import { plantPeriodic } from "./jobs/periodic.ts";
+import { addPeriodicJobs } from "./jobs/periodic.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
@@ -30,7 +30,7 @@ export async function beginService(
     const worlds = createHost(settings);
     const parts = wire(foundation, settings, worlds);
     const apiKey = await bootstrap(foundation, parts.features, settings, parsed);
-    await plantPeriodic(parts.periodic, foundation.store, foundation.clock);
+    await addPeriodicJobs(parts.periodic, foundation.store, foundation.clock);
     await parts.loop.start("after a crash");
     await parts.features.rollout.resume();
     await parts.features.generations.sweep();

@@ -49,7 +49,7 @@ export function machinery(t: TestContext, work: Work, retries: readonly string[]
   });
   const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });
   const runner = process("one");
-  const loop = createLoop({ clock, runner, log: quiet, keepClock: async () => {} });
+  const loop = createLoop({ clock, runner, log: quiet, storeClock: async () => {} });
   return {
     store,
     database,

@@ -22,7 +22,7 @@ const read = "select name from settings order by name";
 
 /** Writes a row of `settings`, the smallest table there is. */
 export const put = (connection: Connection, name: string, value = "") =>
-  connection.statement("insert into settings (name, value) values (?, ?)").change([name, value]);
+  connection.statement("insert into settings (name, value) values (?, ?)").run([name, value]);
 
 export const names = async (connection: Connection) =>
   ((await connection.statement(read).all([])) as { name: string }[]).map(({ name }) => name);

@@ -5,7 +5,7 @@ import { isoOf } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Role, roles, type Scope } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { handed, oneOf, record } from "../kernel/validation.ts";
+import { checkArgument, oneOf, record } from "../kernel/validation.ts";
 import { keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, type Plan, plans } from "../organizations/schema.ts";
 import { noteFixed } from "./dev-database-warnings.ts";
@@ -75,7 +75,7 @@ export async function createKey(
     );
   return store.transaction(async (tx) => {
     const user = await users.ofRole(organization.id, role, tx);
-    const email = `${role}-${random.letters(6).toLowerCase()}@localhost.test`;
+    const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
     return keys.insert(tx, {
       ...wanted,
@@ -95,7 +95,7 @@ export async function createOrganization(
   { organizations }: Pick<Features, "organizations">,
   given: { name: string; plan?: Plan },
 ) {
-  const wanted = handed(wantedOrganization, "wanted", given, '{ name: "acme" }');
+  const wanted = checkArgument(wantedOrganization, "wanted", given, '{ name: "acme" }');
   if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
   const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
   return { id, name, plan };

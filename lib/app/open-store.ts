@@ -2,12 +2,12 @@ import { existsSync, statSync } from "node:fs";
 import type { Settings } from "../config/parse-options.ts";
 import { type Clock, createClock } from "../kernel/clock.ts";
 import { createIds } from "../kernel/ids.ts";
-import { createLog, type Log, lines, type Take } from "../kernel/log.ts";
+import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
 import { assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
-import { DatabaseError, databaseError, sentence } from "../store/database-error.ts";
-import { type Opened, openFile, openMemory } from "../store/database-files.ts";
-import { createVault, keyFile, wrongKey } from "../store/encryption.ts";
+import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
+import { type OpenDatabase, openFile, openMemory } from "../store/database-files.ts";
+import { createEncryption, readOrCreateKey, wrongKey } from "../store/encryption.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
 
@@ -16,7 +16,7 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 const inMemory = ":memory:";
 
 /**
- * What every feature stands on: store, clock, ids, chance, log, vault. `exclusive` holds the file for a server; without
+ * What every feature stands on: store, clock, ids, chance, log, encryption. `exclusive` holds the file for a server; without
  * it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
@@ -43,14 +43,14 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
         asked: settings.clock,
       });
     const fingerprint = (await kept().read({ name: "vault" }))?.value;
-    const vault = createVault(
+    const encryption = createEncryption(
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
       random.bytes,
     );
-    if (fingerprint !== undefined && fingerprint !== vault.fingerprint) throw wrongKey(settings.database);
+    if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKey(settings.database);
     await store.transaction(async (tx) => {
       if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
-      if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: vault.fingerprint });
+      if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: encryption.fingerprint });
     });
     const newest = opened.created ? [] : await Promise.all(kept().newest.map((find) => find({})));
     const after = newest
@@ -59,25 +59,25 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
     const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
-    return { opened, store, clock, ids, random, log, vault, kept, assets };
+    return { opened, store, clock, ids, random, log, encryption, kept, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
-    throw databaseError(settings.database, error);
+    throw asDatabaseError(settings.database, error);
   }
 }
 
 /** The foundation of a state that was kept. Time, identifiers and chance are the snapshot's: its parts are loaded next. */
 export function copyFoundation(
-  opened: Opened,
+  opened: OpenDatabase,
   settings: Settings,
-  { vault, assets }: Pick<Foundation, "vault" | "assets">,
+  { encryption, assets }: Pick<Foundation, "encryption" | "assets">,
 ): Foundation {
   const store = createStore(opened.engine);
   const clock = createClock("real");
   const random = createRandom();
   return {
-    ...{ opened, store, clock, random, ids: createIds(clock, random), vault: vault.copy(random.bytes) },
+    ...{ opened, store, clock, random, ids: createIds(clock, random), encryption: encryption.withRandom(random.bytes) },
     ...{ assets: settings.database === inMemory ? assetsInMemory() : assets },
     ...{ log: logOf(settings, store, clock), kept: store.using(settingsRepository) },
   };
@@ -91,9 +91,9 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
     throw new DatabaseError(settings.database, reason);
   }
   try {
-    return keyFile(path, createRandom().bytes);
+    return readOrCreateKey(path, createRandom().bytes);
   } catch (error) {
-    throw new DatabaseError(settings.database, `its key file: ${sentence(error)}`, error);
+    throw new DatabaseError(settings.database, `its key file: ${describeError(error)}`, error);
   }
 }
 
@@ -113,14 +113,14 @@ function refuseLost({ database, mode, create }: Settings, exclusive: boolean): v
 /** What is still under way when a state is replaced fails, and is nobody's concern any more. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
-  const hand: Take = (level, message, fields) => {
+  const hand: LogSink = (level, message, fields) => {
     try {
       logger?.[level](message, fields);
     } catch {
       // What a request did must not fail because its entry could not be written.
     }
   };
-  const take: Take = logger ? hand : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  const take: LogSink = logger ? hand : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write });
   // A logger of the user's has levels of its own.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

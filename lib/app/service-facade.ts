@@ -3,10 +3,10 @@ import { insideSender } from "../client/in-process.ts";
 import { type Client, clientOver } from "../client/typed-client.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
-import { instant, latest } from "../kernel/clock.ts";
+import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
-import { handed, record, textOf, whole } from "../kernel/validation.ts";
+import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
 import type { Plan } from "../organizations/schema.ts";
 import { createKey, createOrganization, wantedKey } from "./bootstrap.ts";
 import type { Host } from "./snapshots.ts";
@@ -91,7 +91,7 @@ export interface Service extends Instruments {
 }
 
 /** Where a port may be opened. An empty host would be every address of the machine. */
-const place = record({ port: v.optional(whole(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
+const place = record({ port: v.optional(wholeNumber(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
 /** A key that is null is none, as for the client over a port. */
 const speaker = record({ apiKey: v.nullish(v.string("must be a string")) });
 
@@ -121,12 +121,12 @@ export function facade(worlds: Host): Service {
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     client(as = {}) {
-      const { apiKey = worlds.now.apiKey } = handed(speaker, "as", as, '{ apiKey: "sk_live_…" }');
+      const { apiKey = worlds.now.apiKey } = checkArgument(speaker, "as", as, '{ apiKey: "sk_live_…" }');
       return clientOver(insideSender(app, apiKey || undefined));
     },
     async listen(at = {}) {
       insistOpen();
-      const { port, host } = handed(place, "at", at, "{ port: 7400 }");
+      const { port, host } = checkArgument(place, "at", at, "{ port: 7400 }");
       const serve: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
@@ -149,8 +149,8 @@ export function facade(worlds: Host): Service {
         return time().advanceBy(milliseconds(by));
       },
       async advanceTo(at) {
-        const to = at instanceof Date ? at.getTime() : instant(at);
-        if (to === undefined || Number.isNaN(to) || to > latest)
+        const to = at instanceof Date ? at.getTime() : parseInstant(at);
+        if (to === undefined || Number.isNaN(to) || to > latestInstant)
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
         return time().advanceTo(to);
       },
@@ -190,7 +190,7 @@ export function facade(worlds: Host): Service {
       async create(wanted) {
         const { foundation, parts } = worlds.now;
         const right = '{ role: "viewer" }';
-        const { key } = await createKey(foundation, parts.features, handed(wantedKey, "wanted", wanted, right));
+        const { key } = await createKey(foundation, parts.features, checkArgument(wantedKey, "wanted", wanted, right));
         return { key };
       },
     },
@@ -198,7 +198,7 @@ export function facade(worlds: Host): Service {
       create: (wanted) => createOrganization(worlds.now.foundation, worlds.now.parts.features, wanted),
     },
     get busy() {
-      return worlds.now.parts.loop.busy();
+      return worlds.now.parts.loop.runningByHand();
     },
     close: worlds.close,
   };

@@ -1,5 +1,5 @@
 import type { Listening } from "../http/server.ts";
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 import { reasonOf } from "../kernel/log.ts";
 import type { HostState } from "./snapshots.ts";
 
@@ -8,7 +8,7 @@ async function within(wait: string, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
   const over = new Promise<void>((resolve) => {
     // It must fire even where nothing else keeps the process alive, or what follows would never be done.
-    cancel = machineTimer(wait, resolve, { hold: true });
+    cancel = systemTimer(wait, resolve, { hold: true });
   });
   await Promise.race([work, over]).finally(() => cancel());
 }
@@ -20,7 +20,7 @@ export async function shutDown(
   { isFork }: { readonly isFork: boolean },
 ): Promise<void> {
   const { store, clock, log, opened } = foundation;
-  const { life, loop, features, outbound, late, keepClock } = parts;
+  const { life, loop, features, outbound, late, storeClock } = parts;
   life.closing.abort();
   features.outbox.stop();
   features.generationsProgress.stop();
@@ -35,7 +35,7 @@ export async function shutDown(
         log.warn("a scenario was not used", { match: JSON.stringify(one.match), next: one.next });
     };
     // Released first: what is cut off then has failed for nobody.
-    for (const last of [loop.release, outbound.close, late.flush, () => keepClock(clock.now()), tellUnused]) {
+    for (const last of [loop.release, outbound.close, late.flush, () => storeClock(clock.now()), tellUnused]) {
       await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
     }
   } finally {

@@ -4,7 +4,7 @@ import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createHosts, type Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { type Opened, openImage } from "../store/database-files.ts";
+import { type OpenDatabase, openImage } from "../store/database-files.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { discardState, shutDown } from "./shutdown.ts";
 import { type Wiring, wire } from "./wiring.ts";
@@ -42,7 +42,7 @@ export interface Host extends HostContext {
   /** Goes on with a first world, which reset comes back to. */
   begin(world: HostState): Promise<void>;
   /** Goes on with a kept state, on rows of its own. */
-  enter(image: Image, opened: Opened, from: Foundation): Promise<void>;
+  enter(image: Image, opened: OpenDatabase, from: Foundation): Promise<void>;
   fork(): Promise<Host>;
   close(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return now();
   };
   /** The state between two transactions: nothing half done is in it, and nobody has to be waited for. */
-  const take = () => open().foundation.store.engine.between(() => imageOf(open()));
+  const take = () => open().foundation.store.engine.betweenTransactions(() => imageOf(open()));
   const enter: Host["enter"] = async ({ beside, apiKey }, opened, from) => {
     const foundation = copyFoundation(opened, settings, from);
     const parts = wire(foundation, settings, house);
@@ -114,7 +114,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const brought = turn.then(async () => {
       const { foundation } = open();
       const { opened, store } = foundation;
-      await store.engine.between(() => enter(image, opened.withRows(image.rows), foundation));
+      await store.engine.betweenTransactions(() => enter(image, opened.withImage(image.rows), foundation));
       return house.iso();
     });
     turn = brought.catch(() => {});

@@ -19,9 +19,9 @@ import { createInbox } from "../instruments/inbox.ts";
 import { createJournal } from "../instruments/journal.ts";
 import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
 import { createLoop, type Loop } from "../jobs/loop.ts";
-import { type Periodic, periodicJobs } from "../jobs/periodic.ts";
+import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
 import { createRunner } from "../jobs/runner.ts";
-import { isoOf, latest } from "../kernel/clock.ts";
+import { isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { createLive } from "../live/websocket.ts";
@@ -40,7 +40,7 @@ export function wire(
   settings: Settings,
   { listening, known, sinks, snapshots, iso }: HostContext,
 ) {
-  const { store, clock, log, ids, random, kept, assets, vault } = foundation;
+  const { store, clock, log, ids, random, kept, assets, encryption } = foundation;
   /** Aborted first of all: nothing new is taken, and what waits is told to go. */
   const life = { closing: new AbortController() };
   // Everything that waits listens to it, and Node would take the eleventh for a leak.
@@ -51,15 +51,15 @@ export function wire(
   const arrivals = createReceivedDeliveries(inbox, clock);
   const outbound = settings.mode === "dev" ? arrivals : network;
   const features = createFeatures(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
-  const windows = createWindows({ store, clock, dirty: () => late.soon() });
-  const late = createDeferredWrites({ store, log, writers: [windows.flush, features.keys.flush] });
-  const idempotency = createIdempotency({ store, clock, vault });
+  const windows = createWindows({ store, clock, dirty: () => late.schedule() });
+  const late = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
+  const idempotency = createIdempotency({ store, clock, encryption });
 
   const prune = async () => {
     const { mails, invitations, pushes, outbox, generations } = features;
     for (const one of [idempotency, windows, mails, invitations, pushes, outbox, generations]) await one.prune();
   };
-  const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
   const allJobs = [...jobs, ...periodicJobs(periodic, clock, log)];
   const runner = createRunner({
     store,
@@ -69,10 +69,10 @@ export function wire(
     owner: `process ${process.pid}`,
     jobs: allJobs,
   });
-  const keepClock = async (at: number) => {
+  const storeClock = async (at: number) => {
     if (clock.mode !== "real") await store.transaction((tx) => kept(tx).write({ name: "clock", value: isoOf(at) }));
   };
-  const loop = createLoop({ clock, runner, log, keepClock });
+  const loop = createLoop({ clock, runner, log, storeClock });
   const time = moveTime(clock, loop);
 
   const { rateLimit, addressRateLimit, bodyLimit, behindProxy, envelope, mode } = settings;
@@ -111,11 +111,11 @@ export function wire(
   /** What a snapshot keeps beside the rows, in the order in which it is brought back. */
   const state: Readonly<Record<string, Snapshotable>> = {
     ...{ clock, ids, random, windows, keys, inbox, arrivals, faults, journal },
-    assets: assets.part,
+    assets: assets.snapshotable,
   };
   let made: App | undefined;
   return {
-    ...{ state, mode, clock, life, outbound, inbox, arrivals, faults, journal, features, late, periodic, keepClock },
+    ...{ state, mode, clock, life, outbound, inbox, arrivals, faults, journal, features, late, periodic, storeClock },
     ...{ loop, time },
     /** Its routes take longer than all else, so they are made for the first request: not every fork is called. */
     get app(): App {
@@ -136,7 +136,7 @@ function moveTime(clock: Foundation["clock"], loop: Loop) {
     const ran = await loop.advance((now) => {
       const at = aim(now);
       if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
-      if (!(at <= latest)) throw invalid(path, `must not lead beyond ${isoOf(latest)}`);
+      if (!(at <= latestInstant)) throw invalid(path, `must not lead beyond ${isoOf(latestInstant)}`);
       return at;
     });
     return { now: clock.iso(), ran };

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { parseDuration } from "../kernel/duration.ts";
-import { whole } from "../kernel/validation.ts";
+import { wholeNumber } from "../kernel/validation.ts";
 
 /** A whole number of at least one. */
-export const positive = (most = 1_000_000_000) => whole(1, most);
+export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
 
 /** Such as `"30d"`; read into milliseconds. */
 export const duration = v.pipe(

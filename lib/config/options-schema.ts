@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
-import { createClock, latest } from "../kernel/clock.ts";
+import { createClock, latestInstant } from "../kernel/clock.ts";
 import { type Log, levels } from "../kernel/log.ts";
 import { oneOf, textLike, textOf } from "../kernel/validation.ts";
 import { fixedKey } from "../keys/schema.ts";
@@ -16,7 +16,7 @@ const clockSetting = v.pipe(
   v.string("must be a string"),
   v.check((value) => {
     try {
-      return createClock(value).now() <= latest;
+      return createClock(value).now() <= latestInstant;
     } catch {
       return false;
     }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { hint } from "../kernel/did-you-mean.ts";
-import { explain, isUnknown } from "../kernel/validation.ts";
+import { didYouMean } from "../kernel/did-you-mean.ts";
+import { detailOf, isUnknown } from "../kernel/validation.ts";
 import type { Description } from "./option-types.ts";
 import { optionsSchema } from "./options-schema.ts";
 
@@ -28,7 +28,7 @@ export function parseOptions(given: unknown): Settings {
   const result = v.safeParse(optionsSchema, given);
   if (!result.success) {
     const [issue] = result.issues;
-    const { path, message } = explain(issue);
+    const { path, message } = detailOf(issue);
     throw new BadOptions(path, isUnknown(issue) ? message + nearestOption(path) : message);
   }
   const { mode, clock, key, database, random } = result.output;
@@ -90,7 +90,7 @@ function nearestOption(path: string): string {
   const level = path.slice(0, path.lastIndexOf(".") + 1);
   const beside = declared.filter((one) => one.path.startsWith(level));
   const names = beside.map((one) => one.path.slice(level.length).split(".", 1)[0] ?? "");
-  return hint(path.slice(level.length), names, level);
+  return didYouMean(path.slice(level.length), names, level);
 }
 
 /** The variable that sets an option in the environment: `SVC_DEPLOYMENTS_CONCURRENCY`. */

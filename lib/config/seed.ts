@@ -3,9 +3,9 @@ import { endpointLifecycle } from "../endpoints/states.ts";
 import { environmentName, variables } from "../environments/schema.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { newIntegration } from "../integrations/schema.ts";
-import { folded } from "../kernel/case-folding.ts";
-import { instant } from "../kernel/clock.ts";
-import { email, explain, oneOf, textOf } from "../kernel/validation.ts";
+import { foldCase } from "../kernel/case-folding.ts";
+import { parseInstant } from "../kernel/clock.ts";
+import { detailOf, email, oneOf, textOf } from "../kernel/validation.ts";
 import { fixedKey, keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, plans } from "../organizations/schema.ts";
 import { name as projectName, region } from "../projects/schema.ts";
@@ -16,7 +16,7 @@ import { newWebhook } from "../webhooks/schema.ts";
 
 const moment = v.pipe(
   v.string("must be a string"),
-  v.check((value) => instant(value) !== undefined, "must be an instant such as 2027-01-01T00:00:00Z"),
+  v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2027-01-01T00:00:00Z"),
 );
 
 const key = v.strictObject({
@@ -89,7 +89,7 @@ export class BadSeed extends Error {
 export function parseSeed(given: unknown): ParsedSeed {
   const result = v.safeParse(seed, given);
   if (!result.success) {
-    const [first] = result.issues.map(explain);
+    const [first] = result.issues.map(detailOf);
     throw new BadSeed(`the seed cannot be used: ${first?.path} ${first?.message}`);
   }
   refuseTwins(result.output);
@@ -107,7 +107,7 @@ function refuseIntegrations({ organizations }: ParsedSeed): void {
       }
       const result = v.safeParse(v.object({ config: integrationTypes[type].schema }), { config });
       if (result.success) return;
-      const [first] = result.issues.map(explain);
+      const [first] = result.issues.map(detailOf);
       throw new BadSeed(`the seed cannot be used: ${place}.${first?.path} ${first?.message}`);
     });
   });
@@ -122,15 +122,15 @@ function refuseTwins({ organizations }: ParsedSeed): void {
     seen.set(`${what} ${value}`, place);
   };
   organizations.forEach((one, i) => {
-    once(`organizations.${i}.name`, "organization", folded(one.name));
+    once(`organizations.${i}.name`, "organization", foldCase(one.name));
     one.users?.forEach((user, j) => {
-      once(`organizations.${i}.users.${j}.email`, `user ${i}`, folded(user.email));
+      once(`organizations.${i}.users.${j}.email`, `user ${i}`, foldCase(user.email));
       user.keys?.forEach(({ key }, k) => {
         once(`organizations.${i}.users.${j}.keys.${k}.key`, "key", key);
       });
     });
     one.projects?.forEach((project, j) => {
-      once(`organizations.${i}.projects.${j}.name`, `project ${i}`, folded(project.name));
+      once(`organizations.${i}.projects.${j}.name`, `project ${i}`, foldCase(project.name));
       project.environments?.forEach(({ name }, k) => {
         once(`organizations.${i}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
       });

@@ -10,7 +10,7 @@ import { answers } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { type Clock, instant } from "../kernel/clock.ts";
+import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
 import { shaper } from "../kernel/result-shape.ts";
@@ -72,7 +72,7 @@ const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] 
     run({ body: { by, to } }) {
       if ((by === undefined) === (to === undefined))
         throw invalid("by", 'must be given, or "to" instead, and not both');
-      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(instant(to) ?? 0);
+      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(parseInstant(to) ?? 0);
     },
   }),
   call({ method: "POST", path: "settle", run: settle }),

@@ -3,7 +3,7 @@ import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { isTerminal } from "../kernel/machine.ts";
-import type { Entry } from "../kernel/stream.ts";
+import type { StreamEntry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
@@ -88,7 +88,7 @@ export async function* followLogs(
   { organization_id, id }: { organization_id: string; id: string },
   changesOf: () => ChangeSubscription,
   after: string | undefined,
-): AsyncGenerator<Entry, object | undefined> {
+): AsyncGenerator<StreamEntry, object | undefined> {
   const changes = changesOf();
   let last = after;
   try {

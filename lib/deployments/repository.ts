@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { isoOf, latest } from "../kernel/clock.ts";
-import type { Writer } from "../store/engine.ts";
+import { isoOf, latestInstant } from "../kernel/clock.ts";
+import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
@@ -14,16 +14,16 @@ const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const gettingReady = sql<boolean>`${queued} and lined_up = 1`;
 /** Where a tester has the say, nobody knows when. */
-const willBeReady = sql<boolean>`${gettingReady} and ready_at < ${isoOf(latest)}`;
+const willBeReady = sql<boolean>`${gettingReady} and ready_at < ${isoOf(latestInstant)}`;
 const linedUp = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
 /** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
 const removed = sql`select project_id from removals`;
 const standing = sql<boolean>`project_id not in (${removed})`;
 /** In the order of the partial index, or the planner would read the whole table. */
-const inPlace = (db: Writer) =>
+const inPlace = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(standing).orderBy("project_id").orderBy("environment");
-const ofPlace = (db: Writer, { project_id, environment }: Place) =>
+const ofPlace = (db: QueryBuilder, { project_id, environment }: Place) =>
   db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
 /** How many rows of a kind one transaction takes away: some milliseconds of work. */
 export const slice = 50;
@@ -76,7 +76,7 @@ export function deploymentsRepository(query: Queries) {
       filters: ["project_id", "environment", "status"],
       indexes,
       columns: listed,
-      without: { column: "project_id", among: removed },
+      exclude: { column: "project_id", in: removed },
     }),
     find: query.first((db, p: Key) =>
       db

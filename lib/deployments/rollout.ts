@@ -3,7 +3,7 @@ import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { discard, done, type Outcome, snooze, until } from "../kernel/job.ts";
+import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { Store } from "../store/store.ts";
@@ -73,7 +73,7 @@ export function createRollout(ports: Ports) {
     await advanceSoon(tx, row);
   };
 
-  const turnsAfter = (tx: Tx, wait_ms: number) => queue.nudge(tx, "deployments.turns", {}, "turns", wait_ms);
+  const turnsAfter = (tx: Tx, wait_ms: number) => queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
   /** Those that have lined up and are ready begin, oldest first, as far as the limit over all goes. */
   const takeTurns = async (tx: Tx) => {
@@ -203,7 +203,7 @@ export function createRollout(ports: Ports) {
 
     /** The job `deployments.turns`: there is one, and it comes when the next that has lined up is ready. */
     turns: async (): Promise<Outcome> =>
-      until(async (tx) => {
+      snoozeUntil(async (tx) => {
         await takeTurns(tx);
         const next = await deployments(tx).nextReady({});
         return next && Date.parse(next.ready_at);

@@ -3,13 +3,13 @@ import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
-import { folded } from "../kernel/case-folding.ts";
-import { type Clock, isoOf, latest } from "../kernel/clock.ts";
+import { foldCase } from "../kernel/case-folding.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, nothing, paginate } from "../kernel/page.ts";
+import { emptyList, mapPage, paginate } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
@@ -105,10 +105,10 @@ export function deploymentsService(ports: Ports) {
       version: of.version ?? null,
       restores: of.restores ?? null,
       revision: of.revision ?? null,
-      repo: source.repo && folded(source.repo),
+      repo: source.repo && foldCase(source.repo),
       status: lifecycle.initial,
       script,
-      ready_at: isoOf(stepped ? latest : clock.now() + delay_ms),
+      ready_at: isoOf(stepped ? latestInstant : clock.now() + delay_ms),
       created_at: now,
       updated_at: now,
       step_at: now,
@@ -159,7 +159,7 @@ export function deploymentsService(ports: Ports) {
       const filters = { organization_id, project_id, environment, status };
       // The index by project does not tell the organization: a list of another one's would look at each row in vain.
       const known = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
-      return mapPage(await paginate(page, "deployments", filters, known ? deployments().list : nothing), listed);
+      return mapPage(await paginate(page, "deployments", filters, known ? deployments().list : emptyList), listed);
     },
 
     async logs(
@@ -189,7 +189,7 @@ export function deploymentsService(ports: Ports) {
     /** Deploys what was pushed; undefined where no project is found that takes it. */
     async push(tx: Tx, organization_id: string, pushed: Pushed): Promise<string | undefined> {
       const { repo, branch, tag, commit, environment } = pushed;
-      const last = await deployments(tx).lastOfRepo({ organization_id, repo: folded(repo) });
+      const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
       const project = await projects.forPush(tx, organization_id, pushed.project_id ?? last?.project_id);
       if (!project) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };

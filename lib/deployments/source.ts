@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { text, written } from "../kernel/validation.ts";
+import { documentedAs, text } from "../kernel/validation.ts";
 
 /** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
 export interface Source {
@@ -70,7 +70,7 @@ const fields = v.object({
 
 const rules = v.pipe(
   v.custom<object>(isRecord, "must be an object"),
-  written(inWords),
+  documentedAs(inWords),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
     const given = dataset.value;

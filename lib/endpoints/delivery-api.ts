@@ -1,5 +1,5 @@
 import type { Queue } from "../jobs/queue.ts";
-import { type Clock, instant, isoOf } from "../kernel/clock.ts";
+import { type Clock, isoOf, parseInstant } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -91,7 +91,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
      * transaction, so other calls run in between; after an error the next call sends the rest.
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
-      const start = instant(since) ?? 0;
+      const start = parseInstant(since) ?? 0;
       const key = { organization_id: caller.organization_id, endpoint_id: id };
       const recoverRange = (range: { after: string; to: string }, queued: number, hooks: TransactionHooks) =>
         store.transaction(async (tx) => {
@@ -107,7 +107,11 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
         const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
         // Only the last answer is stored for the idempotency key: it has the total.
         if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
-        ({ queued } = await recoverRange({ after, to }, queued, caller.confirm ? { confirm: caller.confirm } : {}));
+        ({ queued } = await recoverRange(
+          { after, to },
+          queued,
+          caller.recheckRights ? { recheckRights: caller.recheckRights } : {},
+        ));
         after = to;
       }
     },

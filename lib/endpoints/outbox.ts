@@ -4,7 +4,7 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
-import { discard, done, type Outcome, until } from "../kernel/job.ts";
+import { discard, done, type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -89,7 +89,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
   let stopping = false;
 
   const wake = async (tx: Tx, endpoint_id: string) => {
-    await queue.nudge(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
+    await queue.addUnique(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
     tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
   };
 
@@ -184,7 +184,7 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
         deletion.release();
       }
       if (failure) throw failure.error;
-      return until(async (tx) => {
+      return snoozeUntil(async (tx) => {
         const next = await deliveries(tx).next({ endpoint_id });
         return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
       });

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Writer } from "../store/engine.ts";
+import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { maxAttempts } from "./backoff.ts";
@@ -21,7 +21,7 @@ const epochOf = (endpoint_id: unknown) =>
 const endpointEpoch = epochOf(sql.ref("deliveries.endpoint_id"));
 const hasEndpoint = sql<boolean>`${endpointEpoch} is not null`;
 const isCurrent = sql<boolean>`epoch = ${endpointEpoch}`;
-const pendingOf = (db: Writer, endpoint_id: string) =>
+const pendingOf = (db: QueryBuilder, endpoint_id: string) =>
   db
     .selectFrom("deliveries")
     .where(isPending)

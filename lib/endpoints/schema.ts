@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { checkUrl } from "../drivers/outbound/target.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
-import { instant } from "../kernel/clock.ts";
-import { datetime, id, paging, textOf, written } from "../kernel/validation.ts";
+import { parseInstant } from "../kernel/clock.ts";
+import { datetime, documentedAs, id, paging, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;
@@ -17,7 +17,7 @@ export const eventsRule = v.pipe(
 /** The URL of an endpoint. Stored as its normalized `href`, never as the raw text. */
 export const urlRule = v.pipe(
   textOf(1, 2048),
-  written({ format: "uri", pattern: "^https://" }),
+  documentedAs({ format: "uri", pattern: "^https://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const checked = checkUrl(dataset.value);
     if ("href" in checked) return checked.href;
@@ -53,8 +53,8 @@ export const deliveriesQuery = v.object(paging());
 export const recovery = v.object({
   since: v.pipe(
     v.string("must be a string"),
-    v.check((text) => instant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-    written({ format: "date-time" }),
+    v.check((text) => parseInstant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+    documentedAs({ format: "date-time" }),
   ),
 });
 export const recovered = v.object({ queued: v.number() });

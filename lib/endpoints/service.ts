@@ -2,11 +2,11 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { type Outcome, until } from "../kernel/job.ts";
+import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { Vault } from "../store/encryption.ts";
+import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Settings } from "./delivery-format.ts";
@@ -42,14 +42,14 @@ interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly queue: Queue;
-  readonly vault: Vault;
+  readonly encryption: Encryption;
 }
 
 /** The rows behind webhooks and integrations. Secrets are encrypted, bound to their row. */
-export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
+export function createEndpoints({ store, clock, ids, queue, encryption }: Ports) {
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);
-  const vaultPlace = (id: string) => `endpoints ${id} sealed`;
+  const sealedPlace = (id: string) => `endpoints ${id} sealed`;
 
   const get = async (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => {
     const found = await endpoints(tx).find({ organization_id, id, family });
@@ -60,7 +60,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
   const configOf = ({ config }: Pick<Endpoint, "config">) => JSON.parse(config) as Settings["config"];
   const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
     config: configOf(row),
-    secrets: JSON.parse(vault.open(vaultPlace(row.id), row.sealed)) as Settings["secrets"],
+    secrets: JSON.parse(encryption.decrypt(sealedPlace(row.id), row.sealed)) as Settings["secrets"],
   });
 
   const startEpoch = async (tx: Tx, { organization_id, id: endpoint_id, epoch: before }: Endpoint) => {
@@ -111,7 +111,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
         status: input.status ?? endpointLifecycle.initial,
         events: JSON.stringify(input.events),
         config: JSON.stringify(input.config),
-        sealed: vault.seal(vaultPlace(id), JSON.stringify(input.secrets)),
+        sealed: encryption.encrypt(sealedPlace(id), JSON.stringify(input.secrets)),
         succeeded_at: null,
         created_at: clock.iso(),
         epoch: 0,
@@ -136,7 +136,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
         status: status ?? before.status,
         events: JSON.stringify(events),
         config: JSON.stringify(config),
-        sealed: vault.seal(vaultPlace(before.id), JSON.stringify(secrets)),
+        sealed: encryption.encrypt(sealedPlace(before.id), JSON.stringify(secrets)),
         epoch,
       });
       return after ?? before;
@@ -169,7 +169,7 @@ export function createEndpoints({ store, clock, ids, queue, vault }: Ports) {
 
     /** The job `endpoints.clear`: one batch a run. */
     clear: async (key: Key): Promise<Outcome> =>
-      until(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
+      snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
 
     /** Starts the job again after it was given up, or the rows would stay. */
     clearLater: (tx: Tx, key: Key) => queue.add(tx, "endpoints.clear", key, 60_000),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { paging, text, textLike, written } from "../kernel/validation.ts";
+import { documentedAs, paging, text, textLike } from "../kernel/validation.ts";
 
 export const environmentName = textLike(
   64,
@@ -12,7 +12,7 @@ const variableName = textLike(
   /^[A-Za-z_][A-Za-z0-9_]{0,254}$/,
   "must be named with 1 to 255 of A-Z, a-z, 0-9 and underscore, and not begin with a digit",
 );
-const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), written({ maxLength: 32_768 }));
+const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), documentedAs({ maxLength: 32_768 }));
 
 /** JavaScript's own names of an object's parts: a parser leaves them out, and what was sent must not get lost silently. */
 const reserved = ["__proto__", "constructor", "prototype"];
@@ -25,7 +25,7 @@ function named<T extends v.GenericSchema>(variable: T) {
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),
     `must not have a variable named ${reserved.join(" or ")}`,
   );
-  return v.pipe(whole, unreserved, written(all), all);
+  return v.pipe(whole, unreserved, documentedAs(all), all);
 }
 
 const given = v.strictObject({ value, secret: v.boolean("must be true or false") });

@@ -5,7 +5,7 @@ import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
-import type { Vault } from "../store/encryption.ts";
+import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { environmentsRepository, slice } from "./repository.ts";
@@ -23,11 +23,11 @@ export type EnvironmentsService = ReturnType<typeof environmentsService>;
 /** Environments: named targets of a project, each with variables. CONTRACT sections 3 and 9. */
 export function environmentsService({
   store,
-  vault,
+  encryption,
   projects,
 }: {
   store: Store;
-  vault: Vault;
+  encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
 }) {
   const environments = store.using(environmentsRepository);
@@ -57,7 +57,7 @@ export function environmentsService({
         if (there && "sealed" in there) stored[key] = there;
         else missing.push(`variables.${key}`);
       } else if (!variable.secret) stored[key] = { value: variable.value };
-      else stored[key] = { sealed: vault.seal(place(where, key), variable.value) };
+      else stored[key] = { sealed: encryption.encrypt(place(where, key), variable.value) };
     }
     if (missing.length === 0) return JSON.stringify(stored);
     const message = "needs a value: no secret of this name is stored";
@@ -103,7 +103,7 @@ export function environmentsService({
       const row = await environments().find(where);
       const values: Record<string, string> = {};
       for (const [key, stored] of Object.entries(row ? storedOf(row) : {}))
-        values[key] = "sealed" in stored ? vault.open(place(where, key), stored.sealed) : stored.value;
+        values[key] = "sealed" in stored ? encryption.decrypt(place(where, key), stored.sealed) : stored.value;
       return values;
     },
 

@@ -1,4 +1,4 @@
-import { type Clock, machineTimer } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 
@@ -51,7 +51,7 @@ export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock 
     if (seconds !== undefined) {
       // The machine's clock counts too: a manual clock that stands still must not hold a client for ever. Its timer keeps
       // a process alive that only waits.
-      cleanUp.push(clock.alarm(clock.now() + seconds * 1000, end), machineTimer(seconds * 1000, end, { hold: true }));
+      cleanUp.push(clock.alarm(clock.now() + seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
     }
     return {
       async next() {

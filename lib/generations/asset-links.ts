@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import type { Vault } from "../store/encryption.ts";
+import type { Encryption } from "../store/encryption.ts";
 
 /** The types that may be shown in a browser. Whatever else a driver brings is handed out as a download. */
 const shown = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" } as const;
@@ -15,9 +15,17 @@ export const prefix = "/assets/";
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** Links that need no key: `/assets/gen_….png?expires=…&signature=…`. The vault's key signs them, so they survive a restart. */
-export function createLinks({ clock, vault, origin }: { clock: Clock; vault: Vault; origin: () => string }) {
-  const sign = (name: string, expires: string) => vault.sign("asset link", `${name}\n${expires}`);
+/** Links that need no key: `/assets/gen_….png?expires=…&signature=…`. The encryption key signs them, so they survive a restart. */
+export function createLinks({
+  clock,
+  encryption,
+  origin,
+}: {
+  clock: Clock;
+  encryption: Encryption;
+  origin: () => string;
+}) {
+  const sign = (name: string, expires: string) => encryption.sign("asset link", `${name}\n${expires}`);
   return {
     make(id: string, type: string): string {
       const name = `${id}.${extensionOf(type)}`;

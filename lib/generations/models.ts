@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { oneOf, textOf, whole } from "../kernel/validation.ts";
+import { oneOf, textOf, wholeNumber } from "../kernel/validation.ts";
 import { greatestSeed, type Kind, type Order, resolutions, seconds } from "./inputs.ts";
 
 /**
@@ -36,7 +36,7 @@ const longestPrompt = 4000;
 const model = textOf(1, 255);
 const prompt = textOf(1, longestPrompt);
 const ratio = oneOf(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]);
-const seed = whole(0, greatestSeed);
+const seed = wholeNumber(0, greatestSeed);
 
 const imageInput = v.object({
   model,
@@ -53,7 +53,7 @@ const videoInput = v.object({
   resolution: v.optional(oneOf(["480p", "720p", "1080p"])),
   output_format: v.optional(oneOf(["mp4"])),
   seed: v.optional(seed),
-  duration: v.optional(whole(seconds.least, seconds.most)),
+  duration: v.optional(wholeNumber(seconds.least, seconds.most)),
 });
 
 export const models: readonly Model[] = [

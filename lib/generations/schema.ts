@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { instant } from "../kernel/clock.ts";
-import { id, paging, text, written } from "../kernel/validation.ts";
+import { parseInstant } from "../kernel/clock.ts";
+import { documentedAs, id, paging, text } from "../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
 /** The finished value of the interface; option `generations.finishedStatus`. */
@@ -29,7 +29,7 @@ const idOf = (body: unknown): string =>
 /** A model and its inputs, judged by the rules of that model; written down as what any model takes. */
 export const newGeneration = v.pipe(
   v.lazy((body) => modelOf(idOf(body)).input),
-  written(modelOf("").input),
+  documentedAs(modelOf("").input),
 );
 
 export const generationsQuery = v.object(paging());
@@ -37,7 +37,7 @@ export const generationsQuery = v.object(paging());
 const day = v.pipe(
   text(),
   v.check(
-    (given) => instant(given.length === 10 ? `${given}T00:00:00Z` : given) !== undefined,
+    (given) => parseInstant(given.length === 10 ? `${given}T00:00:00Z` : given) !== undefined,
     "must be a date such as 2026-01-31, or a datetime",
   ),
   v.transform((given) => new Date(given).toISOString().slice(0, 10)),

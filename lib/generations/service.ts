@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { type Clock, isoOf, latest } from "../kernel/clock.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
@@ -115,7 +115,7 @@ export function generationsService(ports: Ports) {
         const scripted = { ...row, script: taken ?? null };
         const stepped = isStepped(scripted);
         const delay_ms = stepped ? 0 : driver.delay(workOf(scripted, clock.now()));
-        const made = { ...scripted, ready_at: isoOf(stepped ? latest : clock.now() + delay_ms) };
+        const made = { ...scripted, ready_at: isoOf(stepped ? latestInstant : clock.now() + delay_ms) };
         await generations(tx).insert(made);
         progress.tell(tx, made);
         if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);

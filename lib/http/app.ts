@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 import { H3, H3Event } from "h3/node";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
-import { type Clock, machineNow } from "../kernel/clock.ts";
+import { type Clock, monotonicNow } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type Operation, permit } from "../kernel/operation.ts";
+import { authorize, type Operation } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
 import type { Authenticator } from "./authenticate.ts";
@@ -94,7 +94,7 @@ export function createApp(ports: Ports): App {
   /** Tells the log, the meter and a tester's journal of a request that is over. */
   const tell = (exchange: RequestContext, answered: number, count: Count, duration_ms: number) => {
     const { id: request_id, method, path, key_id, begun, fault } = exchange;
-    const ms = machineNow() - begun;
+    const ms = monotonicNow() - begun;
     count(answered, ms);
     const status = fault?.breaks === "drop" ? null : answered;
     const entry = { request_id, method, path, status, duration_ms: Math.round(ms * 10) / 10, key_id };
@@ -243,7 +243,7 @@ async function admit(
   if (exchange.path.endsWith("/"))
     throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
   if (!isOperation(target)) throw target.problem();
-  permit(target, caller);
+  authorize(target, caller);
   const isRead = target.method === "GET" || target.needs === "nothing";
   return await perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
 }

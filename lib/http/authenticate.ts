@@ -1,5 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
-import { type Caller, nobody } from "../kernel/operation.ts";
+import { anonymous, type Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { WatchKey } from "./cancellation.ts";
 import type { Window, Windows } from "./rate-limit.ts";
@@ -77,7 +77,7 @@ export function createAuthenticator(ports: {
 
   const stroll = async (exchange: RequestContext): Promise<Caller> => {
     pass(exchange, await windows.take(bucket(exchange), addressRateLimit));
-    return nobody;
+    return anonymous;
   };
 
   return {
@@ -88,7 +88,7 @@ export function createAuthenticator(ports: {
     },
     confirmed: (exchange, caller) => ({
       // Before the others: Node 20 takes ten times as long for a key that comes after them.
-      async confirm(tx) {
+      async recheckRights(tx) {
         if (exchange.stands()) return;
         const now = (await identify(tokenOf(exchange) ?? "", tx))?.caller;
         if (!now) throw unauthorized();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
-import { machineNow } from "../kernel/clock.ts";
+import { monotonicNow } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Fault } from "./fault.ts";
 import type { Window } from "./rate-limit.ts";
@@ -61,7 +61,7 @@ const begun = (): Pick<RequestContext, "window" | "key_id" | "stands" | "fault" 
   stands: never,
   fault: undefined,
   token: undefined,
-  begun: machineNow(),
+  begun: monotonicNow(),
   isRoutine: false,
 });
 

@@ -71,7 +71,7 @@ function once(
   { name, bytes, run }: { name: string; bytes: Buffer; run: (by: Caller) => Promise<unknown> },
 ): Promise<Answer> {
   const key = { api_key_id: caller.key_id, path: exchange.path, name };
-  const only = caller.confirm ? { confirm: caller.confirm } : {};
+  const only = caller.recheckRights ? { recheckRights: caller.recheckRights } : {};
   return idempotency.once(key, bytes, async (remember) => {
     let kept: Answer | undefined;
     const keep = async (tx: Parameters<typeof remember>[0], answer: Answer) => {
@@ -82,7 +82,7 @@ function once(
     try {
       const result = await run({
         ...caller,
-        remember: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
+        storeReplay: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
       });
       return (
         kept ??

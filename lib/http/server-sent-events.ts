@@ -1,4 +1,4 @@
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
@@ -72,14 +72,14 @@ export function eventStream(
           silent = (controller.desiredSize ?? 0) < 0 ? silent + 1 : 0;
           if (silent >= patience) return drop("its reader took nothing for half a minute");
           if (silent === 0) controller.enqueue(encoder.encode(": still here\n\n"));
-          stopTimer = machineTimer(beat, tick);
+          stopTimer = systemTimer(beat, tick);
         };
-        stopTimer = machineTimer(beat, tick);
+        stopTimer = systemTimer(beat, tick);
         leaving.signal.addEventListener("abort", () => {
           if (finished) return;
           stopTimer();
           // A reader who does not take the last word must not hold up the end.
-          stopTimer = machineTimer("1s", () => drop("its reader did not take the end"));
+          stopTimer = systemTimer("1s", () => drop("its reader did not take the end"));
         });
         // Something is said at once, so that the headers arrive before the first entry does.
         controller.enqueue(encoder.encode(": this is a stream\n\n"));

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { Fault, Faults } from "../http/fault.ts";
-import { type Clock, machineTimer } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
 import { type ProblemCode, problems } from "../kernel/errors.ts";
-import { matches } from "../kernel/glob.ts";
+import { matchesGlob } from "../kernel/glob.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
-import { check, durationText, oneOf, record, textLike, textOf, whole } from "../kernel/validation.ts";
+import { check, durationText, oneOf, record, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
 
 const longest = "60s";
 const delay = v.pipe(
@@ -24,7 +24,7 @@ const yes = v.literal(true, "must be true");
 
 const respond = v.pipe(
   record({
-    status: v.optional(whole(400, 599)),
+    status: v.optional(wholeNumber(400, 599)),
     /** One of the interface's codes, or another. */
     code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
     headers: v.optional(v.record(headerName, headerValue, "must be an object")),
@@ -63,8 +63,8 @@ export const newFault = record({
   ),
   respond,
   /** The first call that meets it, counted from 1; then `times` is 1, where it is not set. */
-  nth: v.optional(whole(1, 1_000_000)),
-  times: v.optional(whole(1, 1_000_000)),
+  nth: v.optional(wholeNumber(1, 1_000_000)),
+  times: v.optional(wholeNumber(1, 1_000_000)),
 });
 export type NewFault = v.InferInput<typeof newFault>;
 
@@ -129,7 +129,7 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
         left.addEventListener("abort", end);
         undo.push(() => left.removeEventListener("abort", end));
       }
-      undo.push(clock.alarm(clock.now() + ms, end), machineTimer(ms, end, { hold: true }));
+      undo.push(clock.alarm(clock.now() + ms, end), systemTimer(ms, end, { hold: true }));
     });
 
   const use = (before: Kept): boolean => {
@@ -144,7 +144,7 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
     meet({ method, path }) {
       if (faults.length === 0) return undefined;
       const fits = ({ match }: Kept) =>
-        (match.method ?? method) === method && (match.path === undefined || matches(match.path, path));
+        (match.method ?? method) === method && (match.path === undefined || matchesGlob(match.path, path));
       const met = faults.filter(fits).find(use);
       if (!met) return undefined;
       const { delay, drop, truncate, headers } = met.respond;

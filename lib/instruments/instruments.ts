@@ -4,7 +4,7 @@ import type { Wiring } from "../app/wiring.ts";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { handed, record } from "../kernel/validation.ts";
+import { checkArgument, record } from "../kernel/validation.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { inEveryOrder } from "./delivery-orders.ts";
@@ -113,7 +113,7 @@ async function waitFor(
   event: string | ((delivery: ReceivedDelivery) => boolean),
   more: WaitFor = {},
 ): Promise<ReceivedDelivery> {
-  const { endpoint, timeout } = handed(bounds, "more", more, '{ endpoint: "hook" }');
+  const { endpoint, timeout } = checkArgument(bounds, "more", more, '{ endpoint: "hook" }');
   const patience = milliseconds(timeout);
   const wanted = typeof event === "function" ? event : (one: ReceivedDelivery) => event === "*" || one.event === event;
   const isOf = (one: ReceivedDelivery) => endpoint === undefined || one.endpoint === endpoint.toLowerCase();
@@ -144,7 +144,7 @@ export function instruments(parts: Wiring, fork: () => Promise<Service>): Instru
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: {
-      list: (of = {}) => inbox.list(handed(caughtOf, "of", of, '{ endpoint: "hook" }').endpoint),
+      list: (of = {}) => inbox.list(checkArgument(caughtOf, "of", of, '{ endpoint: "hook" }').endpoint),
       clear: inbox.clear,
       script: inbox.script,
     },

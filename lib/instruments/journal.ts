@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Change } from "../events/change-feed.ts";
 import type { Observed } from "../http/app.ts";
-import { type Clock, instant } from "../kernel/clock.ts";
+import { type Clock, parseInstant } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check, oneOf, record } from "../kernel/validation.ts";
 
@@ -39,7 +39,8 @@ const since = v.pipe(
   v.union([v.number(), v.string()], sinceRule),
   v.transform((given) => (typeof given === "string" && /^\d{1,15}$/.test(given) ? Number(given) : given)),
   v.check(
-    (given) => (typeof given === "string" ? instant(given) !== undefined : Number.isSafeInteger(given) && given >= 0),
+    (given) =>
+      typeof given === "string" ? parseInstant(given) !== undefined : Number.isSafeInteger(given) && given >= 0,
     sinceRule,
   ),
 );
@@ -104,7 +105,7 @@ export function createJournal(clock: Clock): Journal {
     },
     list(query = {}) {
       const { since, kind } = check(journalQuery, query);
-      const from = typeof since === "string" ? (instant(since) ?? 0) : undefined;
+      const from = typeof since === "string" ? (parseInstant(since) ?? 0) : undefined;
       const isNew = (entry: JournalEntry) =>
         from === undefined ? entry.seq > Number(since ?? 0) : Date.parse(entry.at) >= from;
       return (kind ? [kind] : kinds)

@@ -1,5 +1,5 @@
 import type { Outbound, OutboundRequest } from "../drivers/outbound/outbound.ts";
-import { type Clock, machineTimer } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { inboxOf } from "./inbox.ts";
 
@@ -83,7 +83,7 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
           left.removeEventListener("abort", end);
           resolve();
         };
-        const cancel = machineTimer(clock.until(until) ?? 0, end, { hold: true });
+        const cancel = systemTimer(clock.until(until) ?? 0, end, { hold: true });
         waiting.add(end);
         left.addEventListener("abort", end);
       }),

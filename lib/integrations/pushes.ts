@@ -1,6 +1,6 @@
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { Endpoints } from "../endpoints/service.ts";
-import { folded } from "../kernel/case-folding.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -44,7 +44,7 @@ export function pushesService({ store, clock, endpoints, deployments }: Ports) {
     const { config, secrets } = endpoints.settingsOf(integration);
     const { repo, branch, environment, project_id } = config as Record<string, string>;
     if (integration.status !== "active" || (!signed && secrets.secret !== undefined)) return undefined;
-    if (!repo || !branch || !environment || folded(repo) !== folded(push.repo)) return undefined;
+    if (!repo || !branch || !environment || foldCase(repo) !== foldCase(push.repo)) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
     const ref =
       "tag" in push.to

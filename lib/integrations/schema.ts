@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { endpointLifecycle } from "../endpoints/states.ts";
-import { datetime, id, oneOf, paging, written } from "../kernel/validation.ts";
+import { datetime, documentedAs, id, oneOf, paging } from "../kernel/validation.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";
 
 const types = Object.keys(integrationTypes) as Type[];
@@ -18,7 +18,7 @@ export const integration = v.object({ ...item, config: v.record(v.string(), v.un
 export const integrationItem = v.object({ ...item, created_at: datetime() });
 
 /** The service checks it by the rules of its type, after the plan. The schema only documents those rules. */
-const documented = (schema: v.GenericSchema) => v.optional(v.pipe(v.unknown(), written(schema)));
+const documented = (schema: v.GenericSchema) => v.optional(v.pipe(v.unknown(), documentedAs(schema)));
 const titleOf = (type: string) => v.title<Record<string | number, unknown>, string>(type);
 const configs = types.map((type) => v.pipe(integrationTypes[type].schema, titleOf(type)));
 const changes = types.map((type) => v.pipe(v.partial(integrationTypes[type].schema), titleOf(type)));

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
-import { folded } from "../kernel/case-folding.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -51,7 +51,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
   const fresh = () => {
-    const token = random.letters(43);
+    const token = random.alphanumeric(43);
     return {
       token,
       token_hash: hashOf(token),
@@ -90,7 +90,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           throw new Problem("already_member", `${email} is a member already`);
         const before = await invitations(tx).toEmail({
           organization_id,
-          email_folded: folded(email),
+          email_folded: foldCase(email),
         });
         if (before && isPending(before)) {
           throw new Problem(
@@ -104,7 +104,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           id: ids.next("inv"),
           organization_id,
           email,
-          email_folded: folded(email),
+          email_folded: foldCase(email),
           role,
           ...times,
         };

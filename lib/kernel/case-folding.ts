@@ -1,7 +1,7 @@
 /**
- * Text without regard to case, in all of Unicode, for names and addresses that must be unique. Written into `*_folded`
- * columns, because the engines' own folding differs (SQLite knows ASCII only). Down, up and down again unites what a
- * single step leaves apart, such as ß, ẞ and SS.
+ * Unicode case folding, for names and addresses that must be unique regardless of case. The result goes into the
+ * `*_folded` columns, because the engines fold differently (SQLite: ASCII only). Lower, upper and lower case again also
+ * unites ß, ẞ and SS, which one step keeps apart.
  */
-export const folded = (text: string): string =>
+export const foldCase = (text: string): string =>
   text.normalize("NFC").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");

@@ -1,4 +1,4 @@
-/** How many letters have to be changed, put in or left out to make one word of the other. */
+/** The Levenshtein distance: how many letters to change, insert or delete. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -15,18 +15,21 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** The known name that is nearest to a wrong one, where one is near; a single letter is near to nothing. */
-export function nearest(wrong: string, names: readonly string[]): string | undefined {
+/**
+ * The known name that is most similar to a wrong one; undefined if none is similar. Names of one or two letters never
+ * are.
+ */
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names
     .filter((name) => name.length > 2)
-    .map((name) => ({ name, far: distance(wrong, name) }))
-    .filter(({ name, far }) => far <= Math.max(2, Math.floor(name.length / 4)))
-    .sort((a, b) => a.far - b.far);
+    .map((name) => ({ name, edits: distance(wrong, name) }))
+    .filter(({ name, edits }) => edits <= Math.max(2, Math.floor(name.length / 4)))
+    .sort((a, b) => a.edits - b.edits);
   return best?.name;
 }
 
-/** The end of a sentence about a wrong name. */
-export function hint(wrong: string, names: readonly string[], before = ""): string {
-  const near = nearest(wrong, names);
-  return near === undefined ? "" : `; did you mean ${before}${near}?`;
+/** `; did you mean …?` for the end of an error message, or an empty text. */
+export function didYouMean(wrong: string, names: readonly string[], before = ""): string {
+  const name = nearestName(wrong, names);
+  return name === undefined ? "" : `; did you mean ${before}${name}?`;
 }

@@ -1,9 +1,9 @@
-/** Lets the event loop go round: timers, commits and what has arrived have their turn. */
+/** Resolves in the next tick, after pending timers, commits and I/O. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * For calls that may be awaited one after the other without ever leaving this turn, as in `while (!done) await call()`:
- * every 64th waits for the next one, or nothing else would ever happen.
+ * For functions that resolve within one tick and may be called in a loop, such as `while (!done) await call()`: every
+ * 64th call yields, or the loop would block all other work.
  */
 export function createYieldEvery64(): () => Promise<void> | undefined {
   let calls = 0;
@@ -14,29 +14,29 @@ export function createYieldEvery64(): () => Promise<void> | undefined {
 }
 
 /**
- * Runs the first of a turn at once, and what else comes in the same turn together at its end. `failed` is told what those
- * throw, which keeps none of the others from its turn; what the first throws is its caller's.
+ * Runs the first callback of a tick at once, and all later ones of that tick together at its end. An error of the first
+ * is thrown to its caller; errors of the others go to `onError`, and the remaining ones still run.
  */
-export function createBatchPerTick(failed: (error: unknown) => void): (run: () => void) => void {
-  let others: (() => void)[] | undefined;
-  const end = () => {
-    const all = others ?? [];
-    others = undefined;
-    for (const run of all) {
+export function createBatchPerTick(onError: (error: unknown) => void): (run: () => void) => void {
+  let batch: (() => void)[] | undefined;
+  const runBatch = () => {
+    const callbacks = batch ?? [];
+    batch = undefined;
+    for (const run of callbacks) {
       try {
         run();
       } catch (error) {
-        failed(error);
+        onError(error);
       }
     }
   };
   return (run) => {
-    if (others) {
-      others.push(run);
+    if (batch) {
+      batch.push(run);
       return;
     }
-    others = [];
-    setImmediate(end);
+    batch = [];
+    setImmediate(runBatch);
     run();
   };
 }

@@ -1,11 +1,11 @@
 import type * as v from "valibot";
-import { copier } from "./compiled-records.ts";
+import { compileCopy } from "./compiled-records.ts";
 import type { Schema } from "./validation.ts";
 
-/** Copies what a schema names and nothing else; undefined where every value may pass as it is. */
+/** Copies the fields that a schema names; undefined if the schema passes every value as it is. */
 type Shaper = ((value: unknown) => unknown) | undefined;
 
-type Parts = Schema & {
+type SchemaParts = Schema & {
   readonly entries?: Record<string, Schema>;
   readonly wrapped?: Schema;
   readonly item?: Schema;
@@ -13,27 +13,27 @@ type Parts = Schema & {
 };
 
 /**
- * Made once from an operation's result schema. An answer holds exactly the keys that the schema names, so a column
- * that is not part of the interface cannot leak, whatever a service returns.
+ * Made once from the result schema of an operation. An answer has exactly the keys of the schema, so a column that is
+ * not part of the interface cannot leak, whatever a service returns.
  */
 export function shaper<S extends Schema>(schema: S): (value: unknown) => v.InferOutput<S> {
-  const shape = shaperOf(schema as Parts);
+  const shape = shaperOf(schema as SchemaParts);
   return (value) => (shape ? shape(value) : value) as v.InferOutput<S>;
 }
 
-function shaperOf(schema: Parts): Shaper {
-  if (schema.pipe) return schema.pipe[0] === schema ? plain(schema) : shaperOf(schema.pipe[0] as Parts);
+function shaperOf(schema: SchemaParts): Shaper {
+  if (schema.pipe) return schema.pipe[0] === schema ? plain(schema) : shaperOf(schema.pipe[0] as SchemaParts);
   return plain(schema);
 }
 
-function plain(schema: Parts): Shaper {
+function plain(schema: SchemaParts): Shaper {
   if (schema.entries) return object(schema.entries);
   if (schema.item) {
-    const shape = shaperOf(schema.item as Parts);
+    const shape = shaperOf(schema.item as SchemaParts);
     return shape && ((value) => (value as unknown[]).map(shape));
   }
   if (schema.wrapped) {
-    const shape = shaperOf(schema.wrapped as Parts);
+    const shape = shaperOf(schema.wrapped as SchemaParts);
     return shape && ((value) => (value === null || value === undefined ? value : shape(value)));
   }
   if (schema.type === "union" || schema.type === "variant" || schema.type === "intersect") {
@@ -43,10 +43,10 @@ function plain(schema: Parts): Shaper {
 }
 
 const object = (entries: Record<string, Schema>): Shaper =>
-  copier(
+  compileCopy(
     Object.entries(entries).map(([name, of]) => ({
       name,
       optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
-      shape: shaperOf(of as Parts),
+      shape: shaperOf(of as SchemaParts),
     })),
   );

@@ -1,8 +1,7 @@
 /**
- * State that lives beside the rows, so that a snapshot can keep it and a fork can have its own. What `save` gives is
- * plain data that later changes do not touch.
+ * State outside of the database that snapshots contain and forks copy. `save` returns plain data that stays unchanged.
  */
 export interface Snapshotable {
   save(): unknown;
-  load(kept: unknown): void;
+  load(saved: unknown): void;
 }

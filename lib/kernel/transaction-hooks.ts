@@ -1,13 +1,15 @@
-/** A transaction, as those see it who only hand it on: what belongs to one change is written through one of these. */
+/** A transaction. Everything that belongs to one change is written through the same one. */
 export interface Tx {
-  /** Runs once the change is durable, and never where it was rolled back. */
+  /** Calls `run` once the change is durable, and never after a rollback. */
   afterCommit(run: () => void): void;
 }
 
-/** What a request adds to its own transaction. */
+/** The steps that a request adds to its transaction. */
 export interface TransactionHooks {
-  /** Asked first in the transaction: rights that were withdrawn while the request arrived must not be used. */
-  readonly confirm?: (tx: Tx) => Promise<void>;
-  /** The answer that an idempotency key will be given again. */
-  readonly remember?: (tx: Tx, result: unknown) => Promise<void>;
+  /**
+   * Runs first in the transaction. Throws if the rights of the caller were revoked since the request was authenticated.
+   */
+  readonly recheckRights?: (tx: Tx) => Promise<void>;
+  /** Runs last in the transaction. Stores the answer that the idempotency key replays. */
+  readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
 }

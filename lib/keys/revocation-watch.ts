@@ -1,5 +1,5 @@
 import type { ChangeFeed } from "../events/change-feed.ts";
-import { type Clock, machineTimer } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Identity } from "./service.ts";
 
@@ -53,9 +53,9 @@ export function createKeyWatch(ports: {
   const start = () => {
     const lookAtAll = () => {
       for (const token of keys.keys()) look(token);
-      cancel = machineTimer("1s", lookAtAll);
+      cancel = systemTimer("1s", lookAtAll);
     };
-    let cancel = machineTimer("1s", lookAtAll);
+    let cancel = systemTimer("1s", lookAtAll);
     const deaf = feed.listen((change) => {
       if (change.kind !== "rights") return;
       for (const [token, { user_id }] of keys) if (user_id === undefined || user_id === change.user_id) look(token);

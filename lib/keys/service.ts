@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type * as v from "valibot";
 import type { ChangeFeed } from "../events/change-feed.ts";
-import { type Clock, instant, isoOf } from "../kernel/clock.ts";
+import { type Clock, isoOf, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -101,7 +101,7 @@ export function keysService({
   };
 
   const insert = async (tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) => {
-    const secret = key ?? `sk_live_${random.letters(40)}`;
+    const secret = key ?? `sk_live_${random.alphanumeric(40)}`;
     const row: Row<"api_keys"> = {
       id: ids.next("key"),
       organization_id,
@@ -138,7 +138,7 @@ export function keysService({
 
     /** The caller behind a bearer token; undefined for every reason alike. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
-      const [rights, others] = [feed.rightsChanges(), store.engine.others()];
+      const [rights, others] = [feed.rightsChanges(), store.engine.dataVersion()];
       const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
@@ -157,7 +157,7 @@ export function keysService({
         },
         rate_limit: row.rate_limit,
         expires_at,
-        stands: () => feed.rightsChanges() === rights && store.engine.others() === others && !isOver(expires_at),
+        stands: () => feed.rightsChanges() === rights && store.engine.dataVersion() === others && !isOver(expires_at),
       };
     },
 
@@ -190,7 +190,7 @@ export function keysService({
     async create(caller: Caller, { name, scopes, expires_at }: v.InferOutput<typeof newApiKey>) {
       const { organization_id, user_id, key_id } = caller;
       refuseScopes(caller, scopes ?? []);
-      const wanted = instant(expires_at ?? "");
+      const wanted = parseInstant(expires_at ?? "");
       if (wanted !== undefined && wanted <= clock.now()) throw invalid("expires_at", "must be in the future");
       return store.transaction(async (tx) => {
         const maker = await find(organization_id, key_id, tx);

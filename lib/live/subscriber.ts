@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import type { Change } from "../events/change-feed.ts";
 import { stateChanges } from "../events/schema.ts";
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 
 /** What a stream tells, as it is sent. Only events have an id, after which a stream can go on. */
 export interface Message {
@@ -90,7 +90,7 @@ export class Stream {
   /** Says why, and cuts the connection where the other side has not closed it within a second. */
   close(code: number, reason: string): void {
     if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
-    const calm = machineTimer("1s", () => this.socket.terminate());
+    const calm = systemTimer("1s", () => this.socket.terminate());
     this.socket.once("close", calm);
   }
 }

@@ -9,10 +9,10 @@ import type { Authenticator } from "../http/authenticate.ts";
 import { queryOf, type RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { pairsOf, stamp } from "../http/send.ts";
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type Caller, type Operation, permit } from "../kernel/operation.ts";
+import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { check } from "../kernel/validation.ts";
 import { codes, messageOf, Stream } from "./subscriber.ts";
 
@@ -99,9 +99,9 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
         stream.lives = false;
         stream.socket.ping();
       }
-      calm = machineTimer(beat, pulse);
+      calm = systemTimer(beat, pulse);
     };
-    let calm = machineTimer(beat, pulse);
+    let calm = systemTimer(beat, pulse);
     stop = () => {
       deaf();
       calm();
@@ -142,13 +142,13 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
 
   /** A browser cannot send a header with a WebSocket, so the key may be the first message. */
   const expectKey = (stream: Stream, exchange: RequestContext, wanted: Wanted) => {
-    const calm = machineTimer(patience, () => stream.close(codes.unauthorized, "no API key came within 10 seconds"));
+    const calm = systemTimer(patience, () => stream.close(codes.unauthorized, "no API key came within 10 seconds"));
     stream.socket.once("close", calm);
     const take = async (data: RawData) => {
       calm();
       try {
         const caller = await gate.knock(exchange, keyIn(String(data)));
-        permit(operation, caller);
+        authorize(operation, caller);
         if (stream.socket.readyState === stream.socket.OPEN) read(stream, exchange, caller, wanted);
       } catch (error) {
         if (!(error instanceof Problem)) log.error("a key could not be judged", { reason: reasonOf(error) });
@@ -193,7 +193,7 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
       const later = isHere && exchange.header("authorization") === undefined;
       const caller = await gate.enter(exchange, !later);
       if (!isHere) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
-      if (!later) permit(operation, caller);
+      if (!later) authorize(operation, caller);
       refuseForeign(exchange.header("origin"));
       const wanted = check(streamQuery, queryOf(exchange));
       const request = exchange.socket;

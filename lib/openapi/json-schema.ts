@@ -4,7 +4,10 @@ import type * as v from "valibot";
 export type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
 
-/** Rules that JSON Schema cannot say are left out, unless they are `written`; what it can say, code points included, is kept. */
+/**
+ * Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points
+ * included.
+ */
 const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
@@ -13,19 +16,19 @@ const settings: ConversionConfig = {
   overrideSchema: ({ valibotSchema, jsonSchema }) =>
     valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
   overrideAction: ({ valibotAction: action, jsonSchema }) => {
-    const { requirement, metadata } = action as { requirement?: number; metadata?: { written?: object } };
+    const { requirement, metadata } = action as { requirement?: number; metadata?: { documentedAs?: object } };
     if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
     if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
-    if (metadata?.written) {
-      // A lazy schema is a reference to what it may be; what is written stands for it.
-      const { written: _, $ref: __, ...rest } = jsonSchema as Json;
-      return { ...rest, ...meaning(metadata.written) };
+    if (metadata?.documentedAs) {
+      // A lazy schema becomes a reference: the form that `documentedAs` gives replaces it.
+      const { documentedAs: _, $ref: __, ...rest } = jsonSchema as Json;
+      return { ...rest, ...meaning(metadata.documentedAs) };
     }
     return undefined;
   },
 };
 
-const meaning = (written: object): Json => ("~run" in written ? jsonSchema(written as Schema) : (written as Json));
+const meaning = (form: object): Json => ("~run" in form ? jsonSchema(form as Schema) : (form as Json));
 
 /** One schema, whole in itself. */
 export function jsonSchema(schema: Schema): Json {

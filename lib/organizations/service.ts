@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import { folded } from "../kernel/case-folding.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -48,7 +48,7 @@ export function organizationsService({
 
     /** By name, without regard to case; or the first one where no name is given. */
     async named(name?: string): Promise<Row<"organizations"> | undefined> {
-      if (name !== undefined) return organizations().named({ name_folded: folded(name) });
+      if (name !== undefined) return organizations().named({ name_folded: foldCase(name) });
       const first = await organizations().any({});
       return first && organizations().find({ organization_id: first.id });
     },
@@ -57,7 +57,7 @@ export function organizationsService({
       const row = {
         id: ids.next("org"),
         name,
-        name_folded: folded(name),
+        name_folded: foldCase(name),
         plan,
         created_at: clock.iso(),
       };
@@ -74,7 +74,7 @@ export function organizationsService({
         const { organization_id } = caller;
         const before = await get(caller, tx);
         const { name = before.name, plan = before.plan } = changes;
-        const name_folded = folded(name);
+        const name_folded = foldCase(name);
         const other = await organizations(tx).named({ name_folded });
         if (other && other.id !== before.id)
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);

@@ -12,7 +12,7 @@ const standing = sql<boolean>`id not in (${removed})`;
 export function projectsRepository(query: Queries) {
   return {
     insert: query.insert("projects"),
-    list: query.pages({ table: "projects", within: ["organization_id"], without: { column: "id", among: removed } }),
+    list: query.pages({ table: "projects", within: ["organization_id"], exclude: { column: "id", in: removed } }),
     find: query.first((db, p: Key) =>
       db
         .selectFrom("projects")

@@ -1,11 +1,11 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { folded } from "../kernel/case-folding.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { type Outcome, until } from "../kernel/job.ts";
+import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -46,7 +46,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
   const refuseTaken = async (tx: Tx, organization_id: string, name: string, except?: string) => {
     const other = await projects(tx).named({
       organization_id,
-      name_folded: folded(name),
+      name_folded: foldCase(name),
     });
     if (other && other.id !== except)
       throw new Problem("name_taken", `another project is named "${other.name}"; choose another name`);
@@ -69,7 +69,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
       id: ids.next("proj"),
       organization_id,
       name: body.name,
-      name_folded: folded(body.name),
+      name_folded: foldCase(body.name),
       region: body.region,
       description: body.description || null,
       status,
@@ -134,7 +134,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
         const after = await projects(tx).update({
           ...before,
           name,
-          name_folded: folded(name),
+          name_folded: foldCase(name),
           description,
           updated_at: clock.iso(),
         });
@@ -164,7 +164,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
 
     /** The job `projects.clear`, a slice a run. */
     clear: async (key: Key): Promise<Outcome> =>
-      until(async (tx) => ((await clear(tx, key)) ? undefined : clock.now())),
+      snoozeUntil(async (tx) => ((await clear(tx, key)) ? undefined : clock.now())),
 
     /** It was given up; the rows must not stay for ever. */
     clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),

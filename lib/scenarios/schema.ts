@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
-import { oneOf, record, textOf, whole } from "../kernel/validation.ts";
+import { oneOf, record, textOf, wholeNumber } from "../kernel/validation.ts";
 
 const glob = v.optional(textOf(1, 4000));
 
@@ -22,7 +22,7 @@ const match = v.pipe(
 );
 export type Match = v.InferOutput<typeof match>;
 
-const times = whole(1, 1_000_000);
+const times = wholeNumber(1, 1_000_000);
 
 /** The kind of work that a scenario is about; undefined where it is about both. */
 const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>

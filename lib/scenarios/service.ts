@@ -1,5 +1,5 @@
 import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
-import { matches } from "../kernel/glob.ts";
+import { matchesGlob } from "../kernel/glob.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
@@ -36,7 +36,7 @@ const fits = (kind: Kind, about: About, { match }: Scenario) => {
   const isKnown = (name: string) => (fields[kind] as readonly string[]).includes(name);
   return globs.every(([name, glob]) => {
     const value = about[name];
-    return isKnown(name) && typeof value === "string" && matches(glob, value);
+    return isKnown(name) && typeof value === "string" && matchesGlob(glob, value);
   });
 };
 

@@ -5,37 +5,34 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 
-/**
- * Files by the identifier of the record that they belong to: beside the database, or in memory. What was stored under a
- * name never changes.
- */
+/** Files named by the identifier of their record, beside the database or in memory. A stored file never changes. */
 export interface Assets {
-  /** The file is whole and durable when this resolves. */
+  /** The file is complete and durable when this resolves. */
   store(name: string, bytes: Uint8Array): Promise<void>;
   find(name: string): Promise<Uint8Array | undefined>;
-  /** How many bytes there are; undefined where there is no such file. */
+  /** The length in bytes; undefined for a missing file. */
   size(name: string): Promise<number | undefined>;
-  /** The bytes from `start` to `end`, both included: as a stream where they are many. Rejects where there is no such file. */
+  /** The bytes from `start` to `end`, both included: a stream from 1 MiB on. Rejects for a missing file. */
   read(name: string, start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
   remove(name: string): Promise<void>;
   names(): Promise<string[]>;
-  /** Names and bytes: of a file in memory no copy is made, since nobody changes it. */
-  readonly part: Snapshotable;
+  /** Names and bytes. Files in memory are shared and not copied, because they never change. */
+  readonly snapshotable: Snapshotable;
 }
 
-/** A file's hash, so that it holds over restarts, and tells a file that was changed. */
+/** A hash of the content: it stays the same across restarts, and reveals a file that was modified. */
 export const etagOf = (bytes: Uint8Array): string =>
   `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 
 type Files = ReadonlyMap<string, Uint8Array>;
 
-const filesOf = (kept: unknown): Files => {
-  if (kept instanceof Map) return kept;
-  throw new Error("these are no files that a service has saved");
+const filesOf = (saved: unknown): Files => {
+  if (saved instanceof Map) return saved;
+  throw new Error("the snapshot holds no asset files");
 };
 
-/** As much is read at once; it costs less than a stream. */
-const atOnce = 1024 * 1024;
+/** Shorter ranges are read into memory. */
+const streamFrom_bytes = 1024 * 1024;
 
 export function assetsInMemory(): Assets {
   let files = new Map<string, Uint8Array>();
@@ -50,28 +47,28 @@ export function assetsInMemory(): Assets {
     },
     remove: async (name) => void files.delete(name),
     names: async () => [...files.keys()],
-    part: {
+    snapshotable: {
       save: (): Files => new Map(files),
-      load(kept) {
-        files = new Map(filesOf(kept));
+      load(saved) {
+        files = new Map(filesOf(saved));
       },
     },
   };
 }
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
-function none(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
-/** What a kill left behind in the middle of writing ends so; no identifier does. */
-const half = ".half";
-const own = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
+/** The suffix of a file that is being written. No identifier ends in it. */
+const partial = ".half";
+const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
 
-/** Files in a folder, which is made with the first of them. A kill leaves a whole file or none. */
+/** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
 export function assetsInFolder(folder: string): Assets {
   const pathOf = (name: string) => {
-    // Names are our own identifiers, and a path must not be made of anything else.
-    if (!own.test(name)) throw new Error("this is no name of a file");
+    // A path is made of our own identifiers alone.
+    if (!assetName.test(name)) throw new Error("this is not the name of an asset");
     return join(folder, name);
   };
   const syncFolder = async () => {
@@ -83,28 +80,29 @@ export function assetsInFolder(folder: string): Assets {
       if (isMissing(error)) return [];
       throw error;
     });
-    return all.filter((name) => own.test(name));
+    return all.filter((name) => assetName.test(name));
   };
-  const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => own.test(name)) : []);
+  const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
   return {
     async store(name, bytes) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const file = await open(pathOf(name + half), "w", 0o600);
+      const file = await open(pathOf(name + partial), "w", 0o600);
       try {
         await file.writeFile(bytes);
         await file.sync();
       } finally {
         await file.close();
       }
-      await rename(pathOf(name + half), pathOf(name));
+      await rename(pathOf(name + partial), pathOf(name));
       await syncFolder();
     },
-    find: (name) => readFile(pathOf(name)).catch(none),
-    size: async (name) => (await stat(pathOf(name)).catch(none))?.size,
+    find: (name) => readFile(pathOf(name)).catch(undefinedIfMissing),
+    size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {
       const file = await open(pathOf(name), "r");
-      // A bare read stream in an answer takes the process down when its reader hangs up; this form does not.
-      if (end - start >= atOnce) return Readable.toWeb(file.createReadStream({ start, end })) as ReadableStream;
+      // A Node stream in a response crashes the process when the client disconnects; a web stream does not.
+      if (end - start >= streamFrom_bytes)
+        return Readable.toWeb(file.createReadStream({ start, end })) as ReadableStream;
       try {
         const bytes = Buffer.alloc(end - start + 1);
         const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
@@ -115,10 +113,10 @@ export function assetsInFolder(folder: string): Assets {
     },
     remove: (name) => rm(pathOf(name), { force: true }),
     names,
-    part: {
+    snapshotable: {
       save: (): Files => new Map(namesNow().map((name) => [name, readFileSync(join(folder, name))])),
-      load(kept) {
-        const files = filesOf(kept);
+      load(saved) {
+        const files = filesOf(saved);
         if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
         for (const name of namesNow()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
         for (const [name, bytes] of files) writeFileSync(pathOf(name), bytes, { mode: 0o600 });

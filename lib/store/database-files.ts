@@ -1,56 +1,58 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
-import { DatabaseError, sentence } from "./database-error.ts";
+import { DatabaseError, describeError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import type { Engine } from "./engine.ts";
-import { applicationId, foreign, isCurrent, isNew, migrate, refuse } from "./migrate.ts";
-import { createSqliteEngine, openDatabase, openPlain } from "./sqlite.ts";
+import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
+import { createSqliteEngine, openDatabase, openRaw } from "./sqlite.ts";
 
-/** An opened database, before it is a store: what else lives in the file, and how to let it go. */
-export interface Opened {
+/** An open database, before a store is made on it. */
+export interface OpenDatabase {
   readonly engine: Engine;
   readonly database: Database;
-  /** Whether this very opening made it. */
+  /** Whether this call created it. */
   readonly created: boolean;
-  /** The rows as they are, as the image of a database in memory. */
+  /** The current rows, as the image of a database in memory. */
   image(): Buffer;
-  /** The rows of an image: in a file they replace those that are there, in memory they are a database of their own. */
-  withRows(image: Buffer): Opened;
+  /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
+  withImage(image: Buffer): OpenDatabase;
+  /** Unlocks the file for other processes. */
   release(): void;
 }
 
-let empty: Buffer | undefined;
+let emptyImage: Buffer | undefined;
 
-/** A database in memory. The migrated image is kept, so that the next one opens in a fraction of a millisecond. */
-export function openMemory(): Opened {
-  if (!empty) {
+/** An empty database in memory. The migrated image is cached, so later ones open in a fraction of a millisecond. */
+export function openMemory(): OpenDatabase {
+  if (!emptyImage) {
     const first = openDatabase(":memory:");
     migrate(first);
-    empty = imageOf(first);
+    emptyImage = imageOf(first);
     first.close();
   }
-  return openImage(empty);
+  return openImage(emptyImage);
 }
 
-/** A database in memory with the rows of an image, which it does not change. */
-export function openImage(image: Buffer): Opened {
+/** A database in memory with the rows of an image. The image stays as it is. */
+export function openImage(image: Buffer): OpenDatabase {
   const database = openDatabase(image);
   return {
     engine: createSqliteEngine(database),
     database,
     created: true,
     image: imagesOf(database),
-    withRows: openImage,
+    withImage: openImage,
     release: () => {},
   };
 }
 
 /**
- * A database in a file, held by this process alone until `release`. Refuses with one sentence, and never repairs or
- * makes anew, what is truncated, foreign, newer, read-only or held by another server.
+ * A database in a file; `exclusive` locks it for this process until `release`. Throws a DatabaseError for a file that
+ * is truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs a
+ * file, and never replaces it.
  */
-export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): Opened {
+export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): OpenDatabase {
   const path = resolve(file);
   let release = () => {};
   let database: Database | undefined;
@@ -62,13 +64,13 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
       options.mayCreate();
       mkdirSync(dirname(path), { recursive: true });
     }
-    // Held before it is looked into: closing a file drops the locks that this process has on it.
-    if (options.exclusive) release = hold(path);
+    // Locked before it is read: closing a file drops every lock that this process has on it.
+    if (options.exclusive) release = lockDatabase(path);
     if (fresh) closeSync(openSync(path, "a", 0o600));
-    else inspect(path);
+    else checkHeader(path);
     database = openDatabase(path);
     const created = isNew(database);
-    refuse(database);
+    checkCompatible(database);
     if (!options.exclusive && !isCurrent(database)) {
       throw new Error("its schema is older than this svc-server; start the server on it once");
     }
@@ -78,21 +80,21 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
         .prepare("insert into settings values ('server_pid', ?) on conflict do update set value = excluded.value")
         .run(String(process.pid));
     }
-    return inFile(database, created, release);
+    return fromFile(database, created, release);
   } catch (error) {
     if (database?.open) database.close();
     release();
-    throw error instanceof DatabaseError ? error : new DatabaseError(path, sentence(error), error);
+    throw DatabaseError.from(path, error);
   }
 }
 
-function inFile(database: Database, created: boolean, release: () => void): Opened {
-  const opened: Opened = {
+function fromFile(database: Database, created: boolean, release: () => void): OpenDatabase {
+  const opened: OpenDatabase = {
     engine: createSqliteEngine(database),
     database,
     created,
     image: imagesOf(database),
-    withRows(image) {
+    withImage(image) {
       replaceRows(database, image);
       return opened;
     },
@@ -101,8 +103,8 @@ function inFile(database: Database, created: boolean, release: () => void): Open
   return opened;
 }
 
-/** What SQLite would answer with puzzling words, repair in silence, or change before it refuses. */
-export function inspect(path: string): void {
+/** Throws for a file that SQLite would report obscurely, repair silently, or modify before failing. */
+export function checkHeader(path: string): void {
   const header = Buffer.alloc(100);
   const fd = openSync(path, "r");
   const read = readSync(fd, header, 0, 100, 0);
@@ -111,21 +113,21 @@ export function inspect(path: string): void {
     throw new Error("it is not an SQLite database; name another file, or restore it from a backup");
   }
   const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const logged = pagesInLog(`${path}-wal`, size);
-  // A page alone holds no table: the file of a process that was killed before its first commit.
+  const wal = pagesInWal(`${path}-wal`, size);
+  // One page holds no table: the process that created the file was killed before its first commit.
   const isEmpty = header.readUInt32BE(28) <= 1;
-  // Before the first checkpoint the log alone knows whose the file is.
-  if (read === 100 && !isEmpty && logged.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
-    throw new Error(foreign);
-  const pages = logged.count || header.readUInt32BE(28);
+  // Before the first checkpoint only the WAL has the application id.
+  if (read === 100 && !isEmpty && wal.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
+    throw new Error(foreignDatabase);
+  const pages = wal.count || header.readUInt32BE(28);
   for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
-    if (!logged.pages.has(page))
+    if (!wal.pages.has(page))
       throw new Error("it is truncated: a part of its end is missing; restore it from a backup");
   }
 }
 
-/** Which pages the write-ahead log holds, and how many the database has after its last commit. */
-function pagesInLog(path: string, size: number): { pages: Set<number>; count: number } {
+/** The pages in the write-ahead log, and the number of pages of the database after its last commit. */
+function pagesInWal(path: string, size: number): { pages: Set<number>; count: number } {
   const pages = new Set<number>();
   let count = 0;
   if (!existsSync(path)) return { pages, count };
@@ -145,30 +147,31 @@ function pagesInLog(path: string, size: number): { pages: Set<number>; count: nu
 }
 
 /**
- * Holds the file for this process, as a lock of the operating system on a small database beside it: it ends with the
- * process, so none is ever left behind by a crash. The holder's pid is a row of the database itself.
+ * Locks a database for this process, and returns the function that unlocks it. The lock is one of the operating system,
+ * on a small database beside the file: it ends with the process, so a crash never leaves one behind. The database
+ * itself stores the pid of its server.
  */
-export function hold(path: string): () => void {
+export function lockDatabase(path: string): () => void {
   let lock: Database | undefined;
   try {
-    lock = openPlain(`${path}.lock`);
+    lock = openRaw(`${path}.lock`);
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock?.close();
     if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
       throw new DatabaseError(
         path,
-        `another svc-server${holder(path)} is running on it; stop that one, or name another file`,
+        `another svc-server${lockHolder(path)} is running on it; stop that one, or name another file`,
       );
     }
-    throw new DatabaseError(path, sentence(error), error);
+    throw new DatabaseError(path, describeError(error), error);
   }
   return () => lock.close();
 }
 
-function holder(path: string): string {
+function lockHolder(path: string): string {
   try {
-    const database = openPlain(path);
+    const database = openRaw(path);
     const row = database.prepare("select value from settings where name = 'server_pid'").get() as
       | { value: string }
       | undefined;

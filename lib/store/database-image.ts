@@ -1,50 +1,50 @@
 import type { Database, Statement } from "better-sqlite3";
-import { openPlain, writer } from "./sqlite.ts";
+import { openRaw, queryBuilder } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
-/** A whole database as bytes, which any number of databases in memory can begin with. Nobody may change them. */
+/** A database as bytes. Any number of databases in memory can start from one image, so it must not be modified. */
 export function imageOf(database: Database): Buffer {
   const image = database.serialize();
-  // The two bytes that say whether it is in WAL mode, which a database in memory cannot be.
+  // Bytes 18 and 19 of the header say whether it is in WAL mode, which SQLite refuses in memory.
   return image.fill(1, 18, 20);
 }
 
-/** What this connection has written, and whether another one has: what a process beside the server does to its file. */
-const changes = "select total_changes() || ' ' || data_version from pragma_data_version";
+/** Changes with every write of this connection, and with every commit of another process. */
+const writeCount = "select total_changes() || ' ' || data_version from pragma_data_version";
 
-/** The image of a database whenever it is asked for. A state that has not changed since is not copied a second time. */
+/** A function that returns the current image of a database. An unchanged database is not copied again. */
 export function imagesOf(database: Database): () => Buffer {
-  let read: Statement | undefined;
-  let taken: { readonly at: unknown; readonly image: Buffer } | undefined;
+  let statement: Statement | undefined;
+  let cached: { readonly at: unknown; readonly image: Buffer } | undefined;
   return () => {
-    read ??= database.prepare(changes).pluck();
-    const at = read.get();
-    if (!taken || taken.at !== at) taken = { at, image: imageOf(database) };
-    return taken.image;
+    statement ??= database.prepare(writeCount).pluck();
+    const at = statement.get();
+    if (!cached || cached.at !== at) cached = { at, image: imageOf(database) };
+    return cached.image;
   };
 }
 
 const tables =
   "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'migrations'";
 
-/** Gives a database the rows of an image of the same schema in one transaction: all of them, or none. */
+/** Replaces all rows of a database by those of an image with the same schema, in one transaction. */
 export function replaceRows(database: Database, image: Buffer): void {
-  const kept = openPlain(image);
-  const names = kept.prepare(tables).pluck().all() as (keyof Tables)[];
+  const source = openRaw(image);
+  const names = source.prepare(tables).pluck().all() as (keyof Tables)[];
   const replace = database.transaction(() => {
     database.pragma("defer_foreign_keys = ON");
-    // All of them first: what is deleted later would take rows along that refer to it.
-    for (const name of names) database.prepare(writer.deleteFrom(name).compile().sql).run();
+    // All tables are emptied first: a later delete would cascade to rows that were inserted already.
+    for (const name of names) database.prepare(queryBuilder.deleteFrom(name).compile().sql).run();
     for (const name of names) {
-      const rows = kept.prepare(writer.selectFrom(name).selectAll().compile().sql);
+      const rows = source.prepare(queryBuilder.selectFrom(name).selectAll().compile().sql);
       const shape = Object.fromEntries(rows.columns().map((column) => [column.name, null]));
-      const insert = database.prepare(writer.insertInto(name).values(shape).compile().sql);
+      const insert = database.prepare(queryBuilder.insertInto(name).values(shape).compile().sql);
       for (const row of rows.raw().iterate()) insert.run(row);
     }
   });
   try {
     replace.immediate();
   } finally {
-    kept.close();
+    source.close();
   }
 }

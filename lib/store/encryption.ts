@@ -2,17 +2,24 @@ import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:c
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { DatabaseError } from "./database-error.ts";
 
-/** Encrypts what must not lie readable in the database. `place` binds a value to its table, row and column. */
-export interface Vault {
-  seal(place: string, plain: string): string;
-  open(place: string, sealed: string): string;
-  /** A signature that only this key can make, of a text for one purpose. */
+/**
+ * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table,
+ * row and column, so a ciphertext that was moved to another row does not decrypt.
+ */
+export interface Encryption {
+  encrypt(context: string, plaintext: string): string;
+  /** Throws for a ciphertext of another key or another context. */
+  decrypt(context: string, ciphertext: string): string;
+  /** HMAC-SHA256 of `text` with the key, in base64url. A signature for one purpose is not valid for another. */
   sign(purpose: string, text: string): string;
-  /** Tells one key from another without revealing it. */
+  /** Identifies the key without revealing it. */
   readonly fingerprint: string;
-  /** The same key, with chance from elsewhere. */
-  copy(bytes: (length: number) => Buffer): Vault;
+  /** The same key with another source of nonces. */
+  withRandom(random: (length: number) => Buffer): Encryption;
 }
+
+const nonceLength = 12;
+const tagLength = 16;
 
 export const fingerprintOf = (key: Buffer): string =>
   createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16);
@@ -23,29 +30,30 @@ export const wrongKey = (database: string, key = `${database}.key`) =>
     `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`,
   );
 
-export function createVault(key: Buffer, bytes: (length: number) => Buffer): Vault {
+export function createEncryption(key: Buffer, random: (length: number) => Buffer): Encryption {
   return {
-    sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
-    fingerprint: fingerprintOf(key),
-    copy: (others) => createVault(key, others),
-    seal(place, plain) {
-      const nonce = bytes(12);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(place));
-      const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+    encrypt(context, plaintext) {
+      const nonce = random(nonceLength);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64");
     },
-    open(place, sealed) {
-      const all = Buffer.from(sealed, "base64");
-      const decipher = createDecipheriv("aes-256-gcm", key, all.subarray(0, 12)).setAAD(Buffer.from(place));
-      decipher.setAuthTag(all.subarray(12, 28));
-      return Buffer.concat([decipher.update(all.subarray(28)), decipher.final()]).toString("utf8");
+    decrypt(context, ciphertext) {
+      const bytes = Buffer.from(ciphertext, "base64");
+      const bodyStart = nonceLength + tagLength;
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceLength));
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(nonceLength, bodyStart));
+      return Buffer.concat([decipher.update(bytes.subarray(bodyStart)), decipher.final()]).toString("utf8");
     },
+    sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
+    fingerprint: fingerprintOf(key),
+    withRandom: (other) => createEncryption(key, other),
   };
 }
 
-/** The key file beside a database: 32 bytes in base64, readable by its owner alone. Made where it is missing. */
-export function keyFile(path: string, bytes: (length: number) => Buffer): Buffer {
-  if (!existsSync(path)) writeWhole(path, `${bytes(32).toString("base64")}\n`);
+/** The key in the file beside a database: 32 bytes in base64, readable by its owner alone. Creates a missing file. */
+export function readOrCreateKey(path: string, random: (length: number) => Buffer): Buffer {
+  if (!existsSync(path)) writeAtomically(path, `${random(32).toString("base64")}\n`);
   return readKey(path);
 }
 
@@ -55,16 +63,16 @@ export function readKey(path: string): Buffer {
   return key;
 }
 
-/** A kill on the way leaves the whole file or none. */
-function writeWhole(path: string, text: string): void {
-  const half = `${path}.new`;
-  rmSync(half, { force: true });
-  const fd = openSync(half, "wx", 0o600);
+/** A crash leaves the whole file or none. */
+function writeAtomically(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  const fd = openSync(temporary, "wx", 0o600);
   try {
     writeSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  renameSync(half, path);
+  renameSync(temporary, path);
 }

@@ -1,231 +1,235 @@
 import { type RawBuilder, sql } from "kysely";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
-import type { Place } from "../kernel/page.ts";
+import type { Position } from "../kernel/page.ts";
 import type { Connection, Engine } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
-type Text = keyof Tables;
-type Column<T extends Text> = keyof Tables[T] & string;
+type Table = keyof Tables;
+type Column<T extends Table> = keyof Tables[T] & string;
 type Values = Readonly<Record<string, unknown>>;
 
-/** A list in the order of one key, of the rows whose columns equal what is given. */
-export interface List<T extends Text> {
+/** A list in the order of one key, of the rows that equal the given filters. */
+export interface List<T extends Table> {
   readonly table: T;
-  /** Columns that are always given. */
+  /** Columns that every call gives. */
   readonly within: readonly Column<T>[];
-  /** Columns that are given or not. */
+  /** Columns that a call may give. */
   readonly filters?: readonly Column<T>[];
   /**
-   * The filters that its indexes find, whole, beside what is always given; of those that find equally many, first the one
-   * that serves most calls. Default: one of them finds all that are given.
+   * The filters that each index serves, beside the columns in `within`. Where several indexes serve equally many of the
+   * given filters, the first one is preferred. Default: one index serves all given filters.
    */
   readonly indexes?: readonly (readonly Column<T>[])[];
   /** Default: `id`, newest first. */
   readonly key?: Column<T>;
   readonly order?: "asc" | "desc";
-  /** Default: all of them. */
+  /** Default: all columns. */
   readonly columns?: readonly Column<T>[];
-  /** Rows whose column is among these are not shown: most of the time there are none. */
-  readonly without?: { readonly column: Column<T>; readonly among: RawBuilder<unknown> };
+  /** Leaves out rows whose column is in a subquery, which is empty most of the time. */
+  readonly exclude?: { readonly column: Column<T>; readonly in: RawBuilder<unknown> };
 }
-/** No list without its organization, where the table has one. */
-type Filters<T extends Text> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
+/** A table with an `organization_id` is never listed without one. */
+type Filters<T extends Table> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
   Tables[T],
   keyof Tables[T] & "organization_id"
 >;
-export interface Pages<T extends Text> {
-  /** One row more than the page holds, where there are more. */
-  rows(filters: Filters<T>, place: Place): Promise<Tables[T][]>;
+export interface Pages<T extends Table> {
+  /** One row more than the page holds, if there are more. */
+  rows(filters: Filters<T>, position: Position): Promise<Tables[T][]>;
   total(filters: Filters<T>): Promise<number>;
 }
 
-/** A way along an index. `rest` is what that does not find, so that each row has to be looked at. */
-interface Way {
+/** A scan along one index. Each row is checked against the filters that the index does not serve. */
+interface Scan {
   readonly name: string;
-  readonly index: readonly string[];
-  readonly rest: readonly string[];
+  readonly indexed: readonly string[];
+  readonly unindexed: readonly string[];
 }
-/** Where it goes on; undefined at its beginning. */
+/** The key of the last entry before the scan; undefined at the start of the index. */
 type After = string | undefined;
 
 /**
- * How many entries of an index one statement passes over, where it looks at the row of each, and where it only counts them:
- * a millisecond of work.
+ * How many index entries one statement covers, where it reads the row of each entry and where it only counts entries.
+ * Both are about a millisecond of work (1,000 rows: 0.7 ms).
  */
-const stretch = { looking: 1_000, counting: 2_000 };
+const batchSize = { reading: 1_000, counting: 2_000 };
 
 /**
- * One statement a combination of filters, never `? IS NULL OR …`, which no index can serve.
+ * Writes one statement for each combination of filters, and never `? IS NULL OR …`, which no index can serve.
  *
- * Where no index finds all that is given, what is looked for may be rare, and the statement would go on to the index's
- * end. So such a list is walked in stretches, between which others have their turn, and so is what is counted; in a
- * transaction, where nobody has, neither may be.
+ * Where no index serves all filters, matches may be rare, and one statement could read the index to its end (188 to 589
+ * ms at 300,000 deployments). Such a list is scanned in batches, and the event loop runs between them. Counting works
+ * the same way. Neither may be used in a transaction, which awaits nothing but the store.
  */
-export function createPages<T extends Text>(
+export function createPages<T extends Table>(
   engine: Engine,
   connection: Connection,
   list: List<T>,
-  texts: Map<string, string>,
+  sqlTexts: Map<string, string>,
 ): Pages<T> {
-  let writing: ReturnType<typeof writer<T>> | undefined;
-  // Made at the first statement: most services write none, since another one of the process has.
-  const write = () => (writing ??= writer(list));
+  let builder: ReturnType<typeof sqlBuilder<T>> | undefined;
+  // Built on demand: most services of a process find every text in `sqlTexts`.
+  const build = () => (builder ??= sqlBuilder(list));
   const statement = (shape: string, text: () => RawBuilder<unknown>) => {
-    let found = texts.get(shape);
-    if (found === undefined) {
-      // 100 sizes × filters × first or later page: rare shapes must not pile up for ever.
-      if (texts.size > 256) texts.clear();
-      found = text().compile(engine.db).sql;
-      texts.set(shape, found);
+    let known = sqlTexts.get(shape);
+    if (known === undefined) {
+      // 100 page sizes × filters × first or later page: rare shapes must not pile up forever.
+      if (sqlTexts.size > 256) sqlTexts.clear();
+      known = text().compile(engine.db).sql;
+      sqlTexts.set(shape, known);
     }
-    return connection.statement(found);
+    return connection.statement(known);
   };
-  const shapeOf = ({ name }: Way, after: After) => (after === undefined ? name : `${name} after`);
-  const valuesOf = ({ index, rest }: Way, after: After, values: Values) => [
-    ...index.map((name) => values[name]),
+  const shapeOf = ({ name }: Scan, after: After) => (after === undefined ? name : `${name} after`);
+  const parametersOf = ({ indexed, unindexed }: Scan, after: After, values: Values) => [
+    ...indexed.map((name) => values[name]),
     ...(after === undefined ? [] : [after]),
-    ...rest.map((name) => values[name]),
+    ...unindexed.map((name) => values[name]),
   ];
 
-  const known = new Map<string, readonly Way[]>();
-  const waysOf = (values: Values): readonly Way[] => {
+  const knownScans = new Map<string, readonly Scan[]>();
+  const scansFor = (values: Values): readonly Scan[] => {
     const given = (list.filters ?? []).filter((name) => values[name] !== undefined);
-    const ways = known.get(given.join()) ?? waysFor(list, given);
-    known.set(given.join(), ways);
-    return ways;
+    const scans = knownScans.get(given.join()) ?? chooseScans(list, given);
+    knownScans.set(given.join(), scans);
+    return scans;
   };
-  const hides = async () =>
-    list.without !== undefined && (await statement("hides", () => write().hides()).first([])) !== undefined;
-  /** The way that passes over nothing; as long as something is hidden, it gives nothing. */
-  const directOf = (ways: readonly Way[]) => ways.find(({ rest }) => rest.length === 0);
+  const hasExcluded = async () =>
+    list.exclude !== undefined && (await statement("hasExcluded", () => build().hasExcluded()).first([])) !== undefined;
+  /** The scan whose index serves every filter. Its statement gives no rows while `exclude` names any. */
+  const directOf = (scans: readonly Scan[]) => scans.find(({ unindexed }) => unindexed.length === 0);
 
-  const endOf = (how: keyof typeof stretch, way: Way, after: After, values: Values) => {
-    const end = statement(`end ${how} ${shapeOf(way, after)}`, () => write().end(how, way, after));
-    return end.first(valuesOf({ ...way, rest: [] }, after, values)) as Promise<End>;
+  const batchEnd = (kind: keyof typeof batchSize, scan: Scan, after: After, values: Values) => {
+    const end = statement(`end ${kind} ${shapeOf(scan, after)}`, () => build().batchEnd(kind, scan, after));
+    return end.first(parametersOf({ ...scan, unindexed: [] }, after, values)) as Promise<BatchEnd>;
   };
 
-  /** A stretch of each way in turn, up to the end of the shortest: the last one belongs to the way that is at its end. */
-  async function* stretches(ways: readonly Way[], values: Values, first?: After) {
-    const places = new Map(ways.map((way) => [way, first]));
+  /** Batches of all scans in rotation. The scan that reaches its end first ends them all: it has seen every match. */
+  async function* batches(scans: readonly Scan[], values: Values, start?: After) {
+    const positions = new Map(scans.map((scan) => [scan, start]));
     for (;;) {
-      for (const way of ways) {
-        const after = places.get(way);
-        yield { way, after };
-        const { passed, last } = await endOf("looking", way, after, values);
-        if (passed < stretch.looking) return;
-        places.set(way, last);
+      for (const scan of scans) {
+        const after = positions.get(scan);
+        yield { scan, after };
+        const { entries, last } = await batchEnd("reading", scan, after, values);
+        if (entries < batchSize.reading) return;
+        positions.set(scan, last);
         await yieldToEventLoop();
       }
     }
   }
 
-  /** How many entries a way has. */
-  const entries = async (way: Way, values: Values) => {
-    let [total, after]: [number, After] = [0, undefined];
+  const countEntries = async (scan: Scan, values: Values) => {
+    let total = 0;
+    let after: After;
     for (;;) {
-      const { passed, last } = await endOf("counting", way, after, values);
-      total += passed;
-      if (passed < stretch.counting) return total;
+      const { entries, last } = await batchEnd("counting", scan, after, values);
+      total += entries;
+      if (entries < batchSize.counting) return total;
       after = last;
       await yieldToEventLoop();
     }
   };
 
   return {
-    async rows(filters, { after: first, per_page }) {
+    async rows(filters, { after: start, per_page }) {
       const values: Values = filters;
-      const [ways, most] = [waysOf(values), per_page + 1];
-      const read = (how: "all" | "part", way: Way, after: After) => {
-        const reading = statement(`${how} ${most} ${shapeOf(way, after)}`, () => write()[how](way, after, most));
-        return reading.all(valuesOf(way, after, values)) as Promise<Tables[T][]>;
+      const scans = scansFor(values);
+      const limit = per_page + 1;
+      const read = (kind: "all" | "batch", scan: Scan, after: After) => {
+        const rows = statement(`${kind} ${limit} ${shapeOf(scan, after)}`, () => build()[kind](scan, after, limit));
+        return rows.all(parametersOf(scan, after, values)) as Promise<Tables[T][]>;
       };
-      const direct = directOf(ways);
-      let rows = direct ? await read("all", direct, first) : [];
-      if (rows.length > 0 || (direct && !(await hides()))) return rows;
-      const found = new Map<Way, Tables[T][]>();
-      for await (const { way, after } of stretches(ways, values, first)) {
-        rows = [...(found.get(way) ?? []), ...(await read("part", way, after))];
-        found.set(way, rows);
-        if (rows.length >= most) break;
+      const direct = directOf(scans);
+      let rows = direct ? await read("all", direct, start) : [];
+      if (rows.length > 0 || (direct && !(await hasExcluded()))) return rows;
+      const found = new Map<Scan, Tables[T][]>();
+      for await (const { scan, after } of batches(scans, values, start)) {
+        rows = [...(found.get(scan) ?? []), ...(await read("batch", scan, after))];
+        found.set(scan, rows);
+        if (rows.length >= limit) break;
       }
-      return rows.slice(0, most);
+      return rows.slice(0, limit);
     },
     async total(filters) {
       const values: Values = filters;
-      const ways = waysOf(values);
-      const direct = directOf(ways);
-      if (direct && !(await hides())) return entries(direct, values);
+      const scans = scansFor(values);
+      const direct = directOf(scans);
+      if (direct && !(await hasExcluded())) return countEntries(direct, values);
       let total = 0;
-      const counted = new Map<Way, number>();
-      for await (const { way, after } of stretches(ways, values)) {
-        const counting = statement(`count ${shapeOf(way, after)}`, () => write().count(way, after));
-        const { number } = (await counting.first(valuesOf(way, after, values))) as { number: number };
-        total = (counted.get(way) ?? 0) + number;
-        counted.set(way, total);
+      const counted = new Map<Scan, number>();
+      for await (const { scan, after } of batches(scans, values)) {
+        const count = statement(`count ${shapeOf(scan, after)}`, () => build().count(scan, after));
+        const { number } = (await count.first(parametersOf(scan, after, values))) as { number: number };
+        total = (counted.get(scan) ?? 0) + number;
+        counted.set(scan, total);
       }
       return total;
     },
   };
 }
 
-interface End {
-  /** How many entries the stretch has: fewer than asked for at the index's end. */
-  readonly passed: number;
+interface BatchEnd {
+  /** The entries of the batch: fewer than its size at the end of the index. */
+  readonly entries: number;
   readonly last: string;
 }
 
-/** The ways by the indexes that find most of the filters that are given. */
-function waysFor<T extends Text>({ within, indexes }: List<T>, given: readonly Column<T>[]): Way[] {
-  const fitting = (indexes ?? [given]).filter((index) => index.every((name) => given.includes(name)));
-  const most = Math.max(...fitting.map(({ length }) => length));
-  return fitting
+/** A scan for each index that serves most of the given filters. */
+function chooseScans<T extends Table>({ within, indexes }: List<T>, given: readonly Column<T>[]): Scan[] {
+  const usable = (indexes ?? [given]).filter((index) => index.every((name) => given.includes(name)));
+  const most = Math.max(...usable.map(({ length }) => length));
+  return usable
     .filter(({ length }) => length === most)
-    .map((found) => {
-      const rest = given.filter((name) => !found.includes(name));
-      return { name: `${found.join()} ${rest.join()}`, index: [...within, ...found], rest };
+    .map((index) => {
+      const unindexed = given.filter((name) => !index.includes(name));
+      return { name: `${index.join()} ${unindexed.join()}`, indexed: [...within, ...index], unindexed };
     });
 }
 
 /**
- * The statements of a list. Limits are written into the text: SQLite prepares a statement with a bound LIMIT again at
- * each execution.
+ * The statements of a list; a `0` stands where a parameter is bound. Limits are written into the text, because SQLite
+ * prepares a statement with a bound LIMIT again for each execution.
  */
-function writer<T extends Text>({ table, key: named, order = "desc", columns, without }: List<T>) {
-  const key = sql.ref(named ?? "id");
-  const [past, direction, furthest] = order === "desc" ? [sql`<`, sql`desc`, sql`min`] : [sql`>`, sql`asc`, sql`max`];
+function sqlBuilder<T extends Table>({ table, key: keyColumn, order = "desc", columns, exclude }: List<T>) {
+  const key = sql.ref(keyColumn ?? "id");
+  const [beyond, direction, lastOf] = order === "desc" ? [sql`<`, sql`desc`, sql`min`] : [sql`>`, sql`asc`, sql`max`];
   const names = (of: readonly string[]) => sql.join([...new Set(of)].map((name) => sql.ref(name)));
-  const shown = columns ? names(columns) : sql`*`;
-  const limit = (most: number) => (Number.isFinite(most) ? sql` limit ${sql.lit(most)}` : sql``);
-  const every = (conditions: readonly RawBuilder<unknown>[]) => sql.join([sql`1 = 1`, ...conditions], sql` and `);
-  const equal = (of: readonly string[], first = sql`${0}`) =>
+  const selected = columns ? names(columns) : sql`*`;
+  const limitTo = (limit: number) => (Number.isFinite(limit) ? sql` limit ${sql.lit(limit)}` : sql``);
+  const allOf = (conditions: readonly RawBuilder<unknown>[]) => sql.join([sql`1 = 1`, ...conditions], sql` and `);
+  const equals = (of: readonly string[], first = sql`${0}`) =>
     of.map((name, i) => sql`${sql.ref(name)} = ${i === 0 ? first : sql`${0}`}`);
-  const notHidden = without ? [sql`${sql.ref(without.column)} not in (${without.among})`] : [];
+  const notExcluded = exclude ? [sql`${sql.ref(exclude.column)} not in (${exclude.in})`] : [];
 
-  /** The first value; none while something is hidden, which ends the search at once. Of a condition each row is asked. */
-  const unlessHidden = without ? sql`(select ${0} where not exists (${without.among}))` : sql`${0}`;
+  /**
+   * The first parameter, or null while anything is excluded: the index then gives nothing, and the search ends at once.
+   * A condition would be evaluated for each row.
+   */
+  const unlessExcluded = exclude ? sql`(select ${0} where not exists (${exclude.in}))` : sql`${0}`;
 
-  const from = ({ index }: Way, after: After, first?: RawBuilder<unknown>) => {
-    const place = after === undefined ? [] : [sql`${key} ${past} ${0}`];
-    return sql`from ${sql.table(table)} where ${every([...equal(index, first), ...place])}`;
+  const from = ({ indexed }: Scan, after: After, first?: RawBuilder<unknown>) => {
+    const start = after === undefined ? [] : [sql`${key} ${beyond} ${0}`];
+    return sql`from ${sql.table(table)} where ${allOf([...equals(indexed, first), ...start])}`;
   };
-  const inOrder = (most: number) => sql`order by ${key} ${direction}${limit(most)}`;
-  const along = (how: keyof typeof stretch, what: RawBuilder<unknown>, way: Way, after: After) =>
-    sql`select ${what} ${from(way, after)} ${inOrder(stretch[how])}`;
-  const lookedAt = ({ rest }: Way) => [...rest, ...(without ? [without.column] : [])];
-  /** What is asked for of the next stretch, in the order in which that comes. */
-  const part = (what: RawBuilder<unknown>, needed: RawBuilder<unknown>, way: Way, after: After) =>
-    sql`select ${what} from (${along("looking", needed, way, after)}) as stretch where ${every([...equal(way.rest), ...notHidden])}`;
+  const inOrder = (limit: number) => sql`order by ${key} ${direction}${limitTo(limit)}`;
+  const batchOf = (kind: keyof typeof batchSize, what: RawBuilder<unknown>, scan: Scan, after: After) =>
+    sql`select ${what} ${from(scan, after)} ${inOrder(batchSize[kind])}`;
+  const checkedColumns = ({ unindexed }: Scan) => [...unindexed, ...(exclude ? [exclude.column] : [])];
+  /** The matches in the next batch, in the order of the list. */
+  const matches = (what: RawBuilder<unknown>, needed: RawBuilder<unknown>, scan: Scan, after: After) =>
+    sql`select ${what} from (${batchOf("reading", needed, scan, after)}) as batch where ${allOf([...equals(scan.unindexed), ...notExcluded])}`;
 
   return {
-    hides: () => sql`select 1 as some where exists (${without?.among})`,
-    all: (way: Way, after: After, most: number) =>
-      sql`select ${shown} ${from(way, after, unlessHidden)} ${inOrder(most)}`,
-    part(way: Way, after: After, most: number) {
-      const needed = columns ? names([...columns, ...lookedAt(way)]) : shown;
-      return sql`${part(shown, needed, way, after)}${limit(most)}`;
+    hasExcluded: () => sql`select 1 as found where exists (${exclude?.in})`,
+    all: (scan: Scan, after: After, limit: number) =>
+      sql`select ${selected} ${from(scan, after, unlessExcluded)} ${inOrder(limit)}`,
+    batch(scan: Scan, after: After, limit: number) {
+      const needed = columns ? names([...columns, ...checkedColumns(scan)]) : selected;
+      return sql`${matches(selected, needed, scan, after)}${limitTo(limit)}`;
     },
-    count: (way: Way, after: After) => part(sql`count(*) as number`, names(lookedAt(way)), way, after),
-    end: (how: keyof typeof stretch, way: Way, after: After) =>
-      sql`select count(*) as passed, ${furthest}(${key}) as last from (${along(how, key, way, after)}) as stretch`,
+    count: (scan: Scan, after: After) => matches(sql`count(*) as number`, names(checkedColumns(scan)), scan, after),
+    batchEnd: (kind: keyof typeof batchSize, scan: Scan, after: After) =>
+      sql`select count(*) as entries, ${lastOf}(${key}) as last from (${batchOf(kind, key, scan, after)}) as batch`,
   };
 }

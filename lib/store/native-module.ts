@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type Database from "better-sqlite3";
 
 /**
- * Loads the native module, or says in one sentence what mends it. Version 13 does not throw on Node 20, it ends the
- * process with a segmentation fault at the first open: so the versions are compared before.
+ * Loads better-sqlite3, or throws an error that names the remedy. The versions are compared before loading, because
+ * version 13 crashes Node 20 with a segmentation fault when it opens a database.
  */
 export function loadNative(
   require: NodeJS.Require = createRequire(import.meta.url),
@@ -11,16 +11,14 @@ export function loadNative(
 ): typeof Database {
   let version: string;
   try {
-    ({ version } = require("better-sqlite3/package.json") as {
-      version: string;
-    });
+    ({ version } = require("better-sqlite3/package.json") as { version: string });
   } catch (cause) {
     throw new Error('the package better-sqlite3 is not installed. Run "npm install better-sqlite3".', { cause });
   }
-  const needs = Number.parseInt(version, 10) >= 13 ? 22 : 20;
-  if (Number.parseInt(node, 10) < needs) {
+  const requiredNode = Number.parseInt(version, 10) >= 13 ? 22 : 20;
+  if (Number.parseInt(node, 10) < requiredNode) {
     throw new Error(
-      `better-sqlite3 ${version} needs Node ${needs} or later, and this is Node ${node}. Run "npm install better-sqlite3@12", or use a newer Node.`,
+      `better-sqlite3 ${version} needs Node ${requiredNode} or later, and this is Node ${node}. Run "npm install better-sqlite3@12", or use a newer Node.`,
     );
   }
   const Driver = require("better-sqlite3") as typeof Database;

@@ -2,10 +2,10 @@ import { sql } from "kysely";
 import type { Queries } from "./query.ts";
 
 /**
- * Where identifiers of one kind end, by table. Jobs of one record have names of their own, in small letters, behind every
- * identifier; integrations and webhooks share a table.
+ * Each table with an upper bound of its generated identifiers. Unique jobs have names in lower case, which sort after
+ * every generated identifier; integrations and webhooks share a table.
  */
-const dated = [
+const upperBounds = [
   ["organizations", "~"],
   ["users", "~"],
   ["api_keys", "~"],
@@ -22,11 +22,13 @@ const dated = [
   ["deliveries", "~"],
 ] as const;
 
-/** What the service remembers about itself: the clock's reading, the vault's fingerprint, the server's pid. */
+/**
+ * The state of the service itself: the time of its clock, the fingerprint of the encryption key, the pid of its server.
+ */
 export function settingsRepository(query: Queries) {
   return {
-    /** The newest identifier of each kind, so that a new process goes on from there. */
-    newest: dated.map(([table, end]) =>
+    /** The newest identifier of each kind: a new process generates greater ones. */
+    newest: upperBounds.map(([table, end]) =>
       query.first((db, _: object) =>
         db.selectFrom(table).select("id").where("id", "<", end).orderBy("id", "desc").limit(sql.lit(1)),
       ),

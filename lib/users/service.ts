@@ -1,6 +1,6 @@
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
-import { folded } from "../kernel/case-folding.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -72,7 +72,7 @@ export function usersService({
     onlyOwners,
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string) => get(organization_id, id),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
-      users(tx).withEmail({ organization_id, email_folded: folded(email) }),
+      users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
     /** The longest-serving active user of a role, for whom a key can be made. */
     ofRole: (organization_id: string, role: Role, tx: Tx) => users(tx).ofRole({ organization_id, role }),
 
@@ -97,7 +97,7 @@ export function usersService({
         organization_id,
         name,
         email,
-        email_folded: folded(email),
+        email_folded: foldCase(email),
         role,
         status: status ?? lifecycle.initial,
         joined_at: clock.iso(),

@@ -36,7 +36,7 @@ const job = jobsOf<unknown>()({
   },
 });
 const runner = createRunner({ store, clock, log: aloud, services: {}, owner: "bench", jobs: [job] });
-const loop = createLoop({ clock, runner, log: aloud, keepClock: async () => {} });
+const loop = createLoop({ clock, runner, log: aloud, storeClock: async () => {} });
 let awake = false;
 const queue = createQueue({ store, clock, ids, wake: (at) => awake && loop.wake(at) });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { test } from "node:test";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
-import { openPlain } from "../../lib/store/sqlite.ts";
+import { openRaw } from "../../lib/store/sqlite.ts";
 import { temporary } from "../callers.ts";
 import { wire } from "../sockets.ts";
 import { world } from "../world.ts";
@@ -55,7 +55,7 @@ test("a service whose database was overwritten is alive and not ready, and its l
   // The reads of one turn see one state of the file.
   await yieldToEventLoop();
   // A change by somebody else makes the service read the file anew, which holds nonsense by then.
-  const other = openPlain(database);
+  const other = openRaw(database);
   other.exec("update settings set value = value");
   other.pragma("wal_checkpoint(TRUNCATE)");
   other.close();

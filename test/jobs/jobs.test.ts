@@ -5,7 +5,7 @@ import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
 import { machinery } from "../machinery.ts";
 
 test("jobs run in the order of due time, then of id", async (t) => {
-  await t.test("whatever the order in which they were added", async (t) => {
+  await t.test("in whatever order they were added", async (t) => {
     const waits = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 60 });
     const property = fc.asyncProperty(waits, async (seconds) => {
       const { add, advance, told } = machinery(t, () => done());
@@ -20,7 +20,7 @@ test("jobs run in the order of due time, then of id", async (t) => {
     await fc.assert(property, { numRuns: 25, seed: 20260101 });
   });
 
-  await t.test("what becomes due by a job at the same instant runs in the same step", async (t) => {
+  await t.test("a job that another one adds for the same instant runs in the same step", async (t) => {
     const { add, advance, loop, told } = machinery(t, async (name) => {
       if (name === "first") await add("second");
       return done();
@@ -31,7 +31,7 @@ test("jobs run in the order of due time, then of id", async (t) => {
     assert.equal(await advance(1000), 0);
   });
 
-  await t.test("settle leaves alone what is due later", async (t) => {
+  await t.test("settle does not run jobs that are due later", async (t) => {
     const { add, loop, told, advance } = machinery(t, () => done());
     await add("later", 1);
     assert.equal(await loop.settle(), 0);
@@ -39,7 +39,7 @@ test("jobs run in the order of due time, then of id", async (t) => {
     assert.equal(await advance(1), 1);
   });
 
-  await t.test("two that advance at once do not run one job twice", async (t) => {
+  await t.test("two concurrent advances run no job twice", async (t) => {
     const { add, clock, loop, told } = machinery(t, () => done());
     for (const name of ["a", "b", "c"]) await add(name, 1000);
     const to = clock.now() + 2000;
@@ -60,8 +60,8 @@ test("jobs run in the order of due time, then of id", async (t) => {
   });
 });
 
-test("what becomes of a job", async (t) => {
-  await t.test("done and discarded ones are gone", async (t) => {
+test("the outcomes of a job", async (t) => {
+  await t.test("done and discarded jobs are removed", async (t) => {
     const { add, advance, runner, told } = machinery(t, (name) => (name === "a" ? done() : discard("no longer")));
     await add("a");
     await add("b");
@@ -70,7 +70,7 @@ test("what becomes of a job", async (t) => {
     assert.equal(await runner.next(), undefined);
   });
 
-  await t.test("a retry waits for the next delay of the ladder, and in the end it is given up once", async (t) => {
+  await t.test("a retry waits for the next delay, and after the last one the job is given up once", async (t) => {
     const { add, advance, runner, told } = machinery(t, () => retry("no"), ["30s", "2m", "10m"]);
     await add("a");
     await advance(10_000_000);
@@ -78,13 +78,13 @@ test("what becomes of a job", async (t) => {
     assert.equal(await runner.next(), undefined);
   });
 
-  await t.test("one that throws is retried as one that says so", async (t) => {
+  await t.test("a job that throws is retried like one that answers retry", async (t) => {
     const { add, advance, told } = machinery(t, () => {
       throw new Error("a bug");
     }, ["1s"]);
     await add("a");
     await advance(10_000);
-    // What was thrown may hold anything, so it stays in the log.
+    // An error may contain secrets, so it goes to the log alone.
     const reason = /^a given up at 1s: the service failed unexpectedly; its log has the reason under job_\w{26}$/;
     assert.deepEqual(told.slice(0, -1), ["a at 0s", "a at 1s"]);
     assert.match(told.at(-1) ?? "", reason);
@@ -100,7 +100,7 @@ test("what becomes of a job", async (t) => {
     );
   });
 
-  await t.test("a success between two failures does not begin the ladder anew", async (t) => {
+  await t.test("a snooze between two failures does not restart the delays", async (t) => {
     const outcomes = [retry("one"), snooze(1000), retry("two")];
     const { add, advance, told } = machinery(t, (_, time) => outcomes[time - 1] ?? done(), ["5s"]);
     await add("a");
@@ -108,28 +108,31 @@ test("what becomes of a job", async (t) => {
     assert.deepEqual(told, ["a at 0s", "a at 5s", "a at 6s", "a given up at 6s: two"]);
   });
 
-  await t.test("its write and its end are one: a write that fails is undone, and the job runs again", async (t) => {
-    const { add, advance, rows, told } = machinery(
-      t,
-      (name, time) => {
-        if (name !== "a") return done();
-        return done(async (tx) => {
-          await rows(tx).insertOnce({ id: "job_written", kind: "tests.nobody", run_at: "9999" });
-          if (time === 1) throw new Error("the disk is full");
-        });
-      },
-      ["1s"],
-    );
-    await add("a");
-    await advance(500);
-    assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:00:01.000Z");
-    await advance(1000);
-    assert.deepEqual(told, ["a at 0s", "a at 1s"]);
-    assert.equal((await rows().next({}))?.run_at, "9999");
-  });
+  await t.test(
+    "its write and its removal are atomic: if the write fails, it is rolled back and the job runs again",
+    async (t) => {
+      const { add, advance, rows, told } = machinery(
+        t,
+        (name, time) => {
+          if (name !== "a") return done();
+          return done(async (tx) => {
+            await rows(tx).insertOnce({ id: "job_written", kind: "tests.nobody", run_at: "9999" });
+            if (time === 1) throw new Error("the disk is full");
+          });
+        },
+        ["1s"],
+      );
+      await add("a");
+      await advance(500);
+      assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:00:01.000Z");
+      await advance(1000);
+      assert.deepEqual(told, ["a at 0s", "a at 1s"]);
+      assert.equal((await rows().next({}))?.run_at, "9999");
+    },
+  );
 });
 
-test("of jobs that end one after the other no row is left", async (t) => {
+test("jobs that end one after the other leave no row", async (t) => {
   const { add, advance, database } = machinery(t, () => done());
   for (const name of ["a", "b", "c"]) {
     await add(name);
@@ -138,7 +141,7 @@ test("of jobs that end one after the other no row is left", async (t) => {
   assert.equal(database.prepare("select count(*) from jobs").pluck().get(), 0);
 });
 
-test("while the store takes nothing, what ends is held and runs again; what ends afterwards is done", async (t) => {
+test("jobs that end while the store refuses writes are held and run again; jobs that end later are done", async (t) => {
   const { add, advance, database, runner, told } = machinery(t, () => done(), ["5s"]);
   for (const name of ["a", "b", "c"]) await add(name);
   const [a, b, c] = await runner.claim();

@@ -14,7 +14,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.deepEqual(told, []);
   });
 
-  await t.test("a job that is claimed is claimed by nobody else", async (t) => {
+  await t.test("a claimed job is not claimed again", async (t) => {
     const { add, process } = machinery(t, () => done());
     await add("a");
     const [one, two] = await Promise.all([process("one").claim(), process("two").claim()]);
@@ -51,7 +51,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:02:00.000Z");
   });
 
-  await t.test("of jobs that are done at the same moment, only the one whose lease was lost stays", async (t) => {
+  await t.test("of jobs that end at the same moment, only the one with a lost lease stays", async (t) => {
     const { add, runner, told } = machinery(t, () => done());
     for (const name of ["a", "b", "c"]) await add(name);
     const claimed = await runner.claim();
@@ -78,7 +78,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.equal(await busy.next(), undefined);
   });
 
-  await t.test("a job that took its process down twice is claimed by itself, while nothing runs", async (t) => {
+  await t.test("a job that crashed its process twice is claimed alone, while no other job runs", async (t) => {
     const { add, clock, runner } = machinery(t, () => done());
     await add("a");
     for (let crash = 1; crash <= 2; crash++) {
@@ -96,7 +96,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.deepEqual(await claim(true), ["a 2"]);
   });
 
-  await t.test("a job that takes its process down three times is given up", async (t) => {
+  await t.test("a job that crashes its process three times is given up", async (t) => {
     const { add, process, told } = machinery(t, () => done());
     await add("a");
     for (let life = 1; life <= 3; life++) {

@@ -9,14 +9,14 @@ import { createStore } from "../../lib/store/store.ts";
 import { release, seen, told } from "../stories.ts";
 import { expect, start, type World, world } from "../world.ts";
 
-/** A database file of this test's own. */
+/** A database file for one test. */
 function file(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-jobs-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "svc.db");
 }
 
-/** A process that claims all that is due by then, and dies before it has done anything. */
+/** A process that claims every job that is due by then, and dies before it runs one. */
 async function dieHolding(database: string, now: string): Promise<number> {
   const { engine, release } = openFile(database, { exclusive: true, mayCreate: () => assert.fail("it is there") });
   const store = createStore(engine);
@@ -29,7 +29,7 @@ async function dieHolding(database: string, now: string): Promise<number> {
   return rows.length;
 }
 
-/** A deployment that is building, in a file whose service was closed. */
+/** A building deployment, in a file whose service was closed. */
 async function building(t: TestContext, database: string) {
   const here = await world(t, { database });
   const { id } = await here.project();
@@ -38,35 +38,35 @@ async function building(t: TestContext, database: string) {
   await here.service.close();
   return deployment;
 }
-const life = async (t: TestContext, database: string): Promise<World> => world(t, { database });
+const restart = async (t: TestContext, database: string): Promise<World> => world(t, { database });
 
-test("a deployment goes on where it was when the service is started again", async (t) => {
+test("a deployment continues where it was when the service restarts", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
-  const here = await life(t, database);
+  const here = await restart(t, database);
   assert.equal((await seen(here, deployment.id)).status, "building");
   await here.service.clock.advance("4s");
   const { status, completed_at } = await seen(here, deployment.id);
   assert.deepEqual([status, completed_at], ["active", "2026-01-01T00:00:06.000Z"]);
 });
 
-test("a job that an earlier process left running is taken up again at the start", async (t) => {
+test("a job that an earlier process left running is resumed at the start", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
   assert.ok((await dieHolding(database, "2026-01-01T00:00:04.000Z")) > 0);
-  const here = await life(t, database);
+  const here = await restart(t, database);
   await here.service.clock.advance("4s");
   assert.equal((await seen(here, deployment.id)).status, "active");
   const names = (await told(here)).map(({ event }) => event);
   assert.deepEqual(names, ["project.created", "deployment.queued", "deployment.started", "deployment.succeeded"]);
 });
 
-test("a deployment whose work took three processes down fails with worker_crashed", async (t) => {
+test("a deployment whose job crashed three processes fails with worker_crashed", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
   for (let crash = 1; crash <= 3; crash++) {
     assert.ok((await dieHolding(database, "2026-01-01T00:00:04.000Z")) > 0);
-    const here = await life(t, database);
+    const here = await restart(t, database);
     assert.equal((await seen(here, deployment.id)).status, "building");
     if (crash < 3) {
       await here.service.close();
@@ -85,28 +85,28 @@ test("a deployment whose work took three processes down fails with worker_crashe
   }
 });
 
-test("two crashes are forgiven, and forgotten once a step was made", async (t) => {
+test("two crashes are tolerated, and no longer count after a completed step", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
   for (const now of ["2026-01-01T00:00:04.000Z", "2026-01-01T00:00:04.000Z"]) {
     assert.ok((await dieHolding(database, now)) > 0);
-    await (await life(t, database)).service.close();
+    await (await restart(t, database)).service.close();
   }
-  const here = await life(t, database);
+  const here = await restart(t, database);
   await here.service.clock.advance("4s");
   assert.equal((await seen(here, deployment.id)).status, "active");
 });
 
-test("the clock is kept, and never goes back", async (t) => {
+test("the clock is stored, and never goes back", async (t) => {
   const database = file(t);
-  const first = await life(t, database);
+  const first = await restart(t, database);
   await first.service.clock.advance("3d");
   await first.service.close();
-  const second = await life(t, database);
+  const second = await restart(t, database);
   assert.equal(second.service.clock.now().toISOString(), "2026-01-04T00:00:00.000Z");
 });
 
-test("what is made after a restart at the same instant is newer: identifiers sort by creation", async (t) => {
+test("a record that is created after a restart at the same instant is newer: identifiers sort by creation", async (t) => {
   const database = file(t);
   const made: string[] = [];
   for (let round = 0; round < 6; round++) {
@@ -122,25 +122,25 @@ test("what is made after a restart at the same instant is newer: identifiers sor
   }
 });
 
-test("first in, first out holds over restarts at the same instant", async (t) => {
+test("first in, first out holds across restarts at the same instant", async (t) => {
   const database = file(t);
-  const line: string[] = [];
+  const queue: string[] = [];
   for (let round = 0; round < 4; round++) {
     const here = await world(t, { database, random: `process ${5 - round}` });
     const { data } = expect(await here.call("viewer", "GET", "/v1/projects"), 200);
-    line.push((await here.deploy(data[0]?.id ?? (await here.project()).id)).id);
+    queue.push((await here.deploy(data[0]?.id ?? (await here.project()).id)).id);
     await here.service.close();
   }
-  const here = await life(t, database);
+  const here = await restart(t, database);
   await here.service.clock.advance("1h");
   const started = (await told(here)).filter(({ event }) => event === "deployment.started");
   assert.deepEqual(
     started.map(({ data }) => data.deployment_id),
-    line,
+    queue,
   );
 });
 
-test("a service of seeded chance never makes the same identifier or token twice over restarts", async (t) => {
+test("a seeded service never repeats an identifier or token across restarts", async (t) => {
   const database = file(t);
   const tokens = new Set<string>();
   for (let round = 0; round < 4; round++) {
@@ -153,14 +153,14 @@ test("a service of seeded chance never makes the same identifier or token twice 
   assert.equal(tokens.size, 4);
 });
 
-test("no identifier is given twice, though the clock stands over restarts", async (t) => {
+test("no identifier is repeated across restarts under a manual clock", async (t) => {
   const config = { webhook_url: "https://chat.inbox.test/in", channel: "#web" };
   const chat = { type: "chat", config };
   const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
   type Make = (here: World, turn: string) => Promise<unknown>;
   const webhook: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
   const integration: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/integrations", chat), 201);
-  // Each of a world of its own, where it has the newest identifiers of all; a project has a delivery for each webhook.
+  // Each in a world of its own, where it has the newest identifiers; a project has a delivery for each webhook.
   const kinds: readonly (readonly [number, Make])[] = [
     [1, webhook],
     [1, integration],
@@ -178,17 +178,17 @@ test("no identifier is given twice, though the clock stands over restarts", asyn
 });
 
 test("periodic work", async (t) => {
-  await t.test("is planted once, however often the service starts", async (t) => {
+  await t.test("is added once, however often the service starts", async (t) => {
     const database = file(t);
-    for (let round = 0; round < 3; round++) await (await life(t, database)).service.close();
-    const here = await life(t, database);
+    for (let round = 0; round < 3; round++) await (await restart(t, database)).service.close();
+    const here = await restart(t, database);
     assert.equal((await here.service.clock.advance("1d")).ran, 1);
     assert.equal((await here.service.clock.advance("7d")).ran, 7);
   });
 
-  await t.test("runs once for all the slots that it missed while the service was down", async (t) => {
+  await t.test("runs once for all slots that it missed while the service was down", async (t) => {
     const database = file(t);
-    await (await life(t, database)).service.close();
+    await (await restart(t, database)).service.close();
     const here = await world(t, { database, clock: "manual@2026-02-01T12:00:00Z" });
     assert.equal((await here.service.settle()).ran, 1);
     assert.equal((await here.service.settle()).ran, 0);

@@ -7,7 +7,7 @@ import type { Options } from "../../lib/index.ts";
 import { byBranch, release, seen, source, turningOut } from "../stories.ts";
 import { keyOf, world } from "../world.ts";
 
-test("ten years pass in one advance, with all that falls due in them", async (t) => {
+test("one advance covers ten years, with every job that falls due in them", async (t) => {
   const long = { durations: { queued: "700d", building: "1200d", deploying: "365d" } };
   const here = await world(t, turningOut(byBranch({ slow: long })));
   const { id } = await here.project();
@@ -22,7 +22,7 @@ test("ten years pass in one advance, with all that falls due in them", async (t)
   assert.deepEqual([status, completed_at], ["active", "2032-03-15T00:00:00.000Z"]);
 });
 
-test("a wait that is longer than a timer can be is waited for all the same", async (t) => {
+test("a wait may be longer than the longest timer", async (t) => {
   const here = await world(
     t,
     turningOut(() => ({ durations: { building: "60d" } })),
@@ -35,7 +35,7 @@ test("a wait that is longer than a timer can be is waited for all the same", asy
   assert.equal((await seen(here, deployment.id)).status, "active");
 });
 
-/** A service on a port under a clock that runs, and how a deployment is followed by asking again and again. */
+/** A service on a port under a running clock, and a function that polls a deployment until it ends. */
 async function running(t: TestContext, options: Options) {
   const here = await world(t, { rateLimit: 1_000_000, ...options });
   const { url } = await here.service.listen();
@@ -51,7 +51,7 @@ async function running(t: TestContext, options: Options) {
 }
 const few = { durations: { queued: "2ms", building: "3ms", deploying: "2ms" } };
 
-test("where nothing is due, nothing wakes the process more than once a minute", async (t) => {
+test("an idle process wakes once a minute at most", async (t) => {
   const waits: number[] = [];
   const hook = createHook({
     init: (_id, type, _trigger, timer) => {
@@ -87,7 +87,7 @@ test("under the real clock", async (t) => {
     assert.deepEqual(await here.events(), names);
   });
 
-  await t.test("a line of deployments comes to its end, one after the other", async (t) => {
+  await t.test("a queue of deployments runs one after the other", async (t) => {
     const { project, deploy, ended } = await running(t, { clock: "real", ...turningOut(() => few) });
     const { id } = await project();
     const line = await Promise.all(Array.from({ length: 5 }, () => deploy(id)));
@@ -98,7 +98,7 @@ test("under the real clock", async (t) => {
     for (const deployment of all) assert.equal(deployment.status, "active");
   });
 
-  await t.test("a failure is told as it is under any clock", async (t) => {
+  await t.test("a failure is announced as under any clock", async (t) => {
     const broken = { ...few, result: "fail", at: "building", message: "no" } as const;
     const { here, project, deploy, ended } = await running(t, { clock: "real", ...turningOut(() => broken) });
     const { id } = await project();
@@ -106,7 +106,7 @@ test("under the real clock", async (t) => {
     assert.equal((await here.events()).at(-1), "deployment.failed");
   });
 
-  await t.test("settle runs what is due and what runs", async (t) => {
+  await t.test("settle runs due jobs and waits for running ones", async (t) => {
     const none = { durations: { queued: "0ms", building: "0ms", deploying: "0ms" } };
     const here = await world(t, { clock: "real", ...turningOut(() => none) });
     const { id } = await here.project();
@@ -122,7 +122,7 @@ test("under the real clock", async (t) => {
 });
 
 test("under a clock of a thousand times the speed", async (t) => {
-  await t.test("the usual six seconds pass hundreds of times as fast as on the machine", async (t) => {
+  await t.test("the usual six seconds pass hundreds of times as fast as the system time", async (t) => {
     const began = Date.now();
     const { here, project, deploy, ended } = await running(t, { clock: "1000x" });
     const first = here.service.clock.now().getTime();
@@ -131,13 +131,13 @@ test("under a clock of a thousand times the speed", async (t) => {
     assert.equal(deployment.status, "active");
     const waited = Date.parse(deployment.completed_at) - Date.parse(deployment.created_at);
     assert.ok(waited >= 6000, `${waited} ms`);
-    // A ratio of the two clocks: a slow machine makes both longer, and a clock that runs at its own speed fails.
+    // A ratio of the two clocks, because a slow machine makes both longer.
     const passed = here.service.clock.now().getTime() - first;
     assert.ok(passed > 0.2 * 1000 * (Date.now() - began), `${passed} ms passed`);
   });
 });
 
-test("closing a service while work waits keeps the work and leaves nothing behind", async (t) => {
+test("closing a service with waiting work keeps the work and leaves nothing behind", async (t) => {
   const here = await world(t, { clock: "real" });
   const { id } = await here.project();
   await here.deploy(id);
@@ -149,7 +149,7 @@ test("closing a service while work waits keeps the work and leaves nothing behin
   assert.ok(response.headers.get("retry-after"));
 });
 
-test("an advance that is asked for while another one runs comes after it", async (t) => {
+test("an advance that is called while another one runs comes after it", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const answers = await Promise.all([

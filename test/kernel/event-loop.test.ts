@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createBatchPerTick, yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 
-test("the first of a turn runs at once, what else comes in it at its end, in order, and so in the next one", async () => {
-  const gather = createBatchPerTick(assert.ifError);
+test("the first callback of a tick runs at once, the others at its end, in order, and so in the next tick", async () => {
+  const batch = createBatchPerTick(assert.ifError);
   const seen: string[] = [];
-  const add = (name: string) => gather(() => void seen.push(name));
+  const add = (name: string) => batch(() => void seen.push(name));
   for (const name of ["a", "b", "c"]) add(name);
   assert.deepEqual(seen, ["a"]);
   await yieldToEventLoop();
@@ -16,17 +16,17 @@ test("the first of a turn runs at once, what else comes in it at its end, in ord
   assert.deepEqual(seen, ["a", "b", "c", "d", "e"]);
 });
 
-test("what throws keeps none of the others of its turn from leaving, nor those of the next one", async () => {
+test("a callback that throws stops neither the others of its tick nor those of the next one", async () => {
   const [seen, thrown]: [string[], unknown[]] = [[], []];
-  const gather = createBatchPerTick((error) => thrown.push(error));
+  const batch = createBatchPerTick((error) => thrown.push(error));
   const fail = (name: string) => () => {
     throw new Error(name);
   };
-  const add = (name: string) => gather(() => void seen.push(name));
-  assert.throws(() => gather(fail("the first")), /the first/);
+  const add = (name: string) => batch(() => void seen.push(name));
+  assert.throws(() => batch(fail("the first")), /the first/);
   add("a");
-  gather(fail("the second"));
-  gather(fail("the third"));
+  batch(fail("the second"));
+  batch(fail("the third"));
   add("b");
   await yieldToEventLoop();
   assert.deepEqual(

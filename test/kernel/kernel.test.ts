@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { folded } from "../../lib/kernel/case-folding.ts";
-import { type Clock, createClock, instant, isoOf, latest } from "../../lib/kernel/clock.ts";
-import { duration, milliseconds, parseDuration } from "../../lib/kernel/duration.ts";
+import { foldCase } from "../../lib/kernel/case-folding.ts";
+import { type Clock, createClock, isoOf, latestInstant, parseInstant } from "../../lib/kernel/clock.ts";
+import { formatDuration, milliseconds, parseDuration } from "../../lib/kernel/duration.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 
 describe("durations", () => {
-  test("what is printed reads back as the same number", () => {
-    fc.assert(fc.property(fc.maxSafeNat(), (ms) => assert.equal(parseDuration(duration(ms)), ms)));
+  test("a formatted duration parses to the same number", () => {
+    fc.assert(fc.property(fc.maxSafeNat(), (ms) => assert.equal(parseDuration(formatDuration(ms)), ms)));
   });
 
-  test("several in a row add up, in every unit", () => {
+  test("several in a row are added, in every unit", () => {
     const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     const part = fc.tuple(fc.nat(9_999), fc.constantFrom(...(Object.keys(units) as (keyof typeof units)[])));
     fc.assert(
@@ -26,11 +26,11 @@ describe("durations", () => {
     );
     assert.equal(parseDuration("2h42m30s"), 9_750_000);
     assert.equal(parseDuration("0.5s"), 500);
-    assert.equal(duration(9_750_000), "2h42m30s");
-    assert.equal(duration(0), "0s");
+    assert.equal(formatDuration(9_750_000), "2h42m30s");
+    assert.equal(formatDuration(0), "0s");
   });
 
-  test("anything else is no duration", () => {
+  test("any other text is not a duration", () => {
     const wrong = ["", "30", "s", "-1s", "+1s", "1 s", " 1s", "1s ", "1S", "1e3s", ".5s", "1.s", "٣s", "1s,2s", "1w"];
     for (const text of [...wrong, `${"9".repeat(13)}s`, "999999999999d", "1s".repeat(33), "1s\n"]) {
       assert.equal(parseDuration(text), undefined, JSON.stringify(text));
@@ -46,68 +46,70 @@ describe("durations", () => {
 });
 
 describe("instants", () => {
-  test("every instant that is written reads back", () => {
-    fc.assert(fc.property(fc.integer({ min: 0, max: latest }), (at) => assert.equal(instant(isoOf(at)), at)));
+  test("a formatted instant parses to the same number", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: latestInstant }), (at) => assert.equal(parseInstant(isoOf(at)), at)),
+    );
   });
 
-  test("a zone counts, and fractions of a second do", () => {
-    assert.equal(instant("2026-01-01T01:30:00+01:30"), Date.UTC(2026, 0, 1));
-    assert.equal(instant("2025-12-31T19:00-05:00"), Date.UTC(2026, 0, 1));
-    assert.equal(instant("2026-01-01T00:00:00.5Z"), Date.UTC(2026, 0, 1) + 500);
+  test("zones and fractions of a second count", () => {
+    assert.equal(parseInstant("2026-01-01T01:30:00+01:30"), Date.UTC(2026, 0, 1));
+    assert.equal(parseInstant("2025-12-31T19:00-05:00"), Date.UTC(2026, 0, 1));
+    assert.equal(parseInstant("2026-01-01T00:00:00.5Z"), Date.UTC(2026, 0, 1) + 500);
   });
 
-  test("a date that does not exist is none, and only the one form is read", () => {
+  test("a date that does not exist is refused, and so is every other form", () => {
     for (const year of [1900, 2000, 2023, 2024, 2100])
       for (let month = 1; month <= 12; month++)
         for (let day = 1; day <= 31; day++) {
           const at = Date.UTC(year, month - 1, day);
           const text = `${year}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}T12:00:00Z`;
-          assert.equal(instant(text) !== undefined, new Date(at).getUTCDate() === day, text);
+          assert.equal(parseInstant(text) !== undefined, new Date(at).getUTCDate() === day, text);
         }
     const wrong = ["", "2026", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T25:00:00Z"];
     const worse = ["2026-00-10T00:00:00Z", "2026-01-01T00:60:00Z", "1767225600000", "2026-01-01T00:00:00z", "now"];
-    for (const text of [...wrong, ...worse]) assert.equal(instant(text), undefined, text);
+    for (const text of [...wrong, ...worse]) assert.equal(parseInstant(text), undefined, text);
   });
 
-  test("every instant that is read can be written with four digits of year, so that text sorts as time does", () => {
+  test("every parsed instant has a year of four digits when formatted, so that text sorts like time", () => {
     for (const text of ["9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00+01:00", "2026-01-01T00:00:00Z"]) {
-      const at = instant(text);
+      const at = parseInstant(text);
       assert.equal(at === undefined ? 24 : isoOf(at).length, 24, text);
     }
   });
 
-  test("a manual clock stands until it is moved, and never goes back", () => {
+  test("a manual clock stops until it is moved, and never goes back", () => {
     const clock = createClock("manual@2026-01-01T00:00:00Z");
     assert.equal(clock.iso(), "2026-01-01T00:00:00.000Z");
-    assert.equal(clock.until(latest), undefined);
+    assert.equal(clock.until(latestInstant), undefined);
     clock.moveTo(clock.now() + 1);
     assert.equal(clock.iso(), "2026-01-01T00:00:00.001Z");
     assert.throws(() => clock.moveTo(clock.now() - 1), /never goes back/);
-    assert.equal(createClock("manual@2026-01-01T00:00:00Z", latest).now(), latest);
+    assert.equal(createClock("manual@2026-01-01T00:00:00Z", latestInstant).now(), latestInstant);
   });
 
-  test("frozen, a clock that ran stands and can be moved", () => {
+  test("a frozen clock stops and can be moved", () => {
     for (const setting of ["real", "60x"]) {
       const clock = createClock(setting);
-      assert.throws(() => clock.moveTo(latest), /runs by itself/);
+      assert.throws(() => clock.moveTo(latestInstant), /runs by itself/);
       clock.freeze();
       assert.equal(clock.mode, "manual");
-      assert.equal(clock.until(latest), undefined);
-      clock.moveTo(latest);
-      assert.equal(clock.now(), latest);
+      assert.equal(clock.until(latestInstant), undefined);
+      clock.moveTo(latestInstant);
+      assert.equal(clock.now(), latestInstant);
     }
   });
 });
 
-/** A clock that shows what the test says. */
+/** A clock that shows the time of the test. */
 const shows = (now: () => number): Clock => ({ ...createClock("real"), now });
 
 describe("identifiers", () => {
   const ulid = /^proj_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-  test("they are unique and sorted, within a millisecond and when the machine's time steps back", () => {
+  test("they are unique and sorted, within a millisecond and when the system time steps back", () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: latest }), { minLength: 2, maxLength: 60 }), (times) => {
+      fc.property(fc.array(fc.integer({ min: 0, max: latestInstant }), { minLength: 2, maxLength: 60 }), (times) => {
         let at = 0;
         const ids = createIds(
           shows(() => at),
@@ -124,7 +126,7 @@ describe("identifiers", () => {
     );
   });
 
-  test("a hundred thousand in one millisecond are still in order, and all bear that millisecond", () => {
+  test("a hundred thousand in one millisecond are in order, and all contain that millisecond", () => {
     const ids = createIds(
       shows(() => Date.UTC(2026, 0, 1)),
       createRandom("busy"),
@@ -140,7 +142,7 @@ describe("identifiers", () => {
     assert.equal(time, Date.UTC(2026, 0, 1));
   });
 
-  test("a time before 1970, which no identifier can bear, is refused", () => {
+  test("a time before 1970, which no identifier can hold, is refused", () => {
     assert.throws(() => createClock("manual@1969-12-31T23:59:59Z"), /1970/);
   });
 
@@ -155,7 +157,7 @@ describe("identifiers", () => {
   });
 });
 
-describe("chance", () => {
+describe("randomness", () => {
   test("the same seed gives the same bytes, however they are drawn; another seed gives others", () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.nat(70)), (seed, lengths) => {
@@ -168,9 +170,9 @@ describe("chance", () => {
     assert.notDeepEqual(createRandom().bytes(16), createRandom().bytes(16));
   });
 
-  test("letters are of base62, each as likely as any other", () => {
+  test("alphanumeric text is base62, each character equally likely", () => {
     const count = 62 * 2_000;
-    const text = createRandom("letters").letters(count);
+    const text = createRandom("letters").alphanumeric(count);
     assert.match(text, /^[0-9A-Za-z]+$/);
     assert.equal(text.length, count);
     const seen = new Map<string, number>();
@@ -190,23 +192,23 @@ describe("chance", () => {
   });
 });
 
-describe("text without regard to case", () => {
-  test("upper, lower and composed spellings of every letter of Unicode are the same", () => {
+describe("case folding", () => {
+  test("upper, lower and composed forms of every Unicode letter are equal", () => {
     const apart: string[] = [];
     for (let point = 0; point <= 0x10ffff; point++) {
       if (point >= 0xd800 && point <= 0xdfff) continue;
       const letter = String.fromCodePoint(point);
-      const same = folded(letter);
+      const same = foldCase(letter);
       const forms = [letter.toUpperCase(), letter.toLowerCase(), letter.normalize("NFD"), same];
-      if (forms.some((form) => form !== letter && folded(form) !== same)) apart.push(letter);
+      if (forms.some((form) => form !== letter && foldCase(form) !== same)) apart.push(letter);
     }
     assert.deepEqual(apart, []);
   });
 
-  test("words are the same in any case, other words are not", () => {
-    assert.equal(folded("STRASSE Ä"), folded("straße a\u0308"));
-    assert.equal(folded("ΌΣΟΣ"), folded("όσος"));
-    assert.equal(folded("GROẞ"), folded("groß"));
-    assert.notEqual(folded("resume"), folded("résumé"));
+  test("words are equal in any case, other words are not", () => {
+    assert.equal(foldCase("STRASSE Ä"), foldCase("straße a\u0308"));
+    assert.equal(foldCase("ΌΣΟΣ"), foldCase("όσος"));
+    assert.equal(foldCase("GROẞ"), foldCase("groß"));
+    assert.notEqual(foldCase("resume"), foldCase("résumé"));
   });
 });

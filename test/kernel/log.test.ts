@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Options } from "../../lib/index.ts";
-import { createLog, lines, reasonOf } from "../../lib/kernel/log.ts";
+import { createLog, lineSink, reasonOf } from "../../lib/kernel/log.ts";
 import { redact } from "../../lib/kernel/secret-redaction.ts";
 import { launch, scratch } from "../program.ts";
 import { owner, wire } from "../sockets.ts";
@@ -12,7 +12,7 @@ const letters = (min: number, max = min) =>
   fc.string({ unit: fc.constantFrom(..."abcdefghijkXYZ0123456789"), minLength: min, maxLength: max });
 const words = fc.constantFrom("", "it failed: ", "Error: ", "at build (", 'a "quoted" word, ', "ü\n  ", "key_01 ", "{");
 
-/** A secret, and a text that holds it in one of the forms that secrets come in. */
+/** A secret, and a text that contains it in one of its usual forms. */
 const spoken = fc.oneof(
   letters(8, 90).map((secret) => [secret, `sk_live_${secret}`]),
   letters(8, 60).map((secret) => [secret, `whsec_${secret}`]),
@@ -63,10 +63,10 @@ const written = fc
     return ["CANARY", text];
   });
 
-test("no secret gets into a log line, whatever form it has and wherever it stands", () => {
+test("no secret gets into a log line, whatever its form and position", () => {
   const found: string[] = [];
   const logs = [true, false].map((json) =>
-    createLog("debug", lines({ json, now: () => "now", write: (line) => found.push(line) })),
+    createLog("debug", lineSink({ json, now: () => "now", write: (line) => found.push(line) })),
   );
   fc.assert(
     fc.property(fc.oneof(spoken, written), words, words, ([secret = "", text = ""], before, after) => {
@@ -82,7 +82,7 @@ test("no secret gets into a log line, whatever form it has and wherever it stand
   );
 });
 
-test("a field whose name says that it is a secret is never shown", () => {
+test("a field with the name of a secret is never shown", () => {
   const seen: unknown[] = [];
   const log = createLog("info", (_, __, fields) => seen.push(fields));
   log.info("x", {
@@ -105,7 +105,7 @@ test("a field whose name says that it is a secret is never shown", () => {
   ]);
 });
 
-test("what is no secret is left as it is", () => {
+test("public text is left unchanged", () => {
   for (const text of [
     "a job's late answer was dropped: its lease was lost",
     "Error: no such table: projects\n    at run (file:///srv/app/dist/lib/index.js:10:5)\n    at node:internal/process/task_queues:95:5",
@@ -127,7 +127,7 @@ interface Entry {
   readonly [field: string]: any;
 }
 
-/** Options with a logger that keeps what it was given. */
+/** Options with a logger that collects its entries. */
 function listening(): { entries: Entry[]; options: Options } {
   const entries: Entry[] = [];
   const take =
@@ -168,10 +168,10 @@ test("each request is one entry, with its id and its key, and without its query"
   );
 });
 
-test("secrets in every field of the interface never get into the log, whatever becomes of the requests", async (t) => {
+test("secrets in every field of the interface never get into the log, whether requests succeed or fail", async (t) => {
   const { entries, options } = listening();
   const canary = (name: string) => `CANARY${name}`;
-  // A receiver that shouts back all that it was sent, and fails.
+  // A receiver that fails with everything that it was sent in its error.
   const transport = async (request: Request) => {
     throw new Error(`${request.url} ${JSON.stringify([...request.headers])} ${await request.text()}`);
   };
@@ -210,7 +210,7 @@ test("secrets in every field of the interface never get into the log, whatever b
     assert.doesNotMatch(text, new RegExp(secret));
 });
 
-test("the program writes its requests to stderr, as JSON where no person reads along", async (t) => {
+test("the program logs its requests to stderr, as JSON if that is not a terminal", async (t) => {
   const served = await launch(t, ["start", "--port", "0", "--database", "svc.db"], scratch(t));
   await (await served.get("/v1/me?token=hunter22")).text();
   await served.stop();
@@ -228,7 +228,7 @@ test("the program writes its requests to stderr, as JSON where no person reads a
   assert.doesNotMatch(served.errors(), /hunter22|sk_live_[a-zA-Z0-9]/);
 });
 
-test("An entry of a request that is one too many names its key", async (t) => {
+test("the entry of a rate-limited request names its key", async (t) => {
   const entries: { status?: number; key_id?: string | null }[] = [];
   const none = () => {};
   const logger = {

@@ -6,7 +6,7 @@ import { lifecycle as deployments } from "../../lib/deployments/states.ts";
 import { settle } from "../../lib/jobs/settle.ts";
 import { milliseconds } from "../../lib/kernel/duration.ts";
 import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
-import { createLog, lines } from "../../lib/kernel/log.ts";
+import { createLog, lineSink } from "../../lib/kernel/log.ts";
 import { isTerminal, type Machine } from "../../lib/kernel/machine.ts";
 import { shaper } from "../../lib/kernel/result-shape.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
@@ -19,7 +19,7 @@ describe("tables of states and rights", () => {
     string,
     Machine<string, string>
   >))
-    test(`${name}: every state is reached, and only terminal states are never left`, () => {
+    test(`${name}: every state is reachable, and only terminal states have no move`, () => {
       const moves = Object.values(table.moves);
       for (const state of table.states) {
         assert.ok(state === table.initial || moves.some(({ to }) => to === state), `nothing leads to ${state}`);
@@ -28,7 +28,7 @@ describe("tables of states and rights", () => {
       for (const { from, to } of moves) for (const state of [...from, to]) assert.ok(table.states.includes(state));
     });
 
-  test("write includes read, the star includes everything, and no scope reaches another resource", () => {
+  test("write includes read, `*` includes everything, and no scope covers another resource", () => {
     const needs = resources.flatMap((name): Need[] => [`${name}:read`, `${name}:write`]);
     for (const need of needs)
       for (const scope of scopes) {
@@ -49,8 +49,8 @@ describe("tables of states and rights", () => {
   });
 });
 
-describe("what a result schema names, and nothing else", () => {
-  /** A schema, a value of it, and the same value with keys in it that the schema does not name. */
+describe("the shape of a result", () => {
+  /** A schema, a valid value, and the same value with keys that the schema does not name. */
   interface Sample {
     readonly schema: Schema;
     readonly value: unknown;
@@ -87,7 +87,7 @@ describe("what a result schema names, and nothing else", () => {
     ),
   }));
 
-  test("unknown keys go and declared ones stay, at every depth", () => {
+  test("unknown keys are dropped and declared ones stay, at every depth", () => {
     fc.assert(
       fc.property(sample, ({ schema, value, noisy }) => {
         assert.deepEqual(shaper(schema)(noisy), value);
@@ -97,24 +97,24 @@ describe("what a result schema names, and nothing else", () => {
     );
   });
 
-  test("a value is copied, not changed; absent and undefined keys stay away, null stays", () => {
+  test("a value is copied and not changed; undefined keys are left out, null stays", () => {
     const shape = shaper(v.object({ a: v.nullable(v.string()), b: v.optional(v.object({ c: v.number() })) }));
     const row = Object.freeze({ a: null, b: undefined, hash: "x" });
     assert.deepEqual(Object.entries(shape(row)), [["a", null]]);
     assert.deepEqual(shape({ a: "", b: Object.freeze({ c: 0, d: 1 }) }), { a: "", b: { c: 0 } });
   });
 
-  test("a schema that leaves open which keys there are is refused when it is declared", () => {
+  test("a schema without a fixed set of keys is refused at declaration", () => {
     const one = v.object({ a: v.string() });
     assert.throws(() => shaper(v.union([one, v.string()])), /cannot be shaped/);
     assert.throws(() => shaper(v.object({ list: v.array(v.intersect([one, one])) })), /cannot be shaped/);
   });
 });
 
-describe("what becomes of a job", () => {
+describe("settling a job", () => {
   const retries = ["30s", "2m", "10m", "30m", "2h"];
 
-  test("a failure waits for the next step of the ladder, and the last one gives up with its reason", () => {
+  test("a failure waits for the next delay, and the last one gives the job up with its reason", () => {
     const at: number[] = [];
     let now = 1_000;
     for (let failures = 0; failures < retries.length; failures++) {
@@ -132,7 +132,7 @@ describe("what becomes of a job", () => {
     assert.deepEqual(settle(retry("answered 302"), { failures: 0, retries: [] }, now), end);
   });
 
-  test("chance makes a delay longer by a tenth at most, and never shorter", () => {
+  test("jitter makes a delay longer by a tenth at most, and never shorter", () => {
     const late = fc.double({ min: 0, max: 0.1, noNaN: true });
     fc.assert(
       fc.property(fc.nat(4), late, fc.nat(), (failures, late, now) => {
@@ -144,7 +144,7 @@ describe("what becomes of a job", () => {
     );
   });
 
-  test("a snooze is no failure and may change the arguments; the rest is finished", () => {
+  test("a snooze is not a failure and may change the arguments; other outcomes finish the job", () => {
     const before = { failures: 2, retries };
     assert.deepEqual(settle(snooze(500), before, 10), { kind: "again", at: 510, failures: 2 });
     const args = { handle: "begun" };
@@ -157,9 +157,9 @@ describe("log entries", () => {
   test("an entry is one line without control characters, whatever is logged", () => {
     for (const json of [true, false]) {
       const written: string[] = [];
-      const log = createLog("info", lines({ json, now: () => "now", write: (line) => written.push(line) }));
+      const log = createLog("info", lineSink({ json, now: () => "now", write: (line) => written.push(line) }));
       const unit = fc.integer({ min: 0, max: 0xff }).map((point) => String.fromCodePoint(point));
-      // A machine's reader takes the eight-bit controls for what they are; a terminal may obey them.
+      // A JSON parser treats eight-bit control characters as text; a terminal may interpret them.
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
       const forbidden = json ? /[\u0000-\u001f]/ : /[\u0000-\u001f\u007f-\u009f]/;
       fc.assert(
@@ -171,7 +171,7 @@ describe("log entries", () => {
     }
   });
 
-  test("what lies below the level is not written", () => {
+  test("entries below the level are not written", () => {
     const seen: string[] = [];
     const log = createLog("warn", (level) => seen.push(level));
     for (const level of ["error", "warn", "info", "debug"] as const) log[level](level);

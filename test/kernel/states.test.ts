@@ -20,7 +20,7 @@ const moves = Object.keys(lifecycle.moves) as MoveName[];
 const organization_id = "org_1";
 const at = "2026-01-01T00:01:00.000Z";
 
-/** A store with one project, and how a deployment in a state gets into it. */
+/** A store with one project, and functions that insert, move and read deployments. */
 async function stage(t: TestContext) {
   const store = createStore(openMemory().engine);
   t.after(() => store.close());
@@ -69,7 +69,7 @@ async function stage(t: TestContext) {
   return { store, put, move, read };
 }
 
-test("every move of a deployment from every state: only the table's cells change anything", async (t) => {
+test("every move of a deployment from every state: only moves of the table change anything", async (t) => {
   const { put, move, read } = await stage(t);
   for (const state of lifecycle.states) {
     for (const name of moves) {
@@ -109,7 +109,7 @@ test("a move within another organization changes nothing", async (t) => {
   }
 });
 
-test("of two moves that race from one state, exactly one wins", async (t) => {
+test("of two concurrent moves from one state, exactly one wins", async (t) => {
   const { put, move, read } = await stage(t);
   const wins = new Map<string, number>();
   for (let round = 0; round < 200; round++) {
@@ -132,7 +132,7 @@ test("of two moves that race from one state, exactly one wins", async (t) => {
   assert.deepEqual([...wins.keys()].sort(), ["cancel", "fail", "restore", "rollout", "succeed"]);
 });
 
-test("a queued deployment that is built and cancelled at once is cancelled in the end, and both took part in order", async (t) => {
+test("a queued deployment that is built and cancelled concurrently ends as cancelled, after both moves in order", async (t) => {
   const { put, move, read } = await stage(t);
   for (let round = 0; round < 50; round++) {
     const row = await put("queued");
@@ -144,7 +144,7 @@ test("a queued deployment that is built and cancelled at once is cancelled in th
   }
 });
 
-test("one environment holds one deployment at work, whatever a program asks for", async (t) => {
+test("one environment has one running deployment at most", async (t) => {
   const { store, put, read } = await stage(t);
   const deployments = store.using(deploymentsRepository);
   const running = await put("building");
@@ -155,7 +155,7 @@ test("one environment holds one deployment at work, whatever a program asks for"
   assert.equal((await read(waiting))?.status, "queued");
 });
 
-test("the tables of states are whole", async (t) => {
+test("the tables of states are complete", async (t) => {
   const machines: Record<string, Machine<string, string>> = {
     deployment: lifecycle,
     project: projectStates,
@@ -171,7 +171,7 @@ test("the tables of states are whole", async (t) => {
       assert.deepEqual([...reached].sort(), [...states].sort());
     });
   }
-  await t.test("and a deployment's names the states of the specification", () => {
+  await t.test("and the table of deployments has the states of the specification", () => {
     const specified = ["queued", "building", "deploying", "active", "failed", "cancelled", "rolled_back"];
     assert.deepEqual([lifecycle.states, lifecycle.terminal], [specified, specified.slice(3)]);
   });

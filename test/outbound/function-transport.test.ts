@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { BackendRequest } from "../../lib/drivers/outbound/backend-request.ts";
 import { createFunctions } from "../../lib/drivers/outbound/function-transport.ts";
-import { machineTimer } from "../../lib/kernel/clock.ts";
+import { systemTimer } from "../../lib/kernel/clock.ts";
 import { gate } from "../room.ts";
 
 // Timers of requests hold no process, and here is no socket that does.
-after(machineTimer("60s", () => {}, { hold: true }));
+after(systemTimer("60s", () => {}, { hold: true }));
 
 const now = () => "2026-01-01T00:00:00.000Z";
 const question: BackendRequest = {

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createOutbound, type OutboundOptions, type Sent } from "../../lib/drivers/outbound/outbound.ts";
-import { machineTimer } from "../../lib/kernel/clock.ts";
+import { systemTimer } from "../../lib/kernel/clock.ts";
 import { type Handler, start, startRaw } from "../receiver.ts";
 import { gate } from "../room.ts";
 
@@ -48,7 +48,7 @@ function drip(socket: Socket, text: string, from: number) {
   const next = (at: number) => {
     if (socket.destroyed) return;
     socket.write(text.charAt(at));
-    machineTimer(5, () => next(at + 1 < text.length ? at + 1 : from));
+    systemTimer(5, () => next(at + 1 < text.length ? at + 1 : from));
   };
   next(0);
 }

@@ -1,24 +1,22 @@
 /**
- * A server of its own process, for the tests that kill it. Every line that it prints is a fact: what was
- * acknowledged, or why it could not start. It ends with its input.
+ * A server in a process of its own, for the tests that kill it. Every line that it prints is an acknowledged result, or
+ * the reason why it could not start. It exits at the end of its input.
  *
- * - `hold`: opens the file and does nothing.
- * - `key`: makes the key file of the database, and nothing else.
- * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
- * - `announce URL`: makes projects as fast as it can, with webhooks at that address: one that is answered, one that is not.
- * - `climb`: moves a standing clock on in small steps.
- * - `paint`: makes pictures, and says what it asked the driver for.
- * - `remove`: makes a project with many deployments and deletes it, under a standing clock.
- * - `deadly`: begins one deployment that takes the process down and others that do not; started again, it only works on.
+ * - `hold`: opens the file and does nothing. - `key`: creates the key file of the database and exits. - `write`: makes,
+ * cancels and removes projects and deployments as fast as it can, under the real clock. - `announce URL`: makes
+ * projects as fast as it can, with two webhooks at that address. - `climb`: advances a manual clock in small steps. -
+ * `paint`: generates images, and prints what it submits to the driver. - `remove`: makes a project with many
+ * deployments and deletes it, under a manual clock. - `deadly`: starts one deployment that kills the process and others
+ * that do not; after a restart it only resumes them.
  */
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { keyFile } from "../../lib/store/encryption.ts";
+import { readOrCreateKey } from "../../lib/store/encryption.ts";
 import { git, keyOf, seed } from "../world.ts";
 
 const [, , database = "", command = "hold", receiver = ""] = process.argv;
 
-// A pipe takes this at once, so a line that was printed is there even if the process is killed right after.
+// A pipe takes this synchronously, so a printed line survives a kill right after it.
 const say = (...words: readonly (string | number)[]) => void process.stdout.write(`${words.join(" ")}\n`);
 
 const quick = { queued: "1ms", building: "2ms", deploying: "1ms" };
@@ -65,7 +63,7 @@ async function deploy(service: Service, project_id: string, environment: string)
   return body.id;
 }
 
-/** One of several that write side by side, so that their transactions share commits. */
+/** Runs several times concurrently, so that transactions share commits. */
 async function write(service: Service, writer: number): Promise<void> {
   for (let i = 0; ; i++) {
     const name = `p-${process.pid}-${writer}-${i}`;
@@ -84,7 +82,7 @@ async function write(service: Service, writer: number): Promise<void> {
   }
 }
 
-/** Projects, whose events go to two webhooks at the receiver's address. */
+/** Creates projects, whose events go to two webhooks at the address of the receiver. */
 async function announce(service: Service, url: string): Promise<void> {
   const { data } = (await call(service, "GET", "/webhooks")).body as unknown as { data: object[] };
   const hooks = data.length > 0 ? [] : ["fine", "sometimes"];
@@ -96,7 +94,7 @@ async function announce(service: Service, url: string): Promise<void> {
   }
 }
 
-/** Pictures, one after the other. */
+/** Generates images, one after the other. */
 async function paint(service: Service, painter: number): Promise<void> {
   for (let seed = 0; ; seed++) {
     const order = { model: "any", prompt: `${painter}`, resolution: "64x64", seed };
@@ -106,12 +104,12 @@ async function paint(service: Service, painter: number): Promise<void> {
   }
 }
 
-/** Whatever is to be retried falls due on the way. */
+/** Every retry falls due on the way. */
 async function climb(service: Service): Promise<void> {
   for (;;) say("ran", (await service.clock.advance("15s")).ran);
 }
 
-/** A project that holds more than one transaction takes away. */
+/** Deletes a project with more rows than one transaction removes. */
 async function remove(service: Service): Promise<void> {
   const { body } = await call(service, "POST", "/projects", { name: "large", region: "eu" });
   for (let i = 0; i < 450; i++) await deploy(service, body.id, `e${i % 7}`);
@@ -121,7 +119,7 @@ async function remove(service: Service): Promise<void> {
 say("starting", process.pid);
 try {
   if (command === "key") {
-    keyFile(`${database}.key`, createRandom().bytes);
+    readOrCreateKey(`${database}.key`, createRandom().bytes);
     process.exit();
   }
   const service = await createService({

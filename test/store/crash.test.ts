@@ -11,7 +11,7 @@ import { unfinished, violations } from "../invariants.ts";
 import { folderOf } from "../room.ts";
 import { keyOf, seed } from "../world.ts";
 
-/** What a child said that it had done, over all the rounds in which it was killed. */
+/** What the children reported as done, over all rounds. */
 interface Acknowledged {
   readonly tried: Set<string>;
   readonly projects: Map<string, string>;
@@ -39,7 +39,7 @@ function note(to: Acknowledged, lines: readonly string[]): void {
   }
 }
 
-/** The files of a database as the crash left them, where they can be looked at without changing them. */
+/** A copy of the database files as the crash left them, so that reading changes nothing. */
 function copyOf(file: string, round: number): string {
   const folder = join(file, "..", `copy-${round}`);
   mkdirSync(folder);
@@ -48,7 +48,7 @@ function copyOf(file: string, round: number): string {
   return join(folder, "svc.db");
 }
 
-/** Everything acknowledged is there, and nothing is there by half. */
+/** Everything acknowledged is stored, and nothing is half done. */
 function checkStored(database: Database.Database, { projects, deployments, cancelled, removed }: Acknowledged): void {
   assert.deepEqual(violations(database), []);
   const there = new Map(
@@ -72,7 +72,7 @@ function checkStored(database: Database.Database, { projects, deployments, cance
   for (const id of cancelled) assert.ok([undefined, "cancelled"].includes(find.get(id) as string | undefined));
 }
 
-/** A start on what the crash left, under a standing clock: nothing runs before it is moved. */
+/** A start on the files of the crash, under a manual clock: nothing runs before it moves. */
 async function reopen(t: TestContext, file: string): Promise<{ service: Service; database: Database.Database }> {
   const service = await createService({
     database: file,
@@ -90,7 +90,7 @@ async function reopen(t: TestContext, file: string): Promise<{ service: Service;
   return { service, database };
 }
 
-/** Asks again for every project that was asked for lately, under the same idempotency keys. */
+/** Repeats the recent requests for projects with the same idempotency keys. */
 async function askAgain(service: Service, { tried, projects, removed }: Acknowledged): Promise<void> {
   for (const name of [...tried].slice(-12)) {
     const id = projects.get(name);
@@ -113,7 +113,7 @@ async function askAgain(service: Service, { tried, projects, removed }: Acknowle
 async function afterwards(t: TestContext, file: string, pid: string, known: Acknowledged): Promise<void> {
   const left = new Database(file);
   if (isNew(left)) {
-    // The kill came before the first commit: then nothing was promised, and the next start begins.
+    // Killed before the first commit: nothing was acknowledged, and the next start creates the database.
     left.close();
     assert.equal(known.tried.size, 0);
     return void (await reopen(t, file));
@@ -137,15 +137,15 @@ async function afterwards(t: TestContext, file: string, pid: string, known: Ackn
   checkStored(database, known);
 }
 
-describe("a server that is killed", { concurrency: 2 }, () => {
-  // Three databases, each written by five processes each killed in the midst of it.
+describe("a killed server", { concurrency: 2 }, () => {
+  // Three databases, each written by five processes in turn, which are all killed.
   for (const lane of ["one", "two", "three"]) {
-    test(`what was acknowledged is there after a kill at any moment, five times over: database ${lane}`, async (t) => {
+    test(`acknowledged writes survive a kill at any moment, five times over: database ${lane}`, async (t) => {
       const random = createRandom(`crash ${lane}`);
       const file = join(folderOf(t), "svc.db");
       const known = nothingYet();
       for (let round = 0; round < 5; round++) {
-        // The first line comes before anything is opened; 150 lines are some 20 projects and their deployments.
+        // The first line comes before the database is opened; 150 lines are about 20 projects and their deployments.
         const moment = round === 0 ? 1 : Math.ceil(random.fraction() * 150);
         const lines = await linesOf(await startChild(file, "write"), (_, count) => count >= moment);
         note(known, lines);
@@ -156,7 +156,7 @@ describe("a server that is killed", { concurrency: 2 }, () => {
     });
   }
 
-  test("a job that takes the process down three times is given up, and those beside it are only delayed", async (t) => {
+  test("a job that crashes the process three times is given up, and concurrent jobs are only delayed", async (t) => {
     const file = join(folderOf(t), "svc.db");
     for (let death = 0; death < 3; death++) {
       const child = await startChild(file, "deadly");

@@ -10,7 +10,7 @@ import { createQueries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { names, openRoom, put, type Room } from "../room.ts";
 
-/** The texts that are prepared from now on. */
+/** The statements that are prepared from now on. */
 function watchPrepare({ database }: Room): string[] {
   const texts: string[] = [];
   const prepare = database.prepare.bind(database);
@@ -22,7 +22,7 @@ function watchPrepare({ database }: Room): string[] {
 }
 
 describe("statements", () => {
-  test("a query is written and prepared once, and then reused with other values", async (t) => {
+  test("a query is compiled and prepared once, and reused with other values", async (t) => {
     const room = openRoom(t);
     const texts = watchPrepare(room);
     let built = 0;
@@ -38,10 +38,10 @@ describe("statements", () => {
     assert.equal(await named({ name: "c" }), undefined);
     assert.equal(built, 1);
     assert.equal(texts.length, 2);
-    assert.deepEqual(texts, room.engine.texts());
+    assert.deepEqual(texts, room.engine.preparedSql());
   });
 
-  test("values are bound and never part of the text; one that is missing is an error", async (t) => {
+  test("values are bound and never part of the statement; a missing one is an error", async (t) => {
     const room = openRoom(t);
     const queries = createQueries(room.engine, room.engine.connection);
     const named = queries.first((db, p: { name: string }) =>
@@ -52,21 +52,21 @@ describe("statements", () => {
         const clean = name.replaceAll("\0", "").toWellFormed();
         await room.engine.transaction((c) => put(c, clean, "x"));
         assert.equal((await named({ name: clean }))?.name, clean);
-        await room.engine.transaction((c) => c.statement("delete from settings").change([]));
+        await room.engine.transaction((c) => c.statement("delete from settings").run([]));
       }),
     );
-    assert.equal(room.engine.texts().length, 3);
+    assert.equal(room.engine.preparedSql().length, 3);
     await assert.rejects(async () => named({} as { name: string }), /needs the parameter name/);
   });
 
-  test("however many shapes of a query come, few are kept, and each still answers", async (t) => {
+  test("of many shapes of a query few are cached, and all of them work", async (t) => {
     const { engine } = openRoom(t);
     await engine.transaction((c) => put(c, "a"));
     for (let i = 0; i < 600; i++) {
       const rows = await engine.connection.statement(`select name, ${i} as i from settings`).all([]);
       assert.deepEqual(rows, [{ name: "a", i }]);
     }
-    assert.ok(engine.texts().length <= 512, String(engine.texts().length));
+    assert.ok(engine.preparedSql().length <= 512, String(engine.preparedSql().length));
     const { rows } = createQueries(engine, engine.connection).pages({ table: "settings", within: [], key: "name" });
     for (const round of [1, 2]) {
       for (let per_page = 1; per_page <= 300; per_page++) {
@@ -74,23 +74,23 @@ describe("statements", () => {
         assert.equal((await rows({}, place)).length, 1);
       }
     }
-    assert.ok(engine.texts().length <= 512, String(engine.texts().length));
+    assert.ok(engine.preparedSql().length <= 512, String(engine.preparedSql().length));
   });
 });
 
-describe("what goes wrong in the store", () => {
-  test("a duplicate is told from every other failure", async (t) => {
+describe("failures of the store", () => {
+  test("a duplicate is distinguished from every other failure", async (t) => {
     const { engine } = openRoom(t);
     const failure = (sql: string) =>
       engine
-        .transaction((c) => c.statement(sql).change([]))
+        .transaction((c) => c.statement(sql).run([]))
         .then(
           () => assert.fail(sql),
           (error: unknown) => error,
         );
     await engine.transaction((c) => put(c, "a"));
     const organization = "insert into organizations values";
-    await engine.transaction((c) => c.statement(`${organization} ('org_1', 'A', 'a', 'pro', '')`).change([]));
+    await engine.transaction((c) => c.statement(`${organization} ('org_1', 'A', 'a', 'pro', '')`).run([]));
     assert.ok(engine.isDuplicate(await failure("insert into settings values ('a', '')")));
     assert.ok(engine.isDuplicate(await failure(`${organization} ('org_2', 'A', 'a', 'pro', '')`)));
     const others = [
@@ -110,7 +110,7 @@ describe("what goes wrong in the store", () => {
     return true;
   };
 
-  test("on a full disk writes are refused as unavailable, reads go on, and room mends it", async (t) => {
+  test("on a full disk writes are refused as unavailable and reads work; free space ends that", async (t) => {
     const { engine, database, outside } = openRoom(t);
     const pages = database.pragma("page_count", { simple: true }) as number;
     database.pragma(`max_page_count = ${pages + 8}`);
@@ -134,7 +134,7 @@ describe("what goes wrong in the store", () => {
     assert.equal(database.pragma("integrity_check", { simple: true }), "ok");
   });
 
-  test("while another program holds the file, writes are unavailable and reads go on", async (t) => {
+  test("while another program locks the file, writes are unavailable and reads work", async (t) => {
     const { engine, path, outside } = openRoom(t);
     const shell = new Database(path);
     shell.exec("BEGIN IMMEDIATE");
@@ -149,13 +149,13 @@ describe("what goes wrong in the store", () => {
   });
 });
 
-test("pages hold every row that existed throughout exactly once, whatever comes and goes between them", async (t) => {
+test("pages contain every row that existed throughout exactly once, despite inserts and deletes between them", async (t) => {
   const { engine } = openMemory();
   t.after(() => engine.close());
   const store = createStore(engine);
   const events = store.using(eventsRepository);
   const id = (n: number) => `evt_${String(n).padStart(26, "0")}`;
-  const run = (sql: string) => engine.transaction((c) => c.statement(sql).change([]));
+  const run = (sql: string) => engine.transaction((c) => c.statement(sql).run([]));
   await run("insert into organizations values ('org_1', 'A', 'a', 'pro', ''), ('org_2', 'B', 'b', 'pro', '')");
   const add = (n: number, organization_id = "org_1") =>
     store.transaction((tx) =>

@@ -8,7 +8,7 @@ import { violations } from "../invariants.ts";
 import { folderOf } from "../room.ts";
 import { expect, world } from "../world.ts";
 
-/** Writes what is in a database into a new one of an earlier version, as far as that has a place for it. */
+/** Copies a database into a new one of an earlier version, except for the tables and columns that this lacks. */
 function asOlder(from: string, to: string, version: number): void {
   const older = new Database(to);
   migrate(older, migrations().slice(0, version));
@@ -26,7 +26,7 @@ function asOlder(from: string, to: string, version: number): void {
   copyFileSync(`${from}.key`, `${to}.key`);
 }
 
-test("a file of the version before goes on with what waited in it", async (t) => {
+test("a file of the previous version continues with its waiting work", async (t) => {
   const folder = folderOf(t);
   const [now, before] = [join(folder, "now.db"), join(folder, "before.db")];
   const options = { deployments: { concurrency: 1 }, clock: "manual" } as const;

@@ -6,13 +6,13 @@ import { tryOpening } from "../children.ts";
 import { made, sentence } from "../database.ts";
 import { run } from "../program.ts";
 
-describe("a file or folder without the rights to write", () => {
+describe("a file or folder without write permission", () => {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const give = (...paths: string[]) => {
     for (const path of paths) if (nobody.uid) chownSync(path, nobody.uid, nobody.gid);
   };
   const everyFile = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
-  /** Node, or this checkout, may lie where nobody may look: then there is nobody to try it as. */
+  /** Node or this checkout may be unreadable for the user `nobody`: then there is no other user to run as. */
   const unreachable = async (t: TestContext): Promise<boolean> => {
     const path = await made(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
@@ -23,7 +23,7 @@ describe("a file or folder without the rights to write", () => {
   };
   const rights = /give this user the right to write there/;
 
-  test("a file that may be read only", async (t) => {
+  test("a read-only file", async (t) => {
     if (await unreachable(t)) return;
     const path = await made(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
@@ -33,7 +33,7 @@ describe("a file or folder without the rights to write", () => {
     assert.match(stdout, /WRONG +database .*svc\.db cannot be read and written by this user; run as its owner/);
   });
 
-  test("a file that may not even be read", async (t) => {
+  test("an unreadable file", async (t) => {
     if (await unreachable(t)) return;
     const path = await made(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
@@ -41,7 +41,7 @@ describe("a file or folder without the rights to write", () => {
     sentence(await tryOpening(path, nobody), rights);
   });
 
-  test("a folder that may be read only, with a database and without one", async (t) => {
+  test("a read-only folder, with a database and without one", async (t) => {
     if (await unreachable(t)) return;
     const path = await made(t);
     const folder = join(path, "..");
@@ -58,7 +58,7 @@ describe("a file or folder without the rights to write", () => {
     sentence(run(["backup", join(folder, "svc-copy.db"), "--database", source], "/", {}, nobody).stderr.trim(), rights);
   });
 
-  test("a key file that may not be read", async (t) => {
+  test("an unreadable key file", async (t) => {
     if (await unreachable(t)) return;
     const path = await made(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));

@@ -9,7 +9,7 @@ import { tryOpening } from "../children.ts";
 import { folderOf, placesOf } from "../room.ts";
 
 const random = createRandom("secrets");
-const canary = () => random.letters(24);
+const canary = () => random.alphanumeric(24);
 
 async function running(t: TestContext, seed: Seed) {
   const folder = folderOf(t);
@@ -20,7 +20,7 @@ async function running(t: TestContext, seed: Seed) {
   return { folder, database, service, open };
 }
 
-test("no key, token or secret variable lies readable in any file of the database", async (t) => {
+test("no file of the database contains a key, token or secret variable in plain text", async (t) => {
   const key = `sk_live_${canary()}`;
   const [secret, plain, name] = [canary(), canary(), canary()];
   const environments = [
@@ -55,7 +55,7 @@ test("no key, token or secret variable lies readable in any file of the database
   for (const still of ["before", "after"]) {
     const secrets = { key, made, api_key, token, secret };
     for (const [what, words] of Object.entries(secrets)) assert.deepEqual(placesOf(folder, words), [], what);
-    // What is no secret does lie there, so this looks into the right files.
+    // Public values are found, so these are the right files.
     for (const words of [plain, name]) assert.notDeepEqual(placesOf(folder, words), [], still);
     await service.close();
   }
@@ -69,7 +69,7 @@ const small: Seed = {
   ],
 };
 
-test("with seeded chance, a service that is started again gives no identifier and no key twice", async (t) => {
+test("with a seed, a restarted service repeats no identifier and no key", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const seen = new Set<string>();
   const refused: string[] = [];
@@ -90,7 +90,7 @@ test("with seeded chance, a service that is started again gives no identifier an
   assert.deepEqual(refused, []);
 });
 
-test("a start that looks for the keys that it was given does not use them", async (t) => {
+test("a start that verifies the given keys does not count as use of them", async (t) => {
   const database = join(folderOf(t), "svc.db");
   for (const options of [{ seed: small }, { seed: small, key: fixed }, { key: fixed }])
     await (await createService({ database, ...options, logLevel: "silent" })).close();
@@ -99,10 +99,10 @@ test("a start that looks for the keys that it was given does not use them", asyn
   assert.deepEqual(file.prepare("select last_used_at from api_keys").pluck().all(), [null]);
 });
 
-test("a refused second start in one process does not let other programs take the first one's log away", async (t) => {
+test("a refused second start in one process does not let other programs remove the WAL of the first", async (t) => {
   const { database, service, open } = await running(t, small);
   await assert.rejects(open(), /is running on it/);
-  // Another process looks at the file and closes it. Did it believe itself to be alone, it would remove the log.
+  // Another process opens and closes the file. It would remove the WAL if it saw no other user of the file.
   await tryOpening(database);
   const { key } = await service.keys.create({});
   assert.match(key, /^sk_live_/);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Options } from "../../lib/index.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
-import { databaseError, sentence as reason } from "../../lib/store/database-error.ts";
+import { asDatabaseError, describeError as reason } from "../../lib/store/database-error.ts";
 import { openFile } from "../../lib/store/database-files.ts";
 import { holding, kill, tryOpening, withoutRoom } from "../children.ts";
 import { made, owner, quiet, refuses, sentence } from "../database.ts";
@@ -18,7 +18,7 @@ const change = (path: string, sql: string) => {
 };
 
 describe("the settings of a database file", () => {
-  test("every commit is synced and the journal is a log, on a file that is opened again", async (t) => {
+  test("every commit is synced and the journal mode is WAL, in a reopened file too", async (t) => {
     const path = join(folderOf(t), "svc.db");
     for (const opening of ["the first", "the second", "the third"]) {
       const { database, engine, release } = openFile(path, { mayCreate: () => {}, exclusive: true });
@@ -29,13 +29,13 @@ describe("the settings of a database file", () => {
       assert.equal(read("trusted_schema"), 0);
       assert.equal(read("journal_size_limit"), 64 * 1024 * 1024);
       assert.ok((read("busy_timeout") as number) <= 250);
-      await engine.transaction((c) => c.statement("delete from settings where name = 'x'").change([]));
+      await engine.transaction((c) => c.statement("delete from settings where name = 'x'").run([]));
       await engine.close();
       release();
     }
   });
 
-  test("the key file is its owner's alone, and stays the same", async (t) => {
+  test("the key file is readable by its owner alone, and stays the same", async (t) => {
     const path = await made(t);
     const key = readFileSync(`${path}.key`, "utf8");
     assert.equal(statSync(`${path}.key`).mode & 0o777, 0o600);
@@ -44,22 +44,22 @@ describe("the settings of a database file", () => {
     assert.equal(readFileSync(`${path}.key`, "utf8"), key);
   });
 
-  test("a first start that ended before its first commit does not stop the next one", async (t) => {
+  test("a first start that was killed before its first commit does not prevent the next one", async (t) => {
     const path = join(folderOf(t), "svc.db");
     change(path, "pragma journal_mode = wal");
     assert.equal(statSync(path).size, 4096);
     await (await createService({ ...quiet, database: path })).close();
   });
 
-  test("a first start that ended while it made the key file does not stop the next one", async (t) => {
+  test("a first start that was killed while it wrote the key file does not prevent the next one", async (t) => {
     const path = join(folderOf(t), "svc.db");
     await withoutRoom(path, "key");
     await (await createService({ ...quiet, database: path })).close();
   });
 });
 
-describe("a file that cannot be used is refused, and left as it was", () => {
-  test("what is not SQLite", async (t) => {
+describe("an unusable file is refused, and left unchanged", () => {
+  test("a file that is not SQLite", async (t) => {
     const path = join(folderOf(t), "svc.db");
     for (const text of ["x", "{}\n".repeat(4_000), `SQLite format 2\0${"x".repeat(8_192)}`]) {
       writeFileSync(path, text);
@@ -68,7 +68,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     }
   });
 
-  test("one whose end is missing, wherever it was cut", async (t) => {
+  test("a truncated file, wherever it was cut", async (t) => {
     const whole = readFileSync(await made(t));
     const path = join(folderOf(t), "svc.db");
     for (const size of [
@@ -90,7 +90,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     }
   });
 
-  test("one whose end is missing while its log is there, as after a crash", async (t) => {
+  test("a truncated file with a WAL, as after a crash", async (t) => {
     const projects = Array.from({ length: 300 }, (_, i) => ({
       name: `web-${i}`,
       region: "eu",
@@ -107,7 +107,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     await refuses(crashed, /it is truncated|it is damaged/);
   });
 
-  test("another program's database, which stays in the form that this program likes", async (t) => {
+  test("the database of another program, which keeps its journal mode", async (t) => {
     const path = join(folderOf(t), "svc.db");
     change(path, "create table notes (text); pragma application_id = 42");
     const before = readFileSync(path);
@@ -115,7 +115,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     assert.deepEqual(readFileSync(path), before);
   });
 
-  test("one of a newer version, and one whose past differs", async (t) => {
+  test("one of a newer version, and one with other migrations", async (t) => {
     const newer = await made(t);
     change(newer, "pragma user_version = 999");
     await refuses(newer, /a newer svc-server \(schema 999, this one knows \d+\); use that version/);
@@ -131,7 +131,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     assert.deepEqual(readdirSync(path), []);
   });
 
-  test("one whose key file is another, or is lost, of which none is made anew", async (t) => {
+  test("one with a wrong or lost key file, which is not created again", async (t) => {
     const path = await made(t);
     const key = readFileSync(`${path}.key`);
     writeFileSync(`${path}.key`, `${Buffer.alloc(32, 7).toString("base64")}\n`);
@@ -145,7 +145,7 @@ describe("a file that cannot be used is refused, and left as it was", () => {
     await (await createService({ ...quiet, database: path })).close();
   });
 
-  test("one that is missing or empty although its key file is there: a lost mount is not a first start", async (t) => {
+  test("a missing or empty one with a key file: a lost mount is not a first start", async (t) => {
     const start: Options = { mode: "start", clock: "real" };
     const path = await made(t, start);
     const key = readFileSync(`${path}.key`, "utf8");
@@ -162,19 +162,19 @@ describe("a file that cannot be used is refused, and left as it was", () => {
   });
 });
 
-test("a disk that is full or fails is named, whichever way SQLite meets it", () => {
+test("a full or failing disk is named, for every code that SQLite reports", () => {
   const failure = (code: string) => Object.assign(new Error("disk I/O error"), { code });
   for (const code of ["SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "ENOSPC"]) {
     assert.match(reason(failure(code)), /^the disk is full/);
     const refused = new Problem("unavailable", "try again in a few seconds", { cause: failure(code) });
-    sentence((databaseError("svc.db", refused) as Error).message, /the disk is full/);
+    sentence((asDatabaseError("svc.db", refused) as Error).message, /the disk is full/);
   }
   const other = new Problem("unavailable", "try again in a few seconds");
-  assert.equal(databaseError("svc.db", other), other);
+  assert.equal(asDatabaseError("svc.db", other), other);
 });
 
 describe("two servers on one file", () => {
-  test("the second of one process is refused at once and names the first, which goes on", async (t) => {
+  test("a second one in the same process is refused at once and names the first, which continues", async (t) => {
     const path = await made(t);
     const first = await createService({ ...quiet, database: path });
     t.after(() => first.close());
@@ -184,7 +184,7 @@ describe("two servers on one file", () => {
     await (await createService({ ...quiet, database: path })).close();
   });
 
-  test("the second of two processes is refused both ways, and a killed holder is in nobody's way", async (t) => {
+  test("the second of two processes is refused either way, and a killed holder leaves no lock", async (t) => {
     const path = await made(t);
     const holder = await holding(path);
     t.after(() => holder.process.kill("SIGKILL"));

@@ -7,7 +7,7 @@ import { invariants, unfinished, violations } from "../invariants.ts";
 import { folderOf } from "../room.ts";
 import { git, keyOf, seed } from "../world.ts";
 
-/** For each rule, a change that breaks it. A rule that nothing can break would watch over nothing. */
+/** A violation of each rule. A rule that cannot be violated would check nothing. */
 const breaks: Readonly<Record<string, string>> = {
   "a deployment's state and its events were stored together": "delete from events where event = 'deployment.succeeded'",
   "an event is about a deployment that exists, or whose project was removed":
@@ -33,7 +33,7 @@ const breaks: Readonly<Record<string, string>> = {
   "a job that was begun was counted, and has a holder": "update jobs set state = 'running'",
 };
 
-test("every invariant holds in a service at work, and notices what breaks it", async (t) => {
+test("every invariant holds in a busy service, and detects a violation", async (t) => {
   const file = join(folderOf(t), "svc.db");
   const clock = "manual@2026-01-01T00:00:00Z";
   const service = await createService({ database: file, seed, clock, random: "x", logLevel: "silent" });

@@ -13,16 +13,16 @@ const many = 3_600;
 const identifier = (prefix: string, number: number) => `${prefix}_${String(number).padStart(26, "0")}`;
 const [large, ...small] = [0, 1, 2].map((number) => identifier("proj", number)) as [string, string, string];
 
-/** More deployments than a stretch of any index has, in the order of lists: those of a large project are the newest. */
+/** More deployments than a batch of any index has, in the order of lists: those of a large project are the newest. */
 const rows = Array.from({ length: many }, (_, i) => ({
   id: identifier("dep", many - i),
   project_id: i < 2_300 ? large : (small[i % 2] as string),
   environment: i === 1_700 || i === 3_500 ? "rare" : i % 2 ? "production" : "staging",
-  // Half of them failed, and of those in production just a few, here and there.
+  // Half of them failed, but only a few of those in production.
   status: i === 2_500 || i === 3_599 ? "cancelled" : i % 2 && i % 201 ? "active" : "failed",
 }));
 
-/** Puts them into a database, where the large project may have another name. */
+/** Inserts them into a database, where the large project may have another name. */
 function fill(database: Database.Database, organization_id: string, project = large): void {
   database.pragma("foreign_keys = OFF");
   const insert = database.prepare(`
@@ -49,7 +49,7 @@ const places = fc.record({
   page: fc.constant(1),
 });
 
-test("whatever is asked for, however rare, and whatever is hidden, a list shows it whole and in its order", async (t) => {
+test("a list is complete and in order for all filters, however rare the matches and whatever is excluded", async (t) => {
   const { engine, database } = openMemory();
   t.after(() => engine.close());
   fill(database, "org");
@@ -77,23 +77,23 @@ test("whatever is asked for, however rare, and whatever is hidden, a list shows 
   );
 });
 
-/** How often others have their turn until a promise is settled. */
+/** How many ticks of the event loop pass until a promise is settled. */
 async function turnsOf(promise: Promise<unknown>): Promise<number> {
-  let [turns, over] = [0, false];
+  let [ticks, over] = [0, false];
   const settled = promise.finally(() => {
     over = true;
   });
   const count = () => {
     if (over) return;
-    turns += 1;
+    ticks += 1;
     setImmediate(count);
   };
   setImmediate(count);
   await settled;
-  return turns;
+  return ticks;
 }
 
-test("others have their turn while a rare deployment is looked for, or those of a large project are passed over", async (t) => {
+test("the event loop runs while a list searches for a rare deployment, or skips those of a large project", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database });
   const project = await here.project("large");
@@ -102,23 +102,23 @@ test("others have their turn while a rare deployment is looked for, or those of 
   file.close();
   const list = async (query: string, who: "viewer" | "stranger" = "viewer") =>
     expect(await here.call(who, "GET", `/v1/deployments?${query}`), 200).data;
-  const turns = (query: string) => turnsOf(list(query));
+  const ticks = (query: string) => turnsOf(list(query));
   for (const common of [
     "",
     "environment=production",
     "status=active&environment=production",
     `project_id=${project.id}`,
   ])
-    assert.equal(await turns(common), 0, common);
-  assert.equal(await turns("environment=production&status=failed"), 2, "a stretch of each index, and the rest of one");
+    assert.equal(await ticks(common), 0, common);
+  assert.equal(await ticks("environment=production&status=failed"), 2, "a batch of each index, and the rest of one");
   const foreign = list(`project_id=${project.id}`, "stranger");
   assert.deepEqual([await turnsOf(foreign), await foreign], [0, []], "another organization's is not even looked at");
   expect(await here.call("owner", "DELETE", `/v1/projects/${project.id}`), 204);
-  assert.equal(await turns(""), 2, "2,200 are passed over");
-  assert.equal(await turns("status=active"), 1, "1,100 are");
+  assert.equal(await ticks(""), 2, "2,200 are skipped");
+  assert.equal(await ticks("status=active"), 1, "1,100 are");
 });
 
-test("others have their turn while many deployments are counted", async (t) => {
+test("the event loop runs while many deployments are counted", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database, envelope: "full" });
   const { id } = await here.project("large");
@@ -136,7 +136,7 @@ test("others have their turn while many deployments are counted", async (t) => {
   }
 });
 
-test("a list that is walked while its state is replaced is refused, and not made of two states", async (t) => {
+test("a list that is read while the state is replaced is refused, and never mixes two states", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database });
   const { id } = await here.project("large");

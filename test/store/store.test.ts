@@ -8,7 +8,7 @@ import { gate, names, openRoom, put } from "../room.ts";
 const commits = (lines: readonly string[]) => lines.filter((line) => line === "COMMIT").length;
 
 describe("group commit", () => {
-  test("transactions of one turn share one commit, and are answered once it is there", async (t) => {
+  test("transactions of one tick share one commit, and resolve after it", async (t) => {
     const { engine, sent, outside } = openRoom(t);
     const all = Array.from({ length: 50 }, (_, i) => `n${i}`).sort();
     const answers = all.map((name) =>
@@ -28,14 +28,14 @@ describe("group commit", () => {
     assert.equal(lines.filter((line) => line === "BEGIN IMMEDIATE").length, 1);
   });
 
-  test("more than a group holds is spread over several, and none is forgotten", async (t) => {
+  test("more transactions than a group holds are spread over several, and none is lost", async (t) => {
     const { engine, sent, outside } = openRoom(t);
     await Promise.all(Array.from({ length: 600 }, (_, i) => engine.transaction((c) => put(c, `n${i}`))));
     assert.equal(outside().length, 600);
     assert.equal(commits(sent()), 2);
   });
 
-  test("a group that has done much leaves the rest to the next turn, in order", async (t) => {
+  test("a group at its limit leaves the rest to the next tick, in order", async (t) => {
     const { engine, outside } = openRoom(t);
     const work = (name: string) =>
       engine.transaction(async (c) => {
@@ -49,7 +49,7 @@ describe("group commit", () => {
     assert.deepEqual(outside(), all);
   });
 
-  test("of two, one that fails takes back its own writes alone", async (t) => {
+  test("one of two that fails rolls back its own writes alone", async (t) => {
     for (const fails of ["first", "second"]) {
       const { engine, outside } = openRoom(t);
       const work = (name: string) =>
@@ -63,7 +63,7 @@ describe("group commit", () => {
     }
   });
 
-  test("a member that fails takes back its own writes and those of nobody else", async (t) => {
+  test("a member that fails rolls back its own writes and no others", async (t) => {
     const { engine, sent, outside } = openRoom(t);
     const bad = new Error("no");
     const results = await Promise.allSettled([
@@ -90,7 +90,7 @@ describe("group commit", () => {
     assert.equal(commits(sent()), 1);
   });
 
-  test("a member that awaits something other than the store is undone, and so are those beside it", async (t) => {
+  test("a member that awaits something other than the store is rolled back with its group", async (t) => {
     const { engine, outside } = openRoom(t);
     const late = gate();
     const straggler = gate<unknown>();
@@ -112,7 +112,7 @@ describe("group commit", () => {
     assert.deepEqual(outside(), ["next"]);
   });
 
-  test("a transaction within a transaction is undone, and holds up nobody", async (t) => {
+  test("a nested transaction is rolled back, and blocks no other", async (t) => {
     const { engine, outside } = openRoom(t);
     const inner = gate<unknown>();
     const outer = engine.transaction(async (c) => {
@@ -125,7 +125,7 @@ describe("group commit", () => {
     assert.deepEqual(outside(), ["next"]);
   });
 
-  test("a commit that fails undoes everything and tells everybody", async (t) => {
+  test("a failed commit rolls back and rejects every member", async (t) => {
     const { engine, outside, database } = openRoom(t);
     const ran: string[] = [];
     const store = createStore(engine);
@@ -134,7 +134,7 @@ describe("group commit", () => {
       store.transaction(async (tx) => tx.afterCommit(() => ran.push("never"))),
       engine.transaction(async (c) => {
         database.pragma("defer_foreign_keys = ON");
-        await c.statement(broken).change([]);
+        await c.statement(broken).run([]);
         await put(c, "lost");
       }),
     ]);
@@ -144,7 +144,7 @@ describe("group commit", () => {
     assert.deepEqual(outside(), ["next"]);
   });
 
-  test("closing waits for what was begun", async (t) => {
+  test("closing waits for running transactions", async (t) => {
     const { engine, outside } = openRoom(t);
     const begun = Promise.all(["a", "b", "c"].map((name) => engine.transaction((c) => put(c, name))));
     await engine.close();
@@ -154,7 +154,7 @@ describe("group commit", () => {
   });
 });
 
-/** The form that repositories have. */
+/** Shaped like a repository. */
 const settings = (query: Queries) => ({
   insert: query.insert("settings"),
   all: query.all((db, _: object) => db.selectFrom("settings").select("name").orderBy("name")),
@@ -162,7 +162,7 @@ const settings = (query: Queries) => ({
 });
 
 describe("the store", () => {
-  test("what is to follow a commit runs after it, in order, and never where it was undone", async (t) => {
+  test("afterCommit callbacks run after the commit, in order, and never after a rollback", async (t) => {
     const { engine, outside } = openRoom(t);
     const store = createStore(engine);
     const rows = store.using(settings);
@@ -181,7 +181,7 @@ describe("the store", () => {
     ]);
   });
 
-  test("what a request remembers is stored with its work, or neither is", async (t) => {
+  test("the replay of a request is stored with its work, or neither is", async (t) => {
     const { engine, outside } = openRoom(t);
     const store = createStore(engine);
     const rows = store.using(settings);
@@ -191,7 +191,7 @@ describe("the store", () => {
           await rows(tx).insert({ name, value: "" });
           return name;
         },
-        { remember: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
+        { storeReplay: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
       );
     assert.equal(await work("a", "answer"), "a");
     assert.equal((await rows().named({ name: "answer" }))?.value, "a");
@@ -199,7 +199,7 @@ describe("the store", () => {
     assert.deepEqual(outside(), ["a", "answer"]);
   });
 
-  test("a transaction that is over, and one of somebody else's, are refused", async (t) => {
+  test("a finished transaction and a foreign one are refused", async (t) => {
     const { engine } = openRoom(t);
     const rows = createStore(engine).using(settings);
     const kept = await createStore(engine).transaction(async (tx) => tx);
@@ -207,7 +207,7 @@ describe("the store", () => {
     assert.throws(() => rows({ afterCommit() {} }), /this transaction is over/);
   });
 
-  test("the reads of a turn share a snapshot, which ends with the turn and before anything is written", async (t) => {
+  test("the reads of a tick share a snapshot, which ends with the tick and before any write", async (t) => {
     const { engine, path, sent } = openRoom(t);
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const other = new Database(path);
@@ -225,7 +225,7 @@ describe("the store", () => {
     assert.deepEqual(control, ["BEGIN", "COMMIT"]);
     assert.deepEqual(await names(engine.connection), ["outside"]);
 
-    // A transaction that was asked for in the turn of a read sees what was committed since.
+    // A transaction that was queued in the tick of a read sees later commits.
     const before = names(engine.connection);
     const inside = engine.transaction(async (connection) => {
       await put(connection, "inside");
@@ -234,7 +234,7 @@ describe("the store", () => {
     write.run("later");
     assert.deepEqual([await before, await inside], [["outside"], ["inside", "later", "outside"]]);
     assert.deepEqual(await names(engine.connection), ["inside", "later", "outside"]);
-    assert.deepEqual(await engine.between(() => "alone"), "alone");
+    assert.deepEqual(await engine.betweenTransactions(() => "alone"), "alone");
   });
 
   test("a write outside of a transaction is refused and not done", async (t) => {

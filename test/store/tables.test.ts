@@ -10,7 +10,7 @@ interface Column {
   readonly nullable: boolean;
 }
 
-/** The columns that `tables.ts` declares, read from its text: types leave no trace at run time. */
+/** The columns in `tables.ts`, parsed from its text, because types do not exist at run time. */
 function declared(): Map<string, Column[]> {
   const file = "lib/store/tables.ts";
   const { program } = parseSync(file, readFileSync(file, "utf8"));
@@ -35,7 +35,7 @@ const columns = (type: Node): Column[] =>
     return { name, kind: parts.some((part) => part.type === "TSNumberKeyword") ? "number" : "text", nullable };
   });
 
-test("the tables that the program knows are those that the migrations make, column by column", async () => {
+test("the tables in tables.ts are those of the migrations, column by column", async () => {
   const { database, engine } = openMemory();
   const list = database.pragma("table_list") as { name: string; type: string }[];
   const made = list.map(({ name }) => name).filter((name) => !name.startsWith("sqlite_") && name !== "migrations");

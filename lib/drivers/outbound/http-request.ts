@@ -1,6 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import type { RequestOptions, request } from "node:https";
-import { machineTimer } from "../../kernel/clock.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 import { sameAddress } from "./addresses.ts";
 import { faultOf } from "./failure-reasons.ts";
 import type { Cut } from "./request-timeout.ts";
@@ -91,7 +91,7 @@ function launch(asked: ClientRequest, call: Call, seen: Progress, fail: (outcome
     }
     const { patience } = call;
     const cancel =
-      patience === undefined ? () => {} : machineTimer(patience, () => fail(failed("host unreachable", "next")));
+      patience === undefined ? () => {} : systemTimer(patience, () => fail(failed("host unreachable", "next")));
     socket.once("connect", () => {
       seen.connected = true;
       cancel();
@@ -162,7 +162,7 @@ export function exchange(start: typeof request, call: Call): Promise<Outcome> {
     };
     /** A connection serves again only once the request is through as well: some answer before they have read it. */
     const finish = () => {
-      const cancel = machineTimer(patienceAfter, () => asked.destroy());
+      const cancel = systemTimer(patienceAfter, () => asked.destroy());
       asked.once("finish", cancel).once("close", cancel);
     };
     const take = (answer: IncomingMessage) => {

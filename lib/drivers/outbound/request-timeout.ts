@@ -1,4 +1,4 @@
-import { machineTimer } from "../../kernel/clock.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 
 /**
  * What ends a request before its time, with a reason that becomes its error. Every request has one, so it is less than
@@ -33,7 +33,7 @@ export class Cut {
 
 /** A timer of the machine is a minute at most. */
 function longTimer(wait: number, run: () => void): () => void {
-  let cancel = machineTimer(wait, () => {
+  let cancel = systemTimer(wait, () => {
     if (wait <= 60_000) run();
     else cancel = longTimer(wait - 60_000, run);
   });

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import { machineTimer } from "../../kernel/clock.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 
 /** What is to be painted. The same order gives the same bytes. */
 export interface PaintOrder {
@@ -111,7 +111,7 @@ export function createPainter({ threads = fewer, start = startWorker }: PainterO
       next();
       if (hand.task) return;
       hand.worker.unref();
-      hand.stay = machineTimer(idle, () => void dismiss(hand, undefined));
+      hand.stay = systemTimer(idle, () => void dismiss(hand, undefined));
     });
     hand.worker.on("error", (error) => gone(error.message));
     hand.worker.on("exit", (code) => gone(`its worker ended with ${code}`));

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Payload } from "../../endpoints/delivery-format.ts";
 import { eventsRule, urlRule } from "../../endpoints/schema.ts";
-import { duration } from "../../kernel/duration.ts";
-import { madeAt } from "../../kernel/ids.ts";
+import { formatDuration } from "../../kernel/duration.ts";
+import { createdAtOf } from "../../kernel/ids.ts";
 import { textOf } from "../../kernel/validation.ts";
 import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
@@ -19,7 +19,7 @@ const shortVersion = (version: string | null | undefined) =>
 
 /** The time since the deployment was created, by the time in its identifier. */
 const elapsed = ({ deployment_id }: Data, timestamp: string) =>
-  duration(Math.round((Date.parse(timestamp) - madeAt(deployment_id ?? "")) / 1000) * 1000);
+  formatDuration(Math.round((Date.parse(timestamp) - createdAtOf(deployment_id ?? "")) / 1000) * 1000);
 
 const headlines: Readonly<Record<string, (data: Data, timestamp: string) => string>> = {
   "deployment.queued": ({ environment }) => `⏳ Deployment to *${environment}* is queued`,

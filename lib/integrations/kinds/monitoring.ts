@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Payload } from "../../endpoints/delivery-format.ts";
-import { madeAt } from "../../kernel/ids.ts";
+import { createdAtOf } from "../../kernel/ids.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
 import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
@@ -45,7 +45,7 @@ function payloadsOf(event: string, timestamp: string, data: Data, service: unkno
   const providerEvent = { title: event, text, date_happened: seconds(timestamp), alert_type, tags };
   const payloads = [{ target: "events", body: JSON.stringify(providerEvent) }];
   if (outcome === undefined) return payloads;
-  const started = madeAt(data.deployment_id ?? "");
+  const started = createdAtOf(data.deployment_id ?? "");
   const point = (value: number) => [{ timestamp: seconds(timestamp), value }];
   const series = [
     {
