@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { createOutbound, type OutboundOptions, type Sent } from "../../lib/drivers/outbound/outbound.ts";
 import { type Handler, type ReceiverOptions, start, startRaw } from "../receiver.ts";
 import { gate } from "../room.ts";
@@ -21,7 +20,7 @@ function sender(t: TestContext, options: Partial<OutboundOptions> = {}) {
   return { ...outbound, post };
 }
 
-const resultOf = ({ status, error, response }: Sent) => ({ status, error, response });
+const result = ({ status, error, response }: Sent) => ({ status, error, response });
 const failure = (error: string) => ({ status: null, error, response: null });
 
 describe("a request", () => {
@@ -35,7 +34,7 @@ describe("a request", () => {
       Host: "evil.example",
       "X-Service-Event": "e",
     });
-    assert.deepEqual(resultOf(sent), { status: 200, error: null, response: "fine" });
+    assert.deepEqual(result(sent), { status: 200, error: null, response: "fine" });
     assert.ok(Number.isInteger(sent.duration_ms) && sent.duration_ms >= 0);
     const [request] = there.requests;
     assert.deepEqual([request?.method, request?.path, request?.body], ["POST", "/a%20b/%C3%B6?x=1&y=%20", body]);
@@ -56,7 +55,7 @@ describe("a request", () => {
     const { post } = sender(t);
     for (const status of [200, 201, 204, 299, 300, 301, 302, 303, 304, 307, 308, 400, 404, 410, 429, 500, 503]) {
       const sent = await post(there.url.replace("/hook", `/${status}`));
-      assert.deepEqual(resultOf(sent), { status, error: null, response: "" });
+      assert.deepEqual(result(sent), { status, error: null, response: "" });
     }
     assert.equal(canary.accepted(), 0);
   });
@@ -65,20 +64,17 @@ describe("a request", () => {
     const there = await receiver(t);
     const { post } = sender(t);
     for (const headers of [{ "x-a": "b\r\nx-c: d" }, { "x-a": "\0" }, { "x a": "b" }])
-      assert.deepEqual(resultOf(await post(there.url, "{}", headers)), failure("a header that HTTP does not allow"));
+      assert.deepEqual(result(await post(there.url, "{}", headers)), failure("a header that HTTP does not allow"));
     assert.equal(there.requests.length, 0);
   });
 
   test("a name that does not resolve is reported", async (t) => {
-    const failing = (code: string) => async () => Promise.reject(Object.assign(new Error("no"), { code }));
+    const fails = (code: string) => async () => Promise.reject(Object.assign(new Error("no"), { code }));
     const url = "https://nowhere.example/";
-    assert.deepEqual(resultOf(await sender(t, { resolve: failing("ENOTFOUND") }).post(url)), failure("name not found"));
-    assert.deepEqual(
-      resultOf(await sender(t, { resolve: failing("EAI_AGAIN") }).post(url)),
-      failure("name lookup failed"),
-    );
-    assert.deepEqual(resultOf(await sender(t, { resolve: async () => [] }).post(url)), failure("name not found"));
-    assert.equal(await sender(t, { resolve: failing("ENOTFOUND") }).checkUrl(url), undefined);
+    assert.deepEqual(result(await sender(t, { resolve: fails("ENOTFOUND") }).post(url)), failure("name not found"));
+    assert.deepEqual(result(await sender(t, { resolve: fails("EAI_AGAIN") }).post(url)), failure("name lookup failed"));
+    assert.deepEqual(result(await sender(t, { resolve: async () => [] }).post(url)), failure("name not found"));
+    assert.equal(await sender(t, { resolve: fails("ENOTFOUND") }).checkUrl(url), undefined);
   });
 
   test("Node's own lookup is used where none is given", async (t) => {
@@ -153,7 +149,7 @@ describe("connections", () => {
       t.after(there.close);
       const { post } = sender(t);
       assert.equal((await post(there.url)).status, 200);
-      assert.deepEqual(resultOf(await post(there.url)), failure("connection reset"));
+      assert.deepEqual(result(await post(there.url)), failure("connection reset"));
       assert.deepEqual(seen, expected);
     }
   });
@@ -168,7 +164,7 @@ describe("connections", () => {
       assert.equal((await post(one.url)).status, 200);
     assert.deepEqual([one.requests.length, other.requests.length], [2, 2]);
     address = "169.254.169.254";
-    assert.deepEqual(resultOf(await post(one.url)), failure("address_not_allowed"));
+    assert.deepEqual(result(await post(one.url)), failure("address_not_allowed"));
     assert.deepEqual([one.accepted(), other.accepted()], [1, 1]);
   });
 
@@ -177,7 +173,7 @@ describe("connections", () => {
     const { post } = sender(t, { resolve: async () => ["127.0.0.3", "127.0.0.1"] });
     assert.equal((await post(there.url)).status, 200);
     await there.close();
-    assert.deepEqual(resultOf(await post(there.url)), failure("connection refused"));
+    assert.deepEqual(result(await post(there.url)), failure("connection refused"));
   });
 });
 
@@ -195,7 +191,7 @@ describe("addresses", () => {
     const there = await receiver(t);
     const options = { mode: "start", allow: ["127.0.0.1/32"] } as const;
     const { post } = sender(t, { ...options, resolve: async () => ["127.0.0.1", "93.184.215.14", "10.0.0.1"] });
-    assert.deepEqual(resultOf(await post(there.url)), failure("address_not_allowed"));
+    assert.deepEqual(result(await post(there.url)), failure("address_not_allowed"));
     assert.equal(there.accepted(), 0);
   });
 
@@ -228,14 +224,11 @@ describe("addresses", () => {
   test("outbound.allow opens one host and port", async (t) => {
     const [there, beside] = [await receiver(t), await receiver(t)];
     const allow = [`localhost:${there.port}`];
-    const { post, checkUrl } = sender(t, {
-      mode: "start",
-      allow,
-      ca: [there.certificate.cert, beside.certificate.cert],
-    });
+    const ca = [there.certificate.cert, beside.certificate.cert];
+    const { post, checkUrl } = sender(t, { mode: "start", allow, ca });
     assert.equal((await post(there.url)).status, 200);
     assert.equal(await checkUrl(there.url), undefined);
-    assert.deepEqual(resultOf(await post(beside.url)), failure("address_not_allowed"));
+    assert.deepEqual(result(await post(beside.url)), failure("address_not_allowed"));
     assert.match((await checkUrl(beside.url)) ?? "", /^must lead to public addresses only, /);
   });
 

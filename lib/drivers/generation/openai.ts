@@ -92,7 +92,10 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
     const busy = status === null ? notConnected.includes(error ?? "") : status === 429 || status === 503;
     if (!busy) return undefined;
     if (elapsed_ms >= retryFor_ms) {
-      return failed("backend_busy", `the backend took nothing for ten minutes: ${error ?? `it answered ${status}`}`);
+      return failed(
+        "backend_busy",
+        `the backend accepted no work for ten minutes: ${error ?? `it answered ${status}`}`,
+      );
     }
     const again_ms = Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? retryAfter.default));
     return { state: "running", again_ms, handle: null };
@@ -106,22 +109,23 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
   };
 
   const fileOf = (bytes: Uint8Array): Progress => {
-    if (!mediaTypeOf(bytes).startsWith("image/"))
-      return failed("backend_failed", "what the backend sent is no picture");
+    if (!mediaTypeOf(bytes).startsWith("image/")) return failed("backend_failed", "the backend's file is no picture");
     return { state: "done", bytes, cost_usd: null };
   };
 
   const download = async (text: string, signal: AbortSignal): Promise<Progress> => {
     const url = URL.canParse(text, `${base}/`) ? new URL(text, `${base}/`) : undefined;
     if (!url || !trustedOrigins.includes(url.origin)) {
-      const wrong = "the backend's file lies at another origin; name that in the backend's downloads";
+      const wrong = "the backend's file lies at another origin; add that origin to the backend's downloads";
       return failed("backend_failed", wrong);
     }
     const headers = url.origin === origin ? bearer : {};
     const file = { method: "GET", url: url.href, headers, max_bytes: maxFile } as const;
     const response = await outbound.callBackend({ ...file, trustedOrigins, timeout_ms, signal });
-    if (response.error !== null) return failed("backend_failed", `its file could not be fetched: ${response.error}`);
-    if (response.status !== 200) return failed("backend_failed", `its file could not be fetched: ${response.status}`);
+    if (response.error !== null)
+      return failed("backend_failed", `the backend's file could not be fetched: ${response.error}`);
+    if (response.status !== 200)
+      return failed("backend_failed", `the backend's file could not be fetched: ${response.status}`);
     return fileOf(response.bytes);
   };
 
@@ -147,13 +151,13 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
     });
     const retry = retryBusy(response, work);
     if (retry) return retry;
-    if (response.error !== null) return failed("backend_failed", `the backend could not be asked: ${response.error}`);
+    if (response.error !== null) return failed("backend_failed", `the backend could not be called: ${response.error}`);
     if (response.status !== 200) return errorOf(response);
     const { success, output } = v.safeParse(images, parseJson(response.bytes));
     const [first] = success ? output.data : [];
     if (first?.b64_json) return fileOf(Buffer.from(first.b64_json, "base64"));
     if (first?.url) return download(first.url, signal);
-    return failed("backend_failed", "the backend's answer has neither b64_json nor url");
+    return failed("backend_failed", "the backend's response has neither b64_json nor url");
   };
 
   return {
@@ -167,7 +171,7 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
         running.delete(work.generation_id);
       }
     },
-    poll: async () => failed("backend_failed", "the backend gives no handle to poll"),
+    poll: async () => failed("backend_failed", "this backend has no handles to poll"),
     cancel: async ({ generation_id }) => running.get(generation_id)?.abort("cancelled"),
   };
 }
