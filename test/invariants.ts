@@ -94,7 +94,7 @@ export function violations(database: Database): string[] {
   return wrong;
 }
 
-/** The rows that are not in a final state, in a database whose work has had all the time that it needs. */
+/** The work that is left in a database which has had all the time that it needs. */
 export function unfinished(database: Database): unknown[] {
   return [
     ...database.prepare("select id, status from deployments where status in ('queued', 'building', 'deploying')").all(),

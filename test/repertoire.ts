@@ -167,7 +167,7 @@ export const repertoire: Readonly<Record<string, Act>> = {
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
 
 /**
- * Plays the whole repertoire once in order, then random steps of it until `steps` are done. Returns all records, and the
+ * Plays the whole repertoire once in order, then random steps of it until `steps` are done. Returns all responses, and the
  * operations that succeeded.
  */
 export async function play(here: World, random: Random, steps: number) {

@@ -36,7 +36,7 @@ export interface Painter {
 export interface PainterOptions {
   /** How many orders are painted at a time; by default one less than the cores, from one to four. */
   readonly threads?: number;
-  /** Starts a thread; a test workers in one that dies. */
+  /** Starts a thread; a test passes one that dies. */
   readonly start?: () => Worker;
 }
 
