@@ -121,10 +121,10 @@ type Backend = Settings["generations"]["backends"][string];
 async function backend(name: string, { url, key }: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
   const outbound = createOutbound({ mode: "start" });
-  const { status, error } = await outbound.ask({
-    ...{ method: "GET", url: `${url.replace(/\/+$/, "")}/models`, trusted: [new URL(url).origin] },
+  const { status, error } = await outbound.callBackend({
+    ...{ method: "GET", url: `${url.replace(/\/+$/, "")}/models`, trustedOrigins: [new URL(url).origin] },
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    ...{ most: 16 * megabyte, timeout_ms: 5_000 },
+    ...{ max_bytes: 16 * megabyte, timeout_ms: 5_000 },
   });
   await outbound.close();
   if (status === null) throw new Error(`${url} does not answer: ${error}; start the server, or mend ${option}.url`);

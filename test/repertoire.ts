@@ -2,15 +2,15 @@ import type { Random } from "../lib/kernel/random.ts";
 import { operations } from "../lib/operations.ts";
 import { expect, type Reply, type Who, type World } from "./world.ts";
 
-/** What a player of the repertoire has in hand. */
+/** What the acts of the repertoire work with. */
 interface Hand {
   readonly here: World;
   readonly random: Random;
-  /** Calls an operation by its identifier, and notes the answer with all its headers. */
+  /** Calls an operation by its id, and records the response with all its headers. */
   call(id: string, params?: Readonly<Record<string, string>>, body?: object, as?: Who): Promise<Reply>;
   /** Calls a path that is no operation. */
   beside(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
-  /** The identifier of one that was made, by chance; of the newest with `last`. */
+  /** The id of a random record among those created; of the newest with `last`. */
   one(kind: string): string;
   last(kind: string): string;
 }
@@ -23,7 +23,7 @@ const commit = (random: Random) =>
 const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
   list[Math.floor(random.fraction() * list.length)] ?? list[0];
 
-/** What `kind` of endpoint offers, webhooks and integrations alike. */
+/** The operations that webhooks and integrations share. */
 const deliveries = (kind: "webhooks" | "integrations"): Record<string, Act> => ({
   [`${kind}.list`]: ({ call }) => call(`${kind}.list`),
   [`${kind}.get`]: ({ call, one }) => call(`${kind}.get`, { id: one(kind) }),
@@ -40,7 +40,7 @@ const deliveries = (kind: "webhooks" | "integrations"): Record<string, Act> => (
   [`${kind}.recover`]: ({ call, one }) => call(`${kind}.recover`, { id: one(kind) }, { since: "2026-01-01T00:00:00Z" }),
 });
 
-/** Makes somebody a member, who can then be changed. */
+/** Adds a member, who can then be changed. */
 const join: Act = async ({ here, call, random }) => {
   expect(await call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }), 201);
   const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
@@ -64,8 +64,8 @@ const invitation: Act = ({ call, random }) =>
   call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" });
 
 /**
- * A way to call each operation, in an order in which each finds what it needs, with what happens beside the interface.
- * Whoever adds an operation adds it here, or a test fails.
+ * A call of each operation, in an order in which each finds its prerequisites, with the changes beside the interface. A
+ * test fails for an operation that is missing here.
  */
 export const repertoire: Readonly<Record<string, Act>> = {
   "me.get": ({ call }) => call("me.get"),
@@ -169,12 +169,12 @@ export const repertoire: Readonly<Record<string, Act>> = {
   },
 };
 
-/** Where an operation's records come from, other than its own feature. */
+/** The features that create an operation's records, where that is not its own. */
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
 
 /**
- * Plays the whole repertoire once in its order, and then as many steps of it by chance as are left of `steps`. Answers
- * everything that was told, and which operations succeeded.
+ * Plays the whole repertoire once in order, then random steps of it until `steps` are done. Returns all responses, and the
+ * operations that succeeded.
  */
 export async function play(here: World, random: Random, steps: number) {
   const told: string[] = [];

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { GenerationDriver } from "../drivers/generation/contract.ts";
-import { parseAllow } from "../drivers/outbound/addresses.ts";
-import { urlOf } from "../drivers/outbound/backend-request.ts";
+import { parseAllow } from "../drivers/outbound/allowed-addresses.ts";
+import { parseHttpUrl } from "../drivers/outbound/target.ts";
 import { finished } from "../generations/schema.ts";
 import { oneOf, textLike, textOf } from "../kernel/validation.ts";
 import { described, duration, positive } from "./option-types.ts";
@@ -57,7 +57,7 @@ const generationDriver = v.custom<GenerationDriver>(
 const httpUrl = v.pipe(
   v.string("must be a string"),
   v.check(
-    (text) => urlOf(text)?.search === "" && new URL(text).hash === "",
+    (text) => parseHttpUrl(text)?.search === "" && new URL(text).hash === "",
     "must be an http or https URL such as http://localhost:8080/v1",
   ),
 );

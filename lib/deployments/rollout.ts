@@ -1,4 +1,4 @@
-import { type DeploymentDriver, judged, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
+import { checkProgress, type DeploymentDriver, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
@@ -180,7 +180,7 @@ export function createRollout(ports: Ports) {
       outcome: scriptOf(row),
     };
     const answer = await driver.step({ ...known, step: isBuild ? "build" : "rollout", elapsed_ms, handle });
-    return outcomeOf(row, judged(answer, { needsVersion: isBuild && row.version === null }));
+    return outcomeOf(row, checkProgress(answer, { needsVersion: isBuild && row.version === null }));
   };
 
   return {

@@ -11,9 +11,9 @@ const line = record({ level: oneOf(["info", "warn", "error"]), message: text() }
 const costRule = "must be a number from 0 to 1000000";
 
 const fields = record({
-  /** `succeed`, where it is not set. */
+  /** `succeed` by default. */
   result: v.optional(oneOf(["succeed", "fail", "rolled_back"])),
-  /** Where it fails; `building`, where it is not set. */
+  /** The state in which it fails; `building` by default. */
   at: v.optional(oneOf(["building", "deploying"])),
   message: v.optional(textOf(1, 4000)),
   durations: v.optional(
@@ -24,19 +24,19 @@ const fields = record({
       in_progress: v.optional(duration),
     }),
   ),
-  /** What a build says beside its usual lines. */
+  /** Log lines of the build, after its usual ones. */
   logs: v.optional(
     v.pipe(v.array(line, "must be a list"), v.maxLength(1000, "must have at most 1000 entries"), v.readonly()),
   ),
   cost_usd: v.optional(v.pipe(v.number(costRule), v.minValue(0, costRule), v.maxValue(1_000_000, costRule))),
   /**
-   * What moves it on: `timed` (where it is not set) its durations, `instant` no time at all, `polls` each GET of it by one
-   * state, `manual` a tester's step.
+   * What advances the work: `timed` (the default) its durations, `instant` no time at all, `polls` each GET by one state,
+   * `manual` a tester's step.
    */
   pace: v.optional(oneOf(["timed", "instant", "polls", "manual"])),
 });
 
-/** How one piece of simulated work turns out, where it is not a success in the usual time. CONTRACT section 8. */
+/** The outcome of one simulated deployment or generation; empty for a success in the default time. CONTRACT section 8. */
 export const simulatedOutcome = v.pipe(
   fields,
   v.forward(

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkUrl } from "../drivers/outbound/target.ts";
+import { parseHttpsUrl } from "../drivers/outbound/target.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import { datetime, documentedAs, id, paging, textOf } from "../kernel/validation.ts";
@@ -19,7 +19,7 @@ export const urlRule = v.pipe(
   textOf(1, 2048),
   documentedAs({ format: "uri", pattern: "^https://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const checked = checkUrl(dataset.value);
+    const checked = parseHttpsUrl(dataset.value);
     if ("href" in checked) return checked.href;
     addIssue({ message: checked.problem });
     return NEVER;

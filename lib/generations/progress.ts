@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation/contract.ts";
-import { sniff } from "../drivers/generation/file-type.ts";
+import { mediaTypeOf } from "../drivers/generation/media-type.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -103,7 +103,7 @@ export function createProgress(ports: Ports) {
     });
 
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
-    const file = { content_type: sniff(bytes), bytes: bytes.length, etag: etagOf(bytes) };
+    const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
     const row = await move(tx, "complete", { ...before, ...file, cost_micros });
     // It was cancelled meanwhile, and nobody will ask for what was made.
     if (!row) return removeLater(tx, before.id);

@@ -1,9 +1,10 @@
 import * as v from "valibot";
-import { retryAfter } from "../drivers/outbound/http-request.ts";
+import { excerptOf, parseRetryAfter } from "../drivers/outbound/http-response.ts";
 import type { Sent } from "../drivers/outbound/outbound.ts";
+import { requestTimeout_ms, timeoutError } from "../drivers/outbound/request-timeout.ts";
 import { textLike, textOf } from "../kernel/validation.ts";
 
-/** The name of an inbox: one label of a host name, without regard to case. */
+/** The name of an inbox: one label of a host name, in any case. */
 export const inboxName = v.pipe(
   textLike(
     63,
@@ -23,10 +24,7 @@ const status = v.pipe(
 const isTrue = v.literal(true, "must be true");
 const forms = 'must be a status, {"status", "headers", "body"}, {"timeout": true} or {"drop": true}';
 
-/**
- * What an inbox answers to one delivery: a status, or a whole answer; or that it takes the ten seconds of a try and
- * answers nothing; or that the connection breaks.
- */
+/** An inbox's answer to one delivery: a status, a whole response, silence until the request times out, or a reset connection. */
 export const answer = v.union(
   [
     status,
@@ -42,29 +40,25 @@ export const answer = v.union(
 );
 export type InboxAnswer = v.InferOutput<typeof answer>;
 
-const most = 1000;
-/** The answers that an inbox is to give, in this order. */
+const maxAnswers = 1000;
+/** The next answers of an inbox, in this order. */
 export const answers = v.pipe(
   v.array(answer, "must be a list"),
-  v.maxLength(most, `must have at most ${most} answers`),
+  v.maxLength(maxAnswers, `must have at most ${maxAnswers} answers`),
   v.readonly(),
 );
 
-/** How long a try waits for an answer, by the service's clock. SPEC: "no `2xx` arrives within 10 seconds". */
-const patience_ms = 10_000;
-
-/** What the sender sees of an answer. */
-export function sentOf(given: InboxAnswer, now: number): Sent {
-  const nothing = { status: null, response: null, duration_ms: 0 };
-  if (typeof given === "number") return { ...nothing, status: given, error: null, response: "" };
-  if ("drop" in given) return { ...nothing, error: "connection reset" };
-  if ("timeout" in given)
-    return { ...nothing, error: "timeout after 10 s", duration_ms: patience_ms, open_ms: patience_ms };
+/** The sender's view of a scripted answer. */
+export function sentFor(given: InboxAnswer, now: number): Sent {
+  const none = { status: null, response: null, duration_ms: 0 };
+  if (typeof given === "number") return { ...none, status: given, error: null, response: "" };
+  if ("drop" in given) return { ...none, error: "connection reset" };
+  if ("timeout" in given) {
+    const [duration_ms, error] = [requestTimeout_ms, timeoutError(requestTimeout_ms)];
+    return { status: null, response: null, error, duration_ms, open_ms: duration_ms };
+  }
   const { status, headers, body = "" } = given;
-  const retry_after = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "retry-after")?.[1];
-  return { ...nothing, status, error: null, response: shown(body), retry_after_ms: retryAfter(retry_after, now) };
+  const header = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "retry-after")?.[1];
+  const response = excerptOf(Buffer.from(body));
+  return { status, error: null, response, duration_ms: 0, retry_after_ms: parseRetryAfter(header, now) };
 }
-
-const mostShown = 1024;
-const shown = (body: string) =>
-  Buffer.from(body).subarray(0, mostShown).toString("utf8").replaceAll("\u0000", "\ufffd").toWellFormed();

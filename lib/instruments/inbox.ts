@@ -1,12 +1,11 @@
 import * as v from "valibot";
-import { createFunctions, type Sink } from "../drivers/outbound/function-transport.ts";
-import { memoize } from "../drivers/outbound/memoize.ts";
+import { createFunctionTransport, type Sink } from "../drivers/outbound/function-transport.ts";
 import type { Outbound, OutboundRequest, Sent } from "../drivers/outbound/outbound.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check } from "../kernel/validation.ts";
-import { answers, type InboxAnswer, inboxName, sentOf } from "./inbox-script.ts";
+import { answers, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
 
-/** A delivery that stayed in the process, as its receiver saw it. */
+/** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
   /** The NAME of `https://NAME.inbox.test/…`. */
   readonly endpoint: string;
@@ -16,43 +15,42 @@ export interface Caught {
   /** The raw text that the signature covers. */
   readonly body: string;
   readonly received_at: string;
-  /** What was answered, as it could be scripted; null while a function has not answered yet, or where it failed. */
+  /** The response, in the form of a script; null until a function has answered, and where it failed. */
   response: InboxAnswer | null;
 }
 
-/** How many deliveries are kept: the newest. */
-const mostCaught = 1000;
+/** Older deliveries are dropped. */
+const maxCaught = 1000;
 
-/** The inbox that a URL leads to; undefined where it leads out of the process. */
-export const inboxOf = memoize((url): string | undefined =>
-  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined,
-);
+/** The NAME of `https://NAME.inbox.test/…`; undefined for any other URL. */
+export const inboxOf = (url: string): string | undefined =>
+  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
 
 export interface Inbox extends Outbound, Snapshotable {
-  /** Answers what is sent to `https://NAME.inbox.test/…` by a function, before anything that is scripted. */
+  /** From now on a function answers the deliveries to `https://NAME.inbox.test/…`; it goes before any script. */
   sink(name: string, answer: Sink): void;
-  /** What was caught, oldest first. */
+  /** The deliveries, oldest first; of one inbox, or of all. */
   list(endpoint?: string): Caught[];
-  /** Forgets what was caught; what is scripted stays. */
+  /** Forgets all deliveries; scripts and functions stay. */
   clear(): void;
-  /** The answers that an inbox gives next, in this order; without any it answers 200. */
+  /** The next answers of an inbox, in this order; after them it answers 200. */
   script(name: string, responses: readonly InboxAnswer[]): void;
 }
 
-interface Kept {
+interface Saved {
   readonly caught: readonly Caught[];
   readonly scripts: ReadonlyMap<string, readonly InboxAnswer[]>;
 }
 
-const sunk = v.object({
+const sinkCall = v.object({
   name: inboxName,
   answer: v.custom<Sink>((given) => typeof given === "function", "must be a function: (request) => response"),
 });
-const scripted = v.object({ name: inboxName, responses: answers });
+const scriptCall = v.object({ name: inboxName, responses: answers });
 
 /**
- * What is sent to `https://NAME.inbox.test/…` stays in the process. Everything else goes through `transport`, where one
- * is given, or over the network. `sinks` are no state: they stay when one is brought back.
+ * Catches deliveries to `https://NAME.inbox.test/…` in the process. All others go through `transport`, where the options
+ * name one, or over the network. `sinks` are no part of a snapshot: they stay when one is restored.
  */
 export function createInbox(
   network: Outbound,
@@ -60,7 +58,7 @@ export function createInbox(
   now: () => string,
   sinks: Map<string, Sink> = new Map(),
 ): Inbox {
-  const functions = createFunctions(now);
+  const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
 
@@ -74,23 +72,23 @@ export function createInbox(
     const { url, headers, body } = request;
     const sink = sinks.get(endpoint);
     const response = sink ? null : nextAnswer(endpoint);
-    const entry: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
-    caught.push(entry);
-    if (caught.length > mostCaught) caught.shift();
-    if (!sink) return sentOf(response ?? 200, Date.parse(now()));
+    const delivery: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
+    caught.push(delivery);
+    if (caught.length > maxCaught) caught.shift();
+    if (!sink) return sentFor(response ?? 200, Date.parse(now()));
     const sent = await functions.send(sink, request);
-    entry.response = sent.status;
+    delivery.response = sent.status;
     return sent;
   };
 
-  const copies = (endpoint?: string) =>
+  const copies = (name?: string) =>
     caught
-      .filter((one) => endpoint === undefined || one.endpoint === endpoint.toLowerCase())
-      .map((one) => ({ ...one }));
+      .filter(({ endpoint }) => name === undefined || endpoint === name.toLowerCase())
+      .map((delivery) => ({ ...delivery }));
 
   return {
     sink(name, answer) {
-      const given = check(sunk, { name, answer });
+      const given = check(sinkCall, { name, answer });
       sinks.set(given.name, given.answer);
     },
     list: copies,
@@ -98,7 +96,7 @@ export function createInbox(
       caught = [];
     },
     script(name, responses) {
-      const given = check(scripted, { name, responses });
+      const given = check(scriptCall, { name, responses });
       scripts.set(given.name, given.responses);
     },
     send(request) {
@@ -106,17 +104,17 @@ export function createInbox(
       if (name !== undefined) return receive(name, request);
       return transport ? functions.send(transport, request) : network.send(request);
     },
-    ask: (question) => (transport ? functions.ask(transport, question) : network.ask(question)),
-    judge: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.judge(url)),
+    callBackend: (request) => (transport ? functions.callBackend(transport, request) : network.callBackend(request)),
+    checkUrl: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.checkUrl(url)),
     async close() {
       functions.close();
       await network.close();
     },
-    save: (): Kept => ({ caught: copies(), scripts: new Map(scripts) }),
-    load(kept) {
-      const before = kept as Kept;
-      caught = before.caught.map((one) => ({ ...one }));
-      scripts = new Map(before.scripts);
+    save: (): Saved => ({ caught: copies(), scripts: new Map(scripts) }),
+    load(state) {
+      const saved = state as Saved;
+      caught = saved.caught.map((delivery) => ({ ...delivery }));
+      scripts = new Map(saved.scripts);
     },
   };
 }

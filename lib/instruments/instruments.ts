@@ -126,7 +126,7 @@ async function waitFor(
     const found = take();
     if (found) return found;
     if (clock.now() >= until) throw new Error(`${what} within ${timeout}`);
-    await arrivals.another(until, left);
+    await arrivals.waitForNext(until, left);
   }
   const found = take();
   if (found) return found;

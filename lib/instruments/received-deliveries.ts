@@ -1,11 +1,11 @@
-import type { Outbound, OutboundRequest } from "../drivers/outbound/outbound.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { inboxOf } from "./inbox.ts";
 
-/** A delivery that a receiver answered, whatever its answer was. */
+/** A delivery that a receiver answered, with any status. */
 export interface ReceivedDelivery {
-  /** The NAME of `https://NAME.inbox.test/…`; null where it went elsewhere. */
+  /** The NAME of `https://NAME.inbox.test/…`; null for any other URL. */
   readonly endpoint: string | null;
   readonly method: "POST";
   readonly url: string;
@@ -13,22 +13,22 @@ export interface ReceivedDelivery {
   /** The raw text that the signature covers. */
   readonly body: string;
   readonly received_at: string;
-  /** The status that was answered. */
+  /** The status of the response. */
   readonly response: number;
-  /** What `X-Service-Event` says; null where it is not sent. */
+  /** The header `X-Service-Event`; null without it. */
   readonly event: string | null;
-  /** The event's data; undefined in bodies of another form, such as those of a chat. */
+  /** The event's data; undefined for bodies of another form, such as a chat message. */
   readonly data: unknown;
 }
 
-/** As many are kept for those who ask later; the oldest go first. */
-const most = 1000;
+/** Older deliveries are dropped. */
+const maxDeliveries = 1000;
 
 export interface ReceivedDeliveries extends Outbound, Snapshotable {
-  /** Takes the oldest one that matches, so that the next call gets the next; undefined where none has arrived. */
-  take(matches: (arrival: ReceivedDelivery) => boolean): ReceivedDelivery | undefined;
-  /** Resolves when another one arrives, when the service's clock would show `until`, or when `left` is aborted. */
-  another(until: number, left: AbortSignal): Promise<void>;
+  /** Removes and returns the oldest delivery that matches; undefined where none does. */
+  take(matches: (delivery: ReceivedDelivery) => boolean): ReceivedDelivery | undefined;
+  /** Resolves when the next delivery arrives, when the service's clock would show `until`, or when `signal` is aborted. */
+  waitForNext(until: number, signal: AbortSignal): Promise<void>;
 }
 
 function dataOf(body: string): unknown {
@@ -41,55 +41,53 @@ function dataOf(body: string): unknown {
   }
 }
 
-function arrivalOf({ url, headers, body }: OutboundRequest, received_at: string, response: number): ReceivedDelivery {
-  let read: { readonly data: unknown } | undefined;
-  const event = headers["x-service-event"] ?? null;
-  return {
-    ...{ endpoint: inboxOf(url) ?? null, method: "POST", url, headers, body, received_at, response, event },
-    // Most are never looked at.
-    get data() {
-      read ??= { data: dataOf(body) };
-      return read.data;
-    },
-  };
-}
-
-/** Watches what goes out, and remembers what arrived. */
+/** Records the deliveries that were answered. */
 export function createReceivedDeliveries(outbound: Outbound, clock: Clock): ReceivedDeliveries {
-  let arrived: ReceivedDelivery[] = [];
+  let received: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();
   return {
     async send(request) {
       const sent = await outbound.send(request);
       if (sent.status !== null) {
-        arrived.push(arrivalOf(request, clock.iso(), sent.status));
-        if (arrived.length > most) arrived.shift();
+        const { url, headers, body } = request;
+        received.push({
+          endpoint: inboxOf(url) ?? null,
+          method: "POST",
+          url,
+          headers,
+          body,
+          received_at: clock.iso(),
+          response: sent.status,
+          event: headers["x-service-event"] ?? null,
+          data: dataOf(body),
+        });
+        if (received.length > maxDeliveries) received.shift();
         for (const wake of waiting) wake();
       }
       return sent;
     },
-    ask: (question) => outbound.ask(question),
-    judge: (url) => outbound.judge(url),
+    callBackend: (request) => outbound.callBackend(request),
+    checkUrl: (url) => outbound.checkUrl(url),
     close: () => outbound.close(),
     take(matches) {
-      const place = arrived.findIndex(matches);
-      return place < 0 ? undefined : arrived.splice(place, 1)[0];
+      const index = received.findIndex(matches);
+      return index < 0 ? undefined : received.splice(index, 1)[0];
     },
-    another: (until, left) =>
+    waitForNext: (until, signal) =>
       new Promise((resolve) => {
         const end = () => {
           cancel();
           waiting.delete(end);
-          left.removeEventListener("abort", end);
+          signal.removeEventListener("abort", end);
           resolve();
         };
         const cancel = systemTimer(clock.until(until) ?? 0, end, { hold: true });
         waiting.add(end);
-        left.addEventListener("abort", end);
+        signal.addEventListener("abort", end);
       }),
-    save: () => [...arrived],
-    load(kept) {
-      arrived = [...(kept as ReceivedDelivery[])];
+    save: () => [...received],
+    load(saved) {
+      received = [...(saved as ReceivedDelivery[])];
     },
   };
 }

@@ -20,7 +20,7 @@ const family = "integration";
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly outbound: Pick<Outbound, "judge">;
+  readonly outbound: Pick<Outbound, "checkUrl">;
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
   readonly planOf: (organization_id: string, tx?: Tx) => Promise<string>;
@@ -71,7 +71,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
 
   const refuseUrl = async (type: Type, parsed: ParsedConfig) => {
     const target = integrationTypes[type].target(parsed);
-    const problem = target && (await outbound.judge(target.url));
+    const problem = target && (await outbound.checkUrl(target.url));
     if (problem) throw invalid(target.field, problem);
   };
 

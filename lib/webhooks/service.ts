@@ -23,7 +23,7 @@ const view = (row: Endpoint) => ({
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly outbound: Pick<Outbound, "judge">;
+  readonly outbound: Pick<Outbound, "checkUrl">;
 }
 
 export type WebhooksService = ReturnType<typeof webhooksService>;
@@ -32,7 +32,7 @@ export type WebhooksService = ReturnType<typeof webhooksService>;
 export function webhooksService({ store, endpoints, outbound }: Ports) {
   /** Resolves the host: in the mode start its addresses must be public. Before the transaction, which must not wait. */
   const refuseUrl = async (url: string | undefined) => {
-    const problem = url === undefined ? undefined : await outbound.judge(url);
+    const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);
   };
 

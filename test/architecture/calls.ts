@@ -60,7 +60,9 @@ function handed(node: Node): Node[] {
 const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
 /** Who may open connections, and why. */
 const outbound: Readonly<Record<string, string>> = {
-  "lib/drivers/outbound/outbound.ts": "the one module that sends HTTP",
+  "lib/drivers/outbound/http-request.ts": "the one module that sends HTTP",
+  "lib/drivers/outbound/connection-pool.ts": "the agents that hold its connections",
+  "lib/drivers/outbound/resolve-host.ts": "the one module that looks names up",
   "lib/client/send.ts": "is handed its fetch",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":
@@ -112,7 +114,7 @@ export const callRules: readonly Rule[] = [
         said(
           source,
           line,
-          `uses ${name}; take the Clock, Ids or Random that is handed in, or kernel/clock's machineTimer`,
+          `uses ${name}; take the Clock, Ids or Random that is handed in, or kernel/clock's systemTimer`,
         ),
       );
     },
@@ -147,8 +149,12 @@ export const callRules: readonly Rule[] = [
         /^(fetch|new (WebSocket|EventSource|XMLHttpRequest)|WebSocket|EventSource)$/.test(name),
       );
       return [
-        ...modules.map(({ of, line }) => said(source, line, `imports ${of}; send through lib/drivers/outbound.ts`)),
-        ...calls.map(({ name, line }) => said(source, line, `uses ${name}; send through lib/drivers/outbound.ts`)),
+        ...modules.map(({ of, line }) =>
+          said(source, line, `imports ${of}; send through lib/drivers/outbound/outbound.ts`),
+        ),
+        ...calls.map(({ name, line }) =>
+          said(source, line, `uses ${name}; send through lib/drivers/outbound/outbound.ts`),
+        ),
       ];
     },
     breaks: [

@@ -2,21 +2,22 @@ import assert from "node:assert/strict";
 import { BlockList, isIP } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { isAllowed, parseAddress, parseAllow, sameAddress, targetOf } from "../../lib/drivers/outbound/addresses.ts";
+import { isAllowed, parseAllow } from "../../lib/drivers/outbound/allowed-addresses.ts";
+import { parseAddress, sameAddress } from "../../lib/drivers/outbound/ip-address.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { checkUrl } from "../../lib/drivers/outbound/target.ts";
+import { hostPortOf, parseHttpsUrl } from "../../lib/drivers/outbound/target.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "../corpus.ts";
 import { startRaw } from "../receiver.ts";
 
 const nothing = parseAllow([]);
 const all = parseAllow(["0.0.0.0/0", "::/0", "localhost:443", "metadata.example:443"]);
-const here = targetOf(new URL("https://hooks.example"));
-const local = targetOf(new URL("https://localhost"));
+const here = hostPortOf(new URL("https://hooks.example"));
+const local = hostPortOf(new URL("https://localhost"));
 const four = fc.tuple(...Array(4).fill(fc.nat(255))).map((parts) => parts.join("."));
 const groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 });
 const colons = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(":");
 
-/** Another's reading of the same lists, which Node keeps in C++. */
+/** The same lists in Node's own BlockList, as a second opinion. */
 function listOf(...ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {
@@ -27,7 +28,7 @@ function listOf(...ranges: readonly string[]) {
 }
 
 describe("the corpus", () => {
-  test("is as large as it should be, and holds nothing twice", () => {
+  test("has at least 300 URLs, and no URL twice", () => {
     const urls = [...notPublic, ...mangled, ...open];
     assert.ok(urls.length >= 300, `${urls.length} URLs`);
     assert.deepEqual(
@@ -38,45 +39,45 @@ describe("the corpus", () => {
 
   const resolve = async (host: string) => names[host] ?? ["93.184.215.14"];
 
-  test("nothing of it opens a connection in the mode start", async (t) => {
-    const canary = await startRaw(() => assert.fail("somebody came"), { plain: true });
+  test("opens no connection in the mode start", async (t) => {
+    const canary = await startRaw(() => assert.fail("a connection was opened"), { plain: true });
     t.after(canary.close);
     const outbound = createOutbound({ mode: "start", resolve });
     for (const url of notPublic) {
       const there = url.replace("<port>", String(canary.port));
-      assert.match((await outbound.judge(there)) ?? "", /^must lead to public addresses only, /, there);
+      assert.match((await outbound.checkUrl(there)) ?? "", /^must lead to public addresses only, /, there);
       const { duration_ms, ...sent } = await outbound.send({ url: there, headers: {}, body: "{}" });
       assert.deepEqual(sent, { status: null, error: "address_not_allowed", response: null }, there);
     }
     for (const url of mangled) {
-      assert.match((await outbound.judge(url)) ?? "allowed", /^must (begin|be|have|not have) /, url);
+      assert.match((await outbound.checkUrl(url)) ?? "allowed", /^must (begin|be|have|not have) /, url);
       const { error } = await outbound.send({ url, headers: {}, body: "{}" });
       assert.match(error ?? "sent", /^the URL must /, url);
     }
     assert.equal(canary.accepted(), 0);
   });
 
-  test("what is public is allowed in both modes", async () => {
+  test("public addresses are allowed in both modes", async () => {
     for (const mode of ["start", "dev"] as const) {
       const outbound = createOutbound({ mode, resolve });
-      for (const url of open) assert.equal(await outbound.judge(url), undefined, url);
+      for (const url of open) assert.equal(await outbound.checkUrl(url), undefined, url);
     }
   });
 
-  test("the mode dev opens what is near, and link-local and metadata addresses stay closed even where allowed", async () => {
+  test("the mode dev opens private addresses; link-local and metadata addresses stay closed even where allowed", async () => {
     const dev = createOutbound({ mode: "dev", resolve });
-    for (const url of nearTargets) assert.equal(await dev.judge(url), undefined, url);
+    for (const url of nearTargets) assert.equal(await dev.checkUrl(url), undefined, url);
     for (const mode of ["start", "dev"] as const) {
       const allow = ["0.0.0.0/0", "::/0", ...Object.keys(names).map((host) => `${host}:443`)];
       const outbound = createOutbound({ mode, resolve, allow });
-      for (const url of nearTargets) assert.equal(await outbound.judge(url), undefined, url);
-      for (const url of alwaysClosed) assert.match((await outbound.judge(url)) ?? url, /^must lead to public/, url);
+      for (const url of nearTargets) assert.equal(await outbound.checkUrl(url), undefined, url);
+      for (const url of alwaysClosed) assert.match((await outbound.checkUrl(url)) ?? url, /^must lead to public/, url);
     }
   });
 });
 
 describe("addresses", () => {
-  test("IPv4 is judged as Node's own lists judge it", () => {
+  test("IPv4 is classified as Node's own lists classify it", () => {
     const near = listOf("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16");
     const reserved = listOf(
       ...["0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24"],
@@ -98,7 +99,7 @@ describe("addresses", () => {
     );
   });
 
-  test("IPv6 is judged as Node's own lists judge it", () => {
+  test("IPv6 is classified as Node's own lists classify it", () => {
     const global = listOf("2000::/3");
     const special = listOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "2620:4f:8000::/48");
     const near = listOf("fc00::/7", "::1/128");
@@ -116,7 +117,7 @@ describe("addresses", () => {
     );
   });
 
-  test("a closed IPv4 address stays closed in whatever IPv6 carries it", () => {
+  test("a closed IPv4 address stays closed inside any IPv6 address", () => {
     const closed = fc.oneof(
       fc.tuple(fc.nat(255), fc.nat(255)).map(([a, b]) => [169, 254, a, b]),
       fc.constantFrom([168, 63, 129, 16], [100, 100, 100, 200], [192, 0, 0, 192]),
@@ -134,12 +135,12 @@ describe("addresses", () => {
             assert.equal(isAllowed(mode, all, carrier, local), false, carrier);
       }),
     );
-    // An operator whose network has NAT64 alone opens its prefix, and reaches what is not closed.
+    // An operator of a network with NAT64 opens its prefix, and reaches all addresses that are not closed.
     assert.ok(isAllowed("start", parseAllow(["64:ff9b::/96"]), "64:ff9b::5db8:d70e", here));
     assert.ok(!isAllowed("start", nothing, "64:ff9b::5db8:d70e", here));
   });
 
-  test("an address has one value in every spelling, and another has another", () => {
+  test("all spellings of an address are equal, and two addresses differ", () => {
     fc.assert(
       fc.property(groups, (parts) => {
         const address = colons(parts);
@@ -155,7 +156,7 @@ describe("addresses", () => {
     assert.ok(sameAddress("::ffff:127.0.0.1", "::ffff:7f00:1"));
   });
 
-  test("what is no address is refused, whatever allows it", () => {
+  test("text that is no address is refused, whatever is allowed", () => {
     for (const text of [
       "",
       "localhost",
@@ -173,7 +174,7 @@ describe("addresses", () => {
 });
 
 describe("URLs", () => {
-  test("what is accepted is https, short enough, without credentials, and stays what it is", () => {
+  test("an accepted URL is https, short enough, without credentials, and parses to itself", () => {
     const text = fc.oneof(
       fc.string(),
       fc.webUrl({ validSchemes: ["https"], withFragments: true }),
@@ -181,24 +182,24 @@ describe("URLs", () => {
     );
     fc.assert(
       fc.property(text, (raw) => {
-        const found = checkUrl(raw);
+        const found = parseHttpsUrl(raw);
         if ("problem" in found) return void assert.match(found.problem, /^must /);
         const { protocol, username, password, href } = new URL(found.href);
         assert.deepEqual([protocol, username, password, href], ["https:", "", "", found.href]);
         assert.ok(href.length <= 2048);
-        assert.deepEqual(checkUrl(href), found);
+        assert.deepEqual(parseHttpsUrl(href), found);
       }),
       { numRuns: 1000 },
     );
   });
 
-  test("it may be 2,048 characters long, as it is written down", () => {
+  test("may be 2,048 characters long in their stored form", () => {
     const long = `https://example.com/${"x".repeat(2028)}`;
-    assert.deepEqual(checkUrl(long), { href: long });
-    assert.deepEqual(checkUrl(`${long}x`), { problem: "must have at most 2,048 characters" });
-    assert.deepEqual(checkUrl(`https://example.com/${"é".repeat(400)}`), {
+    assert.deepEqual(parseHttpsUrl(long), { href: long });
+    assert.deepEqual(parseHttpsUrl(`${long}x`), { problem: "must have at most 2,048 characters" });
+    assert.deepEqual(parseHttpsUrl(`https://example.com/${"é".repeat(400)}`), {
       problem: "must have at most 2,048 characters",
     });
-    assert.deepEqual(checkUrl("HTTPS://EXAMPLE.com"), { href: "https://example.com/" });
+    assert.deepEqual(parseHttpsUrl("HTTPS://EXAMPLE.com"), { href: "https://example.com/" });
   });
 });

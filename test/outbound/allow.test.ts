@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isAllowed, parseAllow } from "../../lib/drivers/outbound/addresses.ts";
+import { isAllowed, parseAllow } from "../../lib/drivers/outbound/allowed-addresses.ts";
 import { createService } from "../../lib/index.ts";
 
 describe("outbound.allow", () => {
@@ -14,7 +14,7 @@ describe("outbound.allow", () => {
     assert.ok(!at("192.168.1.1", "intern.example", 443) && !at("192.168.1.1", "x.intern.example", 8443));
   });
 
-  test("anything else is told apart with a sentence", () => {
+  test("any other entry is refused with a sentence", () => {
     const wrong = [
       "",
       "*",
@@ -40,7 +40,7 @@ describe("outbound.allow", () => {
       assert.throws(() => parseAllow([entry]), /^Error: must be a CIDR such as .*, not ".*"$/, entry);
   });
 
-  test("what stays closed in every mode is refused, and not listed as open", async () => {
+  test("addresses that stay closed in every mode are refused", async () => {
     const within = ["169.254.169.254/32", "169.254.1.0/24", "169.254.0.0/16", "[fe80::]/64", "fd00:ec2::254/128"];
     for (const entry of [...within, "169.254.169.254:80", "[fd00:ec2::254]:443"])
       assert.throws(

@@ -7,9 +7,9 @@ import { systemTimer } from "../../lib/kernel/clock.ts";
 import { type Handler, start, startRaw } from "../receiver.ts";
 import { gate } from "../room.ts";
 
-/** Where nothing else ends a request this does; elsewhere the limit is so far that a busy machine does not matter. */
+/** The timeout of requests that nothing else ends; the others wait long enough for a busy machine. */
 const short = { timeout: "150ms" };
-const late = { status: null, error: "timeout after 150 ms", response: null };
+const timedOut = { status: null, error: "timeout after 150 ms", response: null };
 const ok = "HTTP/1.1 200 OK\r\n";
 
 function sender(t: TestContext, options: Partial<OutboundOptions> = {}) {
@@ -18,13 +18,13 @@ function sender(t: TestContext, options: Partial<OutboundOptions> = {}) {
   return { ...outbound, post: (url: string, body = "{}") => outbound.send({ url, headers: {}, body }) };
 }
 
-/** What a receiver does with a connection. `reset` breaks it off with RST. */
-type Leave = (socket: Socket, reset: () => void) => void;
+/** How a receiver treats a connection. `reset` breaks it with RST. */
+type Behaviour = (socket: Socket, reset: () => void) => void;
 
-/** What one request to such a receiver comes to. It must be over soon after the limit, whatever the receiver does. */
+/** The result of one request to such a receiver, which must end soon after the timeout. */
 async function against(
   t: TestContext,
-  handler: Leave,
+  handler: Behaviour,
   { plain = false, body = "{}", timeout = "10s" } = {},
 ): Promise<Omit<Sent, "duration_ms">> {
   const there = await startRaw(handler, { plain });
@@ -36,14 +36,14 @@ async function against(
 
 const failure = (error: string) => ({ status: null, error, response: null });
 const answer = (status: number, response = "") => ({ status, error: null, response });
-/** Answers once the request begins to arrive. */
+/** Answers at the first byte of the request. */
 const saying =
-  (text: string | Buffer, then: Leave = (socket) => socket.end()): Leave =>
+  (text: string | Buffer, then: Behaviour = (socket) => socket.end()): Behaviour =>
   (socket, reset) =>
     socket.once("data", () => socket.write(text, () => then(socket, reset)));
 const keepOpen = () => {};
 
-/** Writes these bytes one by one, and begins again at `from`, until the other side has left. */
+/** Writes the text byte by byte, and then from `from` on again, until the other side has closed. */
 function drip(socket: Socket, text: string, from: number) {
   const next = (at: number) => {
     if (socket.destroyed) return;
@@ -53,29 +53,29 @@ function drip(socket: Socket, text: string, from: number) {
   next(0);
 }
 
-describe("one deadline holds for everything", () => {
-  test("a name that is never answered", async (t) => {
+describe("one timeout holds for everything", () => {
+  test("a lookup that never ends", async (t) => {
     const there = await start();
     t.after(there.close);
     const sent = await sender(t, { ...short, resolve: () => gate<readonly string[]>().promise }).post(there.url);
-    assert.equal(sent.error, late.error);
+    assert.equal(sent.error, timedOut.error);
     assert.ok(sent.duration_ms >= 140 && sent.duration_ms < 5_000, `${sent.duration_ms} ms`);
     assert.equal(there.accepted(), 0);
   });
 
   test("silence after accept, within the handshake, and after it", async (t) => {
-    assert.deepEqual(await against(t, keepOpen, { ...short, plain: true }), late);
+    assert.deepEqual(await against(t, keepOpen, { ...short, plain: true }), timedOut);
     const hello = (socket: Socket) => socket.once("data", () => socket.write(Buffer.of(0x16, 0x03, 0x03, 0x00)));
-    assert.deepEqual(await against(t, hello, { ...short, plain: true }), late);
-    assert.deepEqual(await against(t, keepOpen, short), late);
+    assert.deepEqual(await against(t, hello, { ...short, plain: true }), timedOut);
+    assert.deepEqual(await against(t, keepOpen, short), timedOut);
   });
 
   test("headers that drip", async (t) => {
     const dripping = (socket: Socket) => drip(socket, `${ok}x: y`, ok.length);
-    assert.deepEqual(await against(t, dripping, short), late);
+    assert.deepEqual(await against(t, dripping, short), timedOut);
   });
 
-  test("a body that drips: the status has arrived, and what was read by then is kept", async (t) => {
+  test("a body that drips: the status counts, and the bytes read so far are stored", async (t) => {
     const dripping = (socket: Socket) => socket.write(`${ok}\r\n`, () => drip(socket, "abc", 0));
     const { response, ...sent } = await against(t, dripping, { timeout: "500ms" });
     assert.deepEqual(sent, { status: 200, error: null });
@@ -84,16 +84,16 @@ describe("one deadline holds for everything", () => {
 
   test("a request that nobody reads", async (t) => {
     const deaf = (socket: Socket) => socket.pause();
-    assert.deepEqual(await against(t, deaf, { ...short, body: "x".repeat(32 * 1024 * 1024) }), late);
+    assert.deepEqual(await against(t, deaf, { ...short, body: "x".repeat(32 * 1024 * 1024) }), timedOut);
   });
 
-  test("it is a minute at most, because no timer runs longer", () => {
+  test("a minute at most, because no timer runs longer", () => {
     assert.throws(() => createOutbound({ mode: "dev", timeout: "61s" }), /a minute at most, not 61s/);
   });
 });
 
-describe("answers that are too much", () => {
-  test("of 400 MB little is read, and the status counts", async (t) => {
+describe("responses that are too large", () => {
+  test("400 MB: little is read, and the status counts", async (t) => {
     const chunk = Buffer.alloc(64 * 1024, "x");
     const written = gate<number>();
     const handler: Handler = (_, response) => {
@@ -117,7 +117,7 @@ describe("answers that are too much", () => {
     assert.ok(process.memoryUsage().rss - before < 128 * 1024 * 1024, "memory");
   });
 
-  test("what is packed stays packed", async (t) => {
+  test("a compressed body stays compressed", async (t) => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024));
     const there = await start((_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
     t.after(there.close);
@@ -131,7 +131,7 @@ describe("answers that are too much", () => {
     assert.deepEqual(await against(t, saying(`${ok}${flood}\r\n`)), failure("headers over 16 KiB"));
   });
 
-  test("interim answers without end; a few are nothing special", async (t) => {
+  test("endless interim responses fail, and a few do not", async (t) => {
     const hint = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
     assert.deepEqual(await against(t, saying(hint.repeat(500), keepOpen)), failure("too many interim answers"));
     const few = `${hint}HTTP/1.1 100 Continue\r\n\r\n${ok}\r\nfine`;
@@ -139,7 +139,7 @@ describe("answers that are too much", () => {
   });
 });
 
-describe("answers that are none, or not quite", () => {
+describe("malformed responses", () => {
   test("garbage", async (t) => {
     for (const text of [
       "SSH-2.0-OpenSSH_9.2\r\n",
@@ -155,7 +155,7 @@ describe("answers that are none, or not quite", () => {
     assert.deepEqual(await against(t, saying(twice)), failure("not an HTTP answer"));
   });
 
-  test("statuses that nobody has named, and another protocol", async (t) => {
+  test("unknown statuses, and another protocol", async (t) => {
     assert.deepEqual(await against(t, saying("HTTP/1.1 999 Odd\r\n\r\n")), answer(999));
     assert.deepEqual(await against(t, saying("HTTP/1.0 200\r\n\r\nold")), answer(200, "old"));
     const upgrade = "HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nmore";
@@ -163,9 +163,9 @@ describe("answers that are none, or not quite", () => {
   });
 
   test("an end before the status, and one after it", async (t) => {
-    const cut: Leave = (socket) => socket.destroy();
-    const reset: Leave = (_, rst) => rst();
-    for (const leave of [cut, reset]) {
+    const close: Behaviour = (socket) => socket.destroy();
+    const reset: Behaviour = (_, rst) => rst();
+    for (const leave of [close, reset]) {
       assert.deepEqual(await against(t, leave, { plain: true }), failure("connection reset"));
       assert.deepEqual(await against(t, leave), failure("connection reset"));
       assert.deepEqual(await against(t, saying("HTTP/1.1 200", leave)), failure("connection reset"));
@@ -175,12 +175,12 @@ describe("answers that are none, or not quite", () => {
     assert.deepEqual([status, error], [200, null]);
   });
 
-  test("an answer before the request was read is one, and its connection is not held", async (t) => {
+  test("a response before the request was read counts, and its connection is closed", async (t) => {
     const there = await startRaw((socket) => socket.pause().write(`${ok}content-length: 5\r\n\r\nearly`));
     t.after(there.close);
     const { post } = sender(t);
     const body = "x".repeat(12 * 1024 * 1024);
-    // One more than an origin may have: the last would wait if the others were held.
+    // The last request would wait if the other connections were held.
     for (let i = 0; i < 17; i += 1) assert.equal((await post(there.url, body)).response, "early");
   });
 
@@ -192,7 +192,7 @@ describe("answers that are none, or not quite", () => {
   });
 });
 
-test("closing ends what is under way, and what comes later", async (t) => {
+test("closing cancels requests in flight, and refuses later ones", async (t) => {
   const arrived = gate();
   const there = await startRaw((socket) => socket.once("data", () => arrived.open()));
   t.after(there.close);

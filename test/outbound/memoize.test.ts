@@ -3,22 +3,22 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { memoize } from "../../lib/drivers/outbound/memoize.ts";
 
-test("what is remembered is what was answered, undefined too, and no more than so many", () => {
+test("results are remembered, undefined too, up to the capacity", () => {
   const few = fc.constantFrom("", "a", "b", "c", "d", "__proto__");
   fc.assert(
-    fc.property(fc.array(few), fc.integer({ min: 1, max: 6 }), (texts, most) => {
-      const answer = (text: string) => (text === "a" ? undefined : `${text}!`);
-      let kept = new Set<string>();
-      const asked: string[] = [];
+    fc.property(fc.array(few), fc.integer({ min: 1, max: 6 }), (texts, capacity) => {
+      const result = (text: string) => (text === "a" ? undefined : `${text}!`);
+      let remembered = new Set<string>();
+      const computed: string[] = [];
       const work = memoize((text) => {
-        assert.ok(!kept.has(text), `${text} was asked for twice`);
-        if (kept.size >= most) kept = new Set();
-        kept.add(text);
-        asked.push(text);
-        return answer(text);
-      }, most);
-      for (const text of texts) assert.equal(work(text), answer(text));
-      assert.ok(new Set(texts).size > most || asked.length === new Set(texts).size);
+        assert.ok(!remembered.has(text), `${text} was computed twice`);
+        if (remembered.size >= capacity) remembered = new Set();
+        remembered.add(text);
+        computed.push(text);
+        return result(text);
+      }, capacity);
+      for (const text of texts) assert.equal(work(text), result(text));
+      assert.ok(new Set(texts).size > capacity || computed.length === new Set(texts).size);
     }),
   );
 });

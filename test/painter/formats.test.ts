@@ -9,14 +9,14 @@ import { folderOf } from "../room.ts";
 const picture = { kind: "image", prompt: "mountains at a lake", format: "png", seed: 1, duration_ms: 0 } as const;
 const film = { ...picture, kind: "video", format: "mp4", duration_ms: 1000 } as const;
 
-// One painter for all tests: from the sources a thread takes half a second to start.
+// One painter for all tests: a thread from the sources takes half a second to start.
 const painter = createPainter({ threads: 2 });
 after(() => painter.close());
 
 const paintAll = (orders: readonly PaintOrder[]) =>
   Promise.all(orders.map(async (order) => ({ order, ...(await painter.paint(order)) })));
 
-test("every format in every ratio can be decoded, has its size, and shows something", async () => {
+test("every format in every ratio decodes, has its size, and is not flat", async () => {
   const sizes = [
     [64, 64],
     [96, 54],
@@ -47,7 +47,7 @@ test("the largest picture has its size", async () => {
   assert.deepEqual([width, height], [2048, 2048]);
 });
 
-test("every subject and every weather shows something, and none is another's picture", async () => {
+test("every subject and every weather is not flat, and no two prompts give the same picture", async () => {
   const prompts = [
     ...[
       "mountains",
@@ -82,7 +82,7 @@ test("every subject and every weather shows something, and none is another's pic
   assert.equal(new Set(painted.map(({ bytes }) => Buffer.from(bytes).toString("latin1"))).size, prompts.length);
 });
 
-test("films have their size and length, an index in front, and frames that differ", async (t) => {
+test("films have their size and length, the index first, and frames that differ", async (t) => {
   const sizes = [
     [128, 72],
     [72, 128],
@@ -98,7 +98,7 @@ test("films have their size and length, an index in front, and frames that diffe
     const { width, height, seconds, frames, boxes } = walk(bytes);
     assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 24]);
     assert.deepEqual(boxes, ["ftyp", "moov", "mdat"]);
-    // A frame in which nothing moves is a dozen bytes; on a stamp nothing does.
+    // A frame without motion is a dozen bytes; in a tiny film nothing moves.
     const moving = frames.filter((size) => size > 20).length;
     assert.ok(moving >= 20 || width < 64, `only ${moving} frames of ${width}x${height} differ from the one before`);
     const file = join(folder, `${width}.mp4`);
@@ -108,7 +108,7 @@ test("films have their size and length, an index in front, and frames that diffe
   }
 });
 
-test("a film has the same bytes again, and others for another seed or length", async () => {
+test("the same film has the same bytes; another seed or length gives others", async () => {
   const order = { ...film, width: 64, height: 36 };
   const [one, again, seed, longer] = await paintAll([
     order,

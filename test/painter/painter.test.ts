@@ -15,7 +15,7 @@ const order: PaintOrder = {
   duration_ms: 0,
 };
 
-/** A painter that ends with the test. */
+/** A painter that closes with the test. */
 function painter(t: TestContext, threads = 1) {
   const made = createPainter({ threads });
   t.after(made.close);
@@ -53,7 +53,7 @@ test("an order that cannot be painted is refused with a sentence", async (t) => 
   for (const [part, message] of bad) await assert.rejects(paint({ ...order, ...part }), message);
 });
 
-test("an aborted order is rejected with the signal's reason, and the others go on", async (t) => {
+test("an aborted order is rejected with the signal's reason, and the others continue", async (t) => {
   const { paint } = painter(t);
   const [running, queued, before] = [new AbortController(), new AbortController(), AbortSignal.abort("early")];
   const large = paint({ ...order, width: 2048, height: 2048 }, running.signal);
@@ -67,7 +67,7 @@ test("an aborted order is rejected with the signal's reason, and the others go o
   assert.equal((await last).content_type, "image/png");
 });
 
-test("closing rejects what is not finished, leaves nothing open, and refuses what comes later", async () => {
+test("closing rejects unfinished orders, leaves nothing open, and refuses later orders", async () => {
   const open = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort/.test(name)).length;
   const before = open();
   const { paint, close } = createPainter({ threads: 1 });
@@ -85,7 +85,7 @@ test("closing rejects what is not finished, leaves nothing open, and refuses wha
   await close();
 });
 
-test("a worker that dies fails its order alone, and is replaced", async (t) => {
+test("a worker that dies fails only its own order, and is replaced", async (t) => {
   const starts = [
     () => new Worker("process.exit(3)", { eval: true }),
     () => new Worker("throw new Error('no room')", { eval: true }),
@@ -98,7 +98,7 @@ test("a worker that dies fails its order alone, and is replaced", async (t) => {
   assert.equal((await last).content_type, "image/png");
 });
 
-test("the bundle paints the same bytes, and a process that closes nothing ends by itself", async (t) => {
+test("the bundle paints the same bytes, and a process that does not close the painter still ends", async (t) => {
   const words = [compiled("test/painter/painter.child.js"), JSON.stringify(order)];
   const { stdout, stderr, status } = spawnSync(process.execPath, words, { timeout: 60_000 });
   assert.deepEqual([status, stderr.toString()], [0, ""]);

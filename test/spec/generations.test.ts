@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sniff } from "../../lib/drivers/generation/file-type.ts";
+import { mediaTypeOf } from "../../lib/drivers/generation/media-type.ts";
 import { finished, gallery, order, small } from "../gallery.ts";
 import { check, expect, start, world } from "../world.ts";
 
@@ -189,6 +189,6 @@ test("Every format comes as what was asked for, in its size", async (t) => {
     assert.ok(new URL(output.url).pathname.endsWith(`.${extension}`), type);
     const file = await here.service.fetch(output.url);
     assert.equal(file.headers.get("content-type"), type);
-    assert.equal(sniff(Buffer.from(await file.arrayBuffer())), type);
+    assert.equal(mediaTypeOf(Buffer.from(await file.arrayBuffer())), type);
   }
 });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
-/** What a driver of deployments is asked to do: plain data, so that it can be asked again after a crash. */
+/** The work of a deployment driver, as plain data: after a crash the driver is called with the same work again. */
 export interface DeploymentWork {
   readonly deployment_id: string;
   readonly project_id: string;
@@ -13,18 +13,18 @@ export interface DeploymentWork {
     readonly tag: string | null;
     readonly image_url: string | null;
   };
-  /** Those of the environment as they are now, secret ones too: they must not get into logs, messages or the handle. */
+  /** The environment's present variables, secret ones too: they must not get into logs, messages or the handle. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Set from the start for a rollback, which builds what was built before. */
+  /** Set from the start for a rollback, which builds an earlier version again. */
   readonly version: string | null;
   /** The commit that was pushed; null where the branch decides. */
   readonly revision: string | null;
-  /** What a tester told of it; null in the mode `start`, and where no scenario fits. */
+  /** From the scenario of a tester; null in the mode `start`, and where no scenario matches. */
   readonly outcome: SimulatedOutcome | null;
   readonly step: "build" | "rollout";
   /** How long this step has been running, by the service's clock. */
   readonly elapsed_ms: number;
-  /** What the driver asked to be given back. */
+  /** The handle of the driver's last answer; null before the first. */
   readonly handle: string | null;
 }
 
@@ -32,8 +32,9 @@ const line = v.object({ level: v.picklist(["info", "warn", "error"]), message: v
 const logs = v.pipe(v.array(line), v.readonly());
 
 /**
- * How far a step is. `logs` are the lines that are new since the last answer. A build that is `done` names its version;
- * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
+ * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next call.
+ * A build that is `done` names its version. `unhealthy` is a failed health check of a rollout: the previous release
+ * stays, where there is one.
  */
 const progress = v.variant("state", [
   v.object({
@@ -50,20 +51,22 @@ const progress = v.variant("state", [
 export type LogLine = v.InferOutput<typeof line>;
 export type Progress = v.InferOutput<typeof progress>;
 
-/** Builds and rolls out. It is asked for the same deployment and step again and again until that step has ended. */
+/** Builds and rolls out. The service calls `step` for the same deployment and step until that step has ended. */
 export interface DeploymentDriver {
-  /** Whether it does as `outcome` says. Scenarios are not used up by a driver that does not. */
+  /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
   readonly takesScenarios?: boolean;
-  /** How long a deployment stays queued at least, in milliseconds. */
+  /** The shortest time in the queue, in milliseconds. */
   delay(work: Pick<DeploymentWork, "source" | "environment" | "outcome">): number;
   step(work: DeploymentWork): Promise<Progress>;
 }
 
-/** A driver is somebody else's code: what it answers is judged before it is believed. A build must name its version. */
-export function judged(answer: unknown, { needsVersion }: { needsVersion: boolean }): Progress {
+/** Validates a driver's answer; an invalid one, or a build without a version, fails the step. */
+export function checkProgress(answer: unknown, { needsVersion }: { needsVersion: boolean }): Progress {
   const { success, output, issues } = v.safeParse(progress, answer);
-  const nameless = success && output.state === "done" && needsVersion && !output.version;
-  if (success && !nameless) return output;
-  const message = nameless ? "the driver named no version" : `the driver's answer is wrong: ${issues?.[0].message}`;
+  const versionMissing = success && output.state === "done" && needsVersion && !output.version;
+  if (success && !versionMissing) return output;
+  const message = versionMissing
+    ? "the driver named no version"
+    : `the driver's answer is wrong: ${issues?.[0].message}`;
   return { state: "failed", message, logs: [{ level: "error", message }] };
 }

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
-/** What a driver of generations is asked for: plain data, so that it can be asked again after a crash. */
+/** The work of a generation driver, as plain data: after a crash the driver is called with the same work again. */
 export interface GenerationWork {
   readonly generation_id: string;
   readonly model: string;
   readonly kind: "image" | "video";
-  /** Empty where none was given. */
+  /** Empty without one. */
   readonly prompt: string;
   /** In pixels; even for films. */
   readonly width: number;
@@ -14,20 +14,20 @@ export interface GenerationWork {
   readonly format: "png" | "jpeg" | "webp" | "mp4";
   /** 0 to 4294967295. */
   readonly seed: number;
-  /** How long a film plays; 0 for images. */
+  /** The length of a film; 0 for images. */
   readonly duration_ms: number;
-  /** What a tester told of it; null in the mode `start`, and where no scenario fits. */
+  /** From the scenario of a tester; null in the mode `start`, and where no scenario matches. */
   readonly outcome: SimulatedOutcome | null;
-  /** How long it has been in progress, by the service's clock. */
+  /** The time in progress, by the service's clock. */
   readonly elapsed_ms: number;
 }
 
 const message = v.string();
 
 /**
- * How far a generation is. `running` is asked again after `again_ms`: by `poll` where a handle was given, and by `submit`
- * where none was, which says that the work was not taken yet. `done` has the whole file, and what it cost where that is
- * not the model's price.
+ * The progress of a generation. After `running` the service waits `again_ms`, then calls `poll` with the handle, or
+ * `submit` again where the handle is null, because the work was not accepted yet. `done` has the whole file, and its cost
+ * where that differs from the model's price.
  */
 export const progress = v.variant("state", [
   v.object({
@@ -46,19 +46,19 @@ export const progress = v.variant("state", [
 export type Progress = v.InferInput<typeof progress>;
 
 /**
- * Runs models. A handle is stored before it is polled, so that a restart polls on instead of paying twice. A crash
- * between `submit` and that commit leads to `submit` once more, with the same `generation_id`: a driver that pays hands
- * it on as idempotency key.
+ * Runs models. The service stores a handle before it polls, so a restart continues to poll instead of paying twice. A
+ * crash between `submit` and that commit leads to a second `submit` with the same `generation_id`: a driver that pays
+ * sends it as idempotency key.
  */
 export interface GenerationDriver {
-  /** Whether it does as `outcome` says. Scenarios are not used up by a driver that does not. */
+  /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
   readonly takesScenarios?: boolean;
-  /** How long a generation stays queued at least, in milliseconds. */
+  /** The shortest time in the queue, in milliseconds. */
   delay(work: GenerationWork): number;
   submit(work: GenerationWork): Promise<Progress>;
   poll(work: GenerationWork, handle: string): Promise<Progress>;
-  /** Ends work that nobody wants any more; `handle` is null where none is known. Unknown work is no fault. */
+  /** Stops cancelled work; `handle` is null where none is known. Unknown work is no error. */
   cancel(work: GenerationWork, handle: string | null): Promise<void>;
-  /** Ends what runs in this process, at the service's end; it is asked for again after the next start. */
+  /** Stops the work in this process when the service shuts down; the next start calls for it again. */
   close?(): Promise<void>;
 }

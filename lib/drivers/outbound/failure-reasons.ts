@@ -1,6 +1,5 @@
-/** Why a request had no answer, in a few constant words: they are shown to who owns the endpoint, so they name no address. */
-
-const words: Readonly<Record<string, string>> = {
+/** Constant words for each code of Node: the endpoint's owner reads them, so they name no address. */
+const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
@@ -28,20 +27,21 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate: unknown issuer",
 };
 
-/** OpenSSL's other codes of a certificate that does not hold, which are too many to list. */
+/** OpenSSL's other codes for an invalid certificate, which are too many to list. */
 const certificate =
   /^(ERR_TLS_)?(CERT|CRL|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME_MISMATCH|ERROR_IN|UNABLE_TO)(_|$)/;
 const plain = (code: string) => code.toLowerCase().replaceAll("_", " ");
 
-export function faultOf(error: unknown): string {
+/** Why a request got no response, in a few words. */
+export function failureReason(error: unknown): string {
   const { code, reason } = Object(error) as { code?: unknown; reason?: unknown };
   if (typeof code !== "string") return "could not be sent";
-  const known = words[code];
+  const known = reasons[code];
   if (known) return known;
   if (code.startsWith("HPE_")) return "not an HTTP answer";
   if (certificate.test(code)) return `certificate: ${plain(code.replace(/^ERR_TLS_/, ""))}`;
   if (code.startsWith("ERR_SSL_")) return `TLS: ${plain(code.slice("ERR_SSL_".length))}`;
-  // Node gives some faults of a handshake this one code, and OpenSSL's constant words beside it.
+  // Node reports several failures of a handshake under this code, with OpenSSL's constant words as `reason`.
   if (code === "EPROTO") return typeof reason === "string" ? `TLS: ${reason}` : "TLS: handshake failed";
   return `could not be sent (${code})`;
 }

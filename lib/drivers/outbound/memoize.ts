@@ -1,13 +1,16 @@
-/** What a pure function answered to the last texts: all deliveries to an endpoint ask about the same few. */
-export function memoize<V>(work: (text: string) => V, most = 1000): (text: string) => V {
-  const known = new Map<string, { readonly value: V }>();
+/**
+ * Remembers the last results of a pure function. Every delivery to an endpoint asks about the same URL and addresses:
+ * parsing them again costs 19 µs a delivery (bench `deliveries`).
+ */
+export function memoize<V>(work: (text: string) => V, capacity = 1000): (text: string) => V {
+  const results = new Map<string, { readonly value: V }>();
   return (text) => {
-    let found = known.get(text);
-    if (!found) {
-      if (known.size >= most) known.clear();
-      found = { value: work(text) };
-      known.set(text, found);
+    let result = results.get(text);
+    if (!result) {
+      if (results.size >= capacity) results.clear();
+      result = { value: work(text) };
+      results.set(text, result);
     }
-    return found.value;
+    return result.value;
   };
 }

@@ -1,28 +1,27 @@
-import { lookup } from "node:dns/promises";
-import { type ClientRequest, Agent as PlainAgent, request as startPlain } from "node:http";
-import { Agent, type RequestOptions, request as start } from "node:https";
-import type { Duplex } from "node:stream";
 import { createClock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
-import { isAllowed, parseAllow, type Target, targetOf } from "./addresses.ts";
-import { type BackendAnswer, type BackendRequest, questioned, urlOf } from "./backend-request.ts";
-import { faultOf } from "./failure-reasons.ts";
-import { type Call, exchange, failed, type Outcome, retryAfter } from "./http-request.ts";
-import { type Cut, createRunning, unless } from "./request-timeout.ts";
-import { checkedDestination, type Destination, destinationOf } from "./target.ts";
+import { isAllowed, parseAllow } from "./allowed-addresses.ts";
+import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
+import { createConnectionPool } from "./connection-pool.ts";
+import { failureReason } from "./failure-reasons.ts";
+import { failed, type HttpResult, sendRequest } from "./http-request.ts";
+import { parseRetryAfter } from "./http-response.ts";
+import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
+import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
+import { type HostPort, hostPortOf, httpsTarget, parseHttpUrl, type Target, targetOf } from "./target.ts";
 
 /** A POST to send. Its length and its Host are written here. */
 export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Cuts the request off; its reason becomes the error. */
+  /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What came of it. An answer is a status, and `error` is null then, even where the body broke off or took too long:
- * "A delivery attempt fails if no `2xx` arrives within 10 seconds", and it has arrived. Without one, `status` and
+ * The result of a request. With a status `error` is null, even where the body broke off or took too long: "A delivery
+ * attempt fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and
  * `response` are null. `response` is at most the first 1 KiB of the body as text.
  */
 export interface Sent {
@@ -30,193 +29,169 @@ export interface Sent {
   readonly error: string | null;
   readonly response: string | null;
   readonly duration_ms: number;
-  /** What the receiver asks for in `Retry-After`; undefined where it asks for nothing that can be understood. */
+  /** From the receiver's `Retry-After`; undefined without one that can be parsed. */
   readonly retry_after_ms?: number | undefined;
-  /** Scripted: the try is still open, and will have come to this so much later on the service's clock. */
+  /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
   readonly open_ms?: number;
 }
 
 export interface Outbound {
   /** Never rejects. */
   send(request: OutboundRequest): Promise<Sent>;
-  /** Never rejects. For backends that an operator has named: whole answers, of any origin that the question trusts. */
-  ask(question: BackendRequest): Promise<BackendAnswer>;
-  /** A sentence where this URL must not be stored. A name that does not resolve may be: every try looks it up again. */
-  judge(url: string): Promise<string | undefined>;
-  /** Ends what is under way, and all connections. */
+  /** Never rejects. */
+  callBackend(request: BackendRequest): Promise<BackendResponse>;
+  /**
+   * The rule that forbids to store this URL; undefined for an allowed one. A name that does not resolve is allowed, since
+   * every attempt looks it up again.
+   */
+  checkUrl(url: string): Promise<string | undefined>;
+  /** Cancels the requests in flight, and closes all connections. */
   close(): Promise<void>;
 }
-
-type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface OutboundOptions {
   readonly mode: "dev" | "start";
   readonly allow?: readonly string[];
-  readonly resolve?: Resolve;
-  /** For everything together, from the name to the end of the answer; a minute at most. */
+  readonly resolve?: ResolveHost;
+  /** For everything together, from the name to the end of the response; 10 s by default, a minute at most. */
   readonly timeout?: string;
   /** Certificates to trust instead of those that come with Node, as PEM. */
   readonly ca?: readonly string[];
 }
 
-const refusals = {
+const addressRules = {
   start: "must lead to public addresses only, and to those that the operator opens (option outbound.allow)",
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
 } as const;
 
-const mostSockets = 32;
-const mostIdle = 256;
-const idleFor = "15s";
-
-/** Keeps connections alive, by address, port and name; of idle ones the newest `mostIdle`. */
-class Pool extends Agent {
-  readonly #idle = new Set<Duplex>();
-  readonly #known = new WeakSet<Duplex>();
-
-  /** Node asks for it three times a request, and would write out every option of TLS, which are all the same here. */
-  override getName({ host, port, servername }: RequestOptions = {}): string {
-    return `${host}:${port}:${servername}`;
-  }
-
-  override keepSocketAlive(socket: Duplex): unknown {
-    if (!this.#known.has(socket)) socket.once("close", () => this.#idle.delete(socket));
-    this.#known.add(socket);
-    this.#idle.add(socket);
-    const [oldest] = this.#idle;
-    if (this.#idle.size > mostIdle) oldest?.destroy();
-    return super.keepSocketAlive(socket);
-  }
-
-  override reuseSocket(socket: Duplex, request: ClientRequest): void {
-    this.#idle.delete(socket);
-    super.reuseSocket(socket, request);
-  }
-}
-
-const resolveAll: Resolve = async (host) =>
-  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
-
-/** A name is asked for once at a time: Node's lookup waits on one of the few threads that files need as well. */
-function addressesBy(resolve: Resolve): Resolve {
-  const asked = new Map<string, Promise<readonly string[]>>();
-  return (host) => {
-    const answer = asked.get(host) ?? resolve(host).finally(() => asked.delete(host));
-    asked.set(host, answer);
-    return answer;
-  };
-}
-
-/** The one place that sends HTTP: it resolves, checks, connects to what was checked, and takes no longer than `timeout`. */
-export function createOutbound(given: OutboundOptions): Outbound {
-  const { mode, ca } = given;
-  const limit = milliseconds(given.timeout ?? "10s");
-  if (limit > 60_000)
-    throw new Error(`the timeout of outbound requests must be a minute at most, not ${given.timeout}`);
-  const allowed = parseAllow(given.allow ?? []);
-  const addressesOf = addressesBy(given.resolve ?? resolveAll);
+/** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { mode } = options;
+  const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
+  if (limit_ms > 60_000)
+    throw new Error(`the timeout of outbound requests must be a minute at most, not ${options.timeout}`);
+  const allowed = parseAllow(options.allow ?? []);
+  const resolve = createHostResolver(options.resolve);
   const clock = createClock("real");
-  const running = createRunning();
-  const tls = { rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) };
-  const idle = { keepAlive: true, maxFreeSockets: mostSockets, timeout: milliseconds(idleFor) };
-  const pool = new Pool({ ...tls, ...idle });
-  // A connection of its own, which no other request has used or will use.
-  const fresh = new Agent({ ...tls, keepAlive: false });
-  // A key of the operator's goes along with a question, so that a certificate is looked at in the mode dev too.
-  const trusting = new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false });
+  const requests = createRequestsInFlight();
+  const connections = createConnectionPool(mode, options.ca);
   let closed = false;
 
-  const outcomeOf = async (
-    work: (cut: Cut) => Promise<Outcome> | Outcome,
+  /** Runs a request within its timeout; what it throws becomes the error. */
+  const run = async (
+    work: (cancellation: Cancellation) => Promise<HttpResult> | HttpResult,
     signal: AbortSignal | undefined,
-    most = limit,
-  ): Promise<Outcome> => {
+    timeout_ms: number,
+  ): Promise<HttpResult> => {
     if (closed) return failed("shutting down");
-    const { cut, over } = running.begin(most, signal);
+    const { cancellation, finish } = requests.start(timeout_ms, signal);
     try {
-      return await work(cut);
+      return await work(cancellation);
     } catch (error) {
-      return failed(typeof error === "string" ? error : faultOf(error));
+      return failed(typeof error === "string" ? error : failureReason(error));
     } finally {
-      over();
+      finish();
     }
   };
 
-  const addressesFor = ({ address, host }: Destination, cut: Cut): Promise<readonly string[]> | readonly string[] =>
-    address === undefined ? unless(cut, addressesOf(host)) : [address];
+  const addressesOf = (
+    { address, host }: Target,
+    cancellation: Cancellation,
+  ): Promise<readonly string[]> | readonly string[] =>
+    address === undefined ? rejectOnCancel(cancellation, resolve(host)) : [address];
 
-  /** Calls the addresses of a name, once all of them are known to be open: the next one where nothing was connected. */
-  const reach = async (
-    to: Destination,
-    cut: Cut,
-    mayOpen: (address: string) => boolean,
-    attempt: (address: string, patience: number | undefined) => Promise<Outcome>,
-  ): Promise<Outcome> => {
-    const addresses = await addressesFor(to, cut);
-    if (!addresses.every(mayOpen)) return failed("address_not_allowed");
-    let outcome = failed("name not found");
+  /** Tries the addresses of a target in turn while none connects; none, unless all of them are allowed. */
+  const tryAddresses = async (
+    target: Target,
+    cancellation: Cancellation,
+    isOpen: (address: string) => boolean,
+    attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
+  ): Promise<HttpResult> => {
+    const addresses = await addressesOf(target, cancellation);
+    if (!addresses.every(isOpen)) return failed("address_not_allowed");
+    let result = failed("name not found");
     const last = addresses.at(-1);
     for (const address of addresses) {
-      outcome = await attempt(address, address === last ? undefined : limit / 4);
-      if (outcome.but !== "next" || cut.done) break;
+      result = await attempt(address, address === last ? undefined : limit_ms / 4);
+      if (result.retry !== "next_address" || cancellation.cancelled) break;
     }
-    return outcome;
+    return result;
   };
 
-  const isOpen = (target: Target) => (address: string) => isAllowed(mode, allowed, address, target);
+  const isOpenFor = (target: HostPort) => (address: string) => isAllowed(mode, allowed, address, target);
 
-  const deliver = ({ url, headers, body }: OutboundRequest, cut: Cut): Promise<Outcome> | Outcome => {
-    const to = checkedDestination(url);
-    if ("problem" in to) return failed(`the URL ${to.problem}`);
-    return reach(to, cut, isOpen(to), async (address, patience) => {
-      const call: Call = { method: "POST", to, headers, body, agent: pool, cut, address, patience };
-      const outcome = await exchange(start, call);
-      // Deliveries are at least once, so one that may have been read without an answer is sent again.
-      return outcome.but === "stale" ? exchange(start, { ...call, agent: fresh }) : outcome;
+  const deliver = (
+    { url, headers, body }: OutboundRequest,
+    cancellation: Cancellation,
+  ): Promise<HttpResult> | HttpResult => {
+    const target = httpsTarget(url);
+    if ("problem" in target) return failed(`the URL ${target.problem}`);
+    return tryAddresses(target, cancellation, isOpenFor(target), async (address, connectTimeout_ms) => {
+      const { keepAlive: agent, single } = connections;
+      const request = {
+        method: "POST",
+        target,
+        headers,
+        body,
+        agent,
+        cancellation,
+        address,
+        connectTimeout_ms,
+      } as const;
+      const result = await sendRequest(request);
+      // Deliveries are at least once, so one that may have been read without a response is sent again.
+      return result.retry === "new_connection" ? sendRequest({ ...request, agent: single }) : result;
     });
   };
 
-  /** On a connection of its own: what costs money must not be sent again because an idle one was closed. */
-  const answer = (question: BackendRequest, cut: Cut): Promise<Outcome> | Outcome => {
-    const { method, headers, body = "", most } = question;
-    const url = urlOf(question.url);
+  /** On a connection of its own: a request that costs money must not be sent again because an idle connection was closed. */
+  const callBackend = (
+    { method, url: text, headers, body = "", max_bytes, trustedOrigins }: BackendRequest,
+    cancellation: Cancellation,
+  ): Promise<HttpResult> | HttpResult => {
+    const url = parseHttpUrl(text);
     if (!url) return failed("not a URL");
-    const to = destinationOf(url);
-    const targets = question.trusted.map((origin) => targetOf(new URL(origin)));
-    const own = { ranges: allowed.ranges, targets: [...allowed.targets, ...targets] };
-    const agent = to.secure ? trusting : new PlainAgent();
-    const mayOpen = (address: string) => isAllowed("start", own, address, to);
-    return reach(to, cut, mayOpen, (address, patience) =>
-      exchange(to.secure ? start : startPlain, { method, to, headers, body, agent, cut, most, address, patience }),
+    const target = targetOf(url);
+    const trusted = trustedOrigins.map((origin) => hostPortOf(new URL(origin)));
+    const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
+    const isOpen = (address: string) => isAllowed("start", withTrusted, address, target);
+    const agent = connections.forBackend(target.secure);
+    return tryAddresses(target, cancellation, isOpen, (address, connectTimeout_ms) =>
+      sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
     );
   };
 
   return {
     async send(request) {
-      const begun = clock.now();
-      const { status, error, response, retry_after } = await outcomeOf((cut) => deliver(request, cut), request.signal);
+      const started = clock.now();
+      const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
+      const { status, error, response, retry_after } = result;
       const ended = clock.now();
-      const retry_after_ms = retryAfter(retry_after, ended);
-      const sent = { status, error, response, duration_ms: Math.max(0, ended - begun) };
+      const retry_after_ms = parseRetryAfter(retry_after, ended);
+      const sent = { status, error, response, duration_ms: Math.max(0, ended - started) };
       return retry_after_ms === undefined ? sent : { ...sent, retry_after_ms };
     },
 
-    ask: async (question) =>
-      questioned(await outcomeOf((cut) => answer(question, cut), question.signal, question.timeout_ms), clock.now()),
+    async callBackend(request) {
+      const { signal, timeout_ms } = request;
+      const result = await run((cancellation) => callBackend(request, cancellation), signal, timeout_ms);
+      return backendResponse(result, clock.now());
+    },
 
-    async judge(text) {
-      const to = checkedDestination(text);
-      if ("problem" in to) return to.problem;
-      const { cut, over } = running.begin(limit);
-      const addresses = await Promise.resolve(addressesFor(to, cut))
+    async checkUrl(text) {
+      const target = httpsTarget(text);
+      if ("problem" in target) return target.problem;
+      const { cancellation, finish } = requests.start(limit_ms);
+      const addresses = await Promise.resolve(addressesOf(target, cancellation))
         .catch(() => [])
-        .finally(over);
-      return addresses.every(isOpen(to)) ? undefined : refusals[mode];
+        .finally(finish);
+      return addresses.every(isOpenFor(target)) ? undefined : addressRules[mode];
     },
 
     async close() {
       closed = true;
-      running.cut("shutting down");
-      pool.destroy();
+      requests.cancelAll("shutting down");
+      connections.close();
     },
   };
 }

@@ -1,10 +1,10 @@
-/** Red, green and blue as amounts of light: 0 is none, 1 is paper white, and more is dazzling. */
+/** Red, green and blue as linear light: 0 is black, 1 is paper white, and more is overexposed. */
 export type Colour = readonly [number, number, number];
 
-/** A colour as designers write it. */
+/** Linear light from `#rrggbb`. */
 export function hex(text: string): Colour {
-  const part = (at: number) => (Number.parseInt(text.slice(at, at + 2), 16) / 255) ** 2.2;
-  return [part(1), part(3), part(5)];
+  const channel = (at: number) => (Number.parseInt(text.slice(at, at + 2), 16) / 255) ** 2.2;
+  return [channel(1), channel(3), channel(5)];
 }
 
 export const mix = (one: Colour, other: Colour, part: number): Colour => [
@@ -14,19 +14,19 @@ export const mix = (one: Colour, other: Colour, part: number): Colour => [
 ];
 export const times = (colour: Colour, by: number): Colour => [colour[0] * by, colour[1] * by, colour[2] * by];
 
-/** A finished picture: red, green, blue and a full opacity, a byte each. */
+/** A finished picture: RGBA, a byte each, opaque. */
 export interface Frame {
   readonly data: Uint8ClampedArray;
   readonly width: number;
   readonly height: number;
 }
 
-/** A picture while it is painted. Places are measured in `unit` pixels, so that a scene looks the same at every size. */
+/** A picture while it is painted. Scenes measure in `unit` pixels, so they look the same at every size. */
 export class Canvas {
   readonly width: number;
   readonly height: number;
   readonly unit: number;
-  /** Light, three numbers a pixel. */
+  /** Linear light, three numbers a pixel. */
   readonly light: Float32Array;
 
   constructor(width: number, height: number) {
@@ -42,7 +42,7 @@ export class Canvas {
     this.light[at + 2] = blue;
   }
 
-  /** Covers a pixel in part. */
+  /** Blends a colour over a pixel; `part` is its opacity. */
   cover(at: number, red: number, green: number, blue: number, part: number): void {
     const { light } = this;
     const before = 1 - part;
@@ -58,7 +58,7 @@ export class Canvas {
     light[at + 2] = (light[at + 2] as number) + blue * by;
   }
 
-  /** Adds a soft round spot of light; place and radius in pixels. */
+  /** Adds a soft round spot of light; position and radius are in pixels. */
   spot(x: number, y: number, radius: number, colour: Colour, strength: number, lowest = this.height): void {
     const reach = Math.max(1, radius * 2);
     for (let row = Math.max(0, Math.ceil(y - reach)); row <= Math.min(lowest - 1, y + reach); row++) {

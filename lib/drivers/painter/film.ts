@@ -1,38 +1,38 @@
 import { createRequire } from "node:module";
 import { Canvas, type Frame } from "./canvas.ts";
-import { indexFirst } from "./mp4.ts";
+import { withIndexFirst } from "./mp4-faststart.ts";
 import type { PaintOrder } from "./painter.ts";
 import { sceneOf } from "./scene.ts";
-import { develop } from "./tone-mapping.ts";
+import { toneMap } from "./tone-mapping.ts";
 
 const framesPerSecond = 24;
-/** Frames are painted eight times a second, and those between are blended: what moves here moves slowly. */
-const blended = 3;
-/** As many pixels are painted at most; larger films are scaled up, since clouds and water are soft anyway. */
-const painted = 420_000;
+/** Every third frame is painted, eight a second, and those between are blended: everything here moves slowly. */
+const paintedEvery = 3;
+/** The most pixels painted a frame; larger films are scaled up, since clouds and water are soft. */
+const maxPixels = 420_000;
 
-/** Paints and encodes a film, a frame at a time. */
-export async function film({ prompt, seed, width, height, duration_ms }: PaintOrder): Promise<Uint8Array> {
+/** Paints and encodes a film, frame by frame. */
+export async function renderFilm({ prompt, seed, width, height, duration_ms }: PaintOrder): Promise<Uint8Array> {
   const scene = sceneOf(prompt, seed);
-  const scale = Math.min(1, Math.sqrt(painted / (width * height)));
+  const scale = Math.min(1, Math.sqrt(maxPixels / (width * height)));
   const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
   const canvas = new Canvas(across, down);
   const paint = (frame: number) => {
     scene.paint(canvas, frame / framesPerSecond);
-    return develop(canvas);
+    return toneMap(canvas);
   };
-  const show = enlarger(across, down, width, height);
+  const blend = blender(across, down, width, height);
   const encoder = await encoderOf(width, height);
   try {
-    let [before, after] = [paint(0), paint(blended)];
+    let [before, after] = [paint(0), paint(paintedEvery)];
     for (let frame = 0; frame < Math.round((duration_ms * framesPerSecond) / 1000); frame++) {
-      if (frame > 0 && frame % blended === 0) [before, after] = [after, paint(frame + blended)];
-      const shown = show(before, after, (frame % blended) / blended);
-      scene.fall(shown, frame / framesPerSecond);
+      if (frame > 0 && frame % paintedEvery === 0) [before, after] = [after, paint(frame + paintedEvery)];
+      const shown = blend(before, after, (frame % paintedEvery) / paintedEvery);
+      scene.drawPrecipitation(shown, frame / framesPerSecond);
       encoder.addFrameRgba(shown.data);
     }
     encoder.finalize();
-    return indexFirst(Buffer.from(encoder.FS.readFile(encoder.outputFilename)));
+    return withIndexFirst(Buffer.from(encoder.FS.readFile(encoder.outputFilename)));
   } finally {
     encoder.FS.unlink(encoder.outputFilename);
     encoder.delete();
@@ -40,7 +40,7 @@ export async function film({ prompt, seed, width, height, duration_ms }: PaintOr
 }
 
 async function encoderOf(width: number, height: number) {
-  // It is CommonJS, whose names an import would have to guess; and it is large, so films alone load it.
+  // CommonJS, whose names an import cannot know; and large, so only films load it.
   const h264: typeof import("h264-mp4-encoder") = createRequire(import.meta.url)("h264-mp4-encoder");
   const encoder = await h264.createH264MP4Encoder();
   Object.assign(encoder, {
@@ -55,8 +55,8 @@ async function encoderOf(width: number, height: number) {
   return encoder;
 }
 
-/** Mixes two pictures and scales them up; it always answers the same frame. */
-function enlarger(across: number, down: number, width: number, height: number) {
+/** Blends two frames and scales the result up, into the same frame each time. */
+function blender(across: number, down: number, width: number, height: number) {
   const mixed = new Float32Array(across * down * 4);
   const shown: Frame = { data: new Uint8ClampedArray(width * height * 4), width, height };
   const at = (to: number, small: number, large: number) =>

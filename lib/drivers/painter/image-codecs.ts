@@ -3,13 +3,13 @@ import { fileURLToPath } from "node:url";
 import type { Frame } from "./canvas.ts";
 
 declare global {
-  // Node's types for version 20 leave it out.
+  // Missing in Node's types for version 20.
   namespace WebAssembly {
     function compile(bytes: Uint8Array): Promise<object>;
   }
 }
 
-/** A codec's WebAssembly, read from its package: of itself it would be fetched, which Node refuses for files. */
+/** A codec's WebAssembly, read from its package; by itself the codec would fetch it, which Node refuses for files. */
 const codec = async (file: string) => WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(file))));
 
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
@@ -34,10 +34,10 @@ const webpEncoder = once(async () => {
 
 const picture = (frame: Frame) => ({ ...frame, colorSpace: "srgb" as const });
 
-/** An opaque picture as a JPEG file. */
+/** A frame as a JPEG file. */
 export const jpeg = async (frame: Frame): Promise<Uint8Array> =>
   new Uint8Array(await (await jpegEncoder())(picture(frame), { quality: 88 }));
 
-/** An opaque picture as a lossy WebP file. */
+/** A frame as a lossy WebP file. */
 export const webp = async (frame: Frame): Promise<Uint8Array> =>
   new Uint8Array(await (await webpEncoder())(picture(frame), { quality: 86, method: 3 }));

@@ -12,7 +12,7 @@ function chunk(name: string, data: Uint8Array): Buffer {
   return whole;
 }
 
-/** Each row as differences to the pixel on its left, behind the number of that filter; opacity is left out. */
+/** The rows with PNG filter 1 (differences to the pixel on the left), without opacity. */
 function filtered({ data, width, height }: Frame): Uint8Array {
   const rows = new Uint8Array(height * (width * 3 + 1));
   let to = 0;
@@ -31,7 +31,7 @@ function filtered({ data, width, height }: Frame): Uint8Array {
   return rows;
 }
 
-/** An opaque picture in 8 bits a channel as a PNG file. */
+/** A frame as a PNG file, 8 bits a channel. */
 export function png(frame: Frame): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(frame.width, 0);

@@ -1,5 +1,5 @@
-/** What a prompt asks for, as far as its words are known. */
-export interface Wishes {
+/** The features that the known words of a prompt ask for. */
+export interface PromptHints {
   readonly land?: "mountains" | "hills" | "forest" | "desert" | "city" | "sea" | "space" | "abstract";
   readonly time?: "dawn" | "day" | "golden" | "sunset" | "dusk" | "night";
   readonly water?: boolean;
@@ -15,11 +15,11 @@ export interface Wishes {
   readonly rings?: boolean;
   /** The colour of leaves. */
   readonly leaves?: string;
-  /** A colour that everything leans to. */
+  /** Mixed into every colour. */
   readonly tint?: string;
 }
 
-const said: readonly (readonly [words: string, wishes: Wishes])[] = [
+const vocabulary: readonly (readonly [words: string, hints: PromptHints])[] = [
   [
     "mountain mountains mountainous alps alpine peak peaks summit cliff cliffs canyon volcano himalaya rocky",
     { land: "mountains" },
@@ -75,14 +75,16 @@ const said: readonly (readonly [words: string, wishes: Wishes])[] = [
   ["pink rose magenta", { tint: "#f05a9b" }],
 ];
 
-const meaning = new Map(said.flatMap(([words, wishes]) => words.split(" ").map((word) => [word, wishes] as const)));
+const hintsOfWord = new Map(
+  vocabulary.flatMap(([words, hints]) => words.split(" ").map((word) => [word, hints] as const)),
+);
 
-/** What the whole words of a prompt wish for; the later one wins. A "street" holds no tree. */
-export const wishesOf = (prompt: string): Wishes =>
+/** The hints of all words of a prompt; a later word wins. Only whole words count: a "street" holds no tree. */
+export const hintsOf = (prompt: string): PromptHints =>
   Object.assign(
     {},
     ...prompt
       .toLowerCase()
       .split(/[^\p{L}\p{N}]+/u)
-      .map((word) => meaning.get(word)),
+      .map((word) => hintsOfWord.get(word)),
   );

@@ -1,48 +1,50 @@
 import { type Canvas, mix } from "./canvas.ts";
-import { paintAurora, paintMilkyWay, paintStars, type Star, starsOf } from "./lights.ts";
-import type { Mood } from "./mood.ts";
-import { between, type Chance, type Field, smoothstep } from "./noise.ts";
-import type { Wishes } from "./prompt-words.ts";
+import { smoothstep } from "./interpolation.ts";
+import type { Lighting } from "./lighting.ts";
+import type { NoiseField } from "./noise-field.ts";
+import type { PromptHints } from "./prompt-words.ts";
+import { between, type Random } from "./random.ts";
+import { paintAurora, paintMilkyWay, paintStars, type Star, starsOf } from "./stars-and-aurora.ts";
 
 export interface Sky {
-  readonly mood: Mood;
-  /** Where the sun or moon stands, in parts of the width, and of what is above the horizon from above. */
+  readonly lighting: Lighting;
+  /** The position of sun or moon, as a part of the width, and of the sky's height from above. */
   readonly sunX: number;
   readonly sunY: number;
-  /** Whether sun or moon is seen. */
+  /** Whether sun or moon is visible. */
   readonly disc: boolean;
-  /** How much of the sky they cover: none at 0, all at 1. */
+  /** How much of the sky they cover, from 0 to 1. */
   readonly clouds: number;
-  /** Where they drift, in units a second. */
+  /** The drift of the clouds, in units a second. */
   readonly wind: number;
-  readonly field: Field;
+  readonly field: NoiseField;
   readonly stars: readonly Star[];
   readonly milkyWay: boolean;
   readonly aurora: boolean;
 }
 
-/** A sky that a prompt wishes for. */
-export function skyOf(mood: Mood, random: Chance, field: Field, wishes: Wishes): Sky {
+/** The sky for the hints of a prompt. */
+export function skyOf(lighting: Lighting, random: Random, field: NoiseField, hints: PromptHints): Sky {
   const sunX = between(random, 0.18, 0.82);
   return {
-    mood,
+    lighting,
     sunX,
-    sunY: 1 - mood.elevation,
-    clouds: wishes.clouds ?? between(random, 0.1, 0.6),
+    sunY: 1 - lighting.elevation,
+    clouds: hints.clouds ?? between(random, 0.1, 0.6),
     field,
     wind: between(random, 0.008, 0.014) * (random() < 0.5 ? -1 : 1),
-    stars: starsOf(random, wishes.stars ? 1600 : 700),
-    milkyWay: wishes.stars ?? false,
-    aurora: wishes.aurora ?? false,
-    disc: !wishes.storm && (!mood.isNight || wishes.moon === true || !(wishes.stars || wishes.aurora)),
+    stars: starsOf(random, hints.stars ? 1600 : 700),
+    milkyWay: hints.stars ?? false,
+    aurora: hints.aurora ?? false,
+    disc: !hints.storm && (!lighting.isNight || hints.moon === true || !(hints.stars || hints.aurora)),
   };
 }
 
-/** Fills everything above the horizon (a row of pixels). */
+/** Fills all rows above the row `horizon`. */
 export function paintSky(canvas: Canvas, sky: Sky, horizon: number, time: number): void {
   paintAir(canvas, sky, horizon);
-  const { mood, field, stars } = sky;
-  if (mood.isNight) {
+  const { lighting, field, stars } = sky;
+  if (lighting.isNight) {
     if (sky.milkyWay) paintMilkyWay(canvas, field, horizon);
     paintStars(canvas, stars, horizon, time);
     if (sky.aurora) paintAurora(canvas, field, horizon, time);
@@ -51,11 +53,11 @@ export function paintSky(canvas: Canvas, sky: Sky, horizon: number, time: number
   if (sky.clouds > 0) paintClouds(canvas, sky, horizon, time);
 }
 
-function paintAir(canvas: Canvas, { mood, sunX, sunY, disc }: Sky, horizon: number): void {
+function paintAir(canvas: Canvas, { lighting, sunX, sunY, disc }: Sky, horizon: number): void {
   const { width, unit } = canvas;
-  const { zenith, middle, horizon: low, light } = mood;
-  const glow = disc ? mood.glow : 0;
-  const wide = mood.isNight ? 0.16 : 0.5;
+  const { zenith, middle, horizon: low, light } = lighting;
+  const glow = disc ? lighting.glow : 0;
+  const wide = lighting.isNight ? 0.16 : 0.5;
   const [x0, y0] = [sunX * width, sunY * horizon];
   let at = 0;
   for (let y = 0; y < horizon; y++) {
@@ -72,29 +74,29 @@ function paintAir(canvas: Canvas, { mood, sunX, sunY, disc }: Sky, horizon: numb
   }
 }
 
-function paintDisc(canvas: Canvas, { mood, sunX, sunY }: Sky, horizon: number): void {
+function paintDisc(canvas: Canvas, { lighting, sunX, sunY }: Sky, horizon: number): void {
   const { width, unit } = canvas;
-  const radius = unit * (mood.isNight ? 0.035 : 0.042);
+  const radius = unit * (lighting.isNight ? 0.035 : 0.042);
   const [x0, y0] = [sunX * width, sunY * horizon];
-  const bright = mood.isNight ? 1.5 : 2.2 * Math.min(1, mood.glow + 0.1);
+  const bright = lighting.isNight ? 1.5 : 2.2 * Math.min(1, lighting.glow + 0.1);
   for (let y = Math.max(0, Math.floor(y0 - radius - 1)); y < Math.min(horizon, y0 + radius + 2); y++) {
     for (let x = Math.max(0, Math.floor(x0 - radius - 1)); x < Math.min(width, x0 + radius + 2); x++) {
       const part = smoothstep(radius + 0.8, radius - 0.8, Math.hypot(x - x0, y - y0));
-      const { light } = mood;
+      const { light } = lighting;
       if (part > 0) canvas.cover((y * width + x) * 3, light[0] * bright, light[1] * bright, light[2] * bright, part);
     }
   }
 }
 
-/** Clouds on a flat ceiling: small and dense far away, wide overhead; lit from where the sun stands. */
+/** Clouds on a flat ceiling: small and dense far away, wide overhead, lit by the sun. */
 function paintClouds(
   canvas: Canvas,
-  { mood, sunX, sunY, clouds, field, wind }: Sky,
+  { lighting, sunX, sunY, clouds, field, wind }: Sky,
   horizon: number,
   time: number,
 ): void {
   const { width, unit } = canvas;
-  const { cloudLit: lit, cloudShade: shade, horizon: haze } = mood;
+  const { cloudLit: lit, cloudShade: shade, horizon: haze } = lighting;
   const [x0, y0] = [sunX * width, sunY * horizon];
   const threshold = 0.62 - clouds * 0.3;
   for (let y = 0; y < horizon; y++) {
@@ -115,14 +117,14 @@ function paintClouds(
       const away = 0.035 / (Math.abs(dx) + Math.abs(dy) + 0.35);
       const towards = field.at(u + warp * 0.2 + dx * away, v + warp * 0.15 - dy * away);
       const bright = smoothstep(-0.09, 0.13, place - towards + detail * 0.1) * (1 - 0.35 * part) + 0.1;
-      const rim = (0.6 / (1 + (dx * dx + dy * dy) * 26)) * (1 - part * 0.6) * mood.glow;
+      const rim = (0.6 / (1 + (dx * dx + dy * dy) * 26)) * (1 - part * 0.6) * lighting.glow;
       const air = 0.25 + 0.75 * near;
       const at = (y * width + x) * 3;
       canvas.cover(
         at,
-        haze[0] + (shade[0] + (lit[0] - shade[0]) * bright - haze[0]) * air + mood.light[0] * rim,
-        haze[1] + (shade[1] + (lit[1] - shade[1]) * bright - haze[1]) * air + mood.light[1] * rim,
-        haze[2] + (shade[2] + (lit[2] - shade[2]) * bright - haze[2]) * air + mood.light[2] * rim,
+        haze[0] + (shade[0] + (lit[0] - shade[0]) * bright - haze[0]) * air + lighting.light[0] * rim,
+        haze[1] + (shade[1] + (lit[1] - shade[1]) * bright - haze[1]) * air + lighting.light[1] * rim,
+        haze[2] + (shade[2] + (lit[2] - shade[2]) * bright - haze[2]) * air + lighting.light[2] * rim,
         part * (0.35 + 0.6 * near),
       );
     }

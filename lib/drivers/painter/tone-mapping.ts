@@ -1,26 +1,23 @@
 import type { Canvas, Frame } from "./canvas.ts";
 
 const steps = 4096;
-/** How film answers to light: it darkens shadows a little and is gentle to highlights. Its places are square roots of light up to 4. */
-const film = Float32Array.from({ length: steps + 1 }, (_, step) => {
+/** The response of film: it darkens shadows a little and compresses highlights. Indexed by the square root of light, up to 4. */
+const toneCurve = Float32Array.from({ length: steps + 1 }, (_, step) => {
   const light = ((step / steps) * 2) ** 2 * 1.12;
   const exposed = light / (1 + light ** 3.2) ** (1 / 3.2);
   return 255 * (exposed * (0.86 + 0.14 * exposed)) ** (1 / 2.2);
 });
 
-/**
- * The picture as bytes: with a shine around what dazzles, darker towards its corners, through the film curve, and with
- * a grain that keeps soft skies from banding.
- */
-export function develop(canvas: Canvas): Frame {
+/** The finished frame: with bloom, a vignette, the tone curve, and a grain that keeps soft skies from banding. */
+export function toneMap(canvas: Canvas): Frame {
   const { width, height, light } = canvas;
   const data = new Uint8ClampedArray(width * height * 4);
-  const shine = shineOf(canvas);
+  const addBloom = bloomOf(canvas);
   const row = new Float32Array(width * 3);
   let from = 0;
   let to = 0;
   for (let y = 0; y < height; y++) {
-    shine(y, row);
+    addBloom(y, row);
     const down = 1 - 0.14 * ((2 * y) / height - 1) ** 2;
     for (let x = 0; x < width; x++) {
       const lens = down * (1 - 0.14 * ((2 * x) / width - 1) ** 2);
@@ -31,7 +28,7 @@ export function develop(canvas: Canvas): Frame {
         const bright = (light[from] as number) + (row[x * 3 + channel] as number);
         const step = (Math.sqrt(bright * lens) * steps * 0.5) | 0;
         from++;
-        data[to++] = (film[Math.min(step, steps)] as number) + grain;
+        data[to++] = (toneCurve[Math.min(step, steps)] as number) + grain;
       }
       data[to++] = 255;
     }
@@ -39,8 +36,8 @@ export function develop(canvas: Canvas): Frame {
   return { data, width, height };
 }
 
-/** What spills over from very bright places, as a function that fills in one row. It is worked out on a coarse grid. */
-function shineOf({ width, height, unit, light }: Canvas): (y: number, row: Float32Array) => void {
+/** The light that overexposed pixels spread, computed on a coarse grid; the function fills in one row. */
+function bloomOf({ width, height, unit, light }: Canvas): (y: number, row: Float32Array) => void {
   const size = Math.max(2, Math.round(unit / 160));
   const [columns, rows] = [Math.ceil(width / size) + 1, Math.ceil(height / size) + 1];
   let grid: Float32Array = new Float32Array(columns * rows * 3);
@@ -76,7 +73,7 @@ function shineOf({ width, height, unit, light }: Canvas): (y: number, row: Float
   };
 }
 
-/** Each value as the mean of its neighbours along lines of `length` values that lie `step` apart. */
+/** Box blur along lines of `length` values that lie `step` apart. */
 function blurred(grid: Float32Array, length: number, lines: number, step: number, next: number): Float32Array {
   const reach = 4;
   const soft = new Float32Array(grid.length);

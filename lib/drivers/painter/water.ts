@@ -1,18 +1,18 @@
 import type { Canvas, Colour } from "./canvas.ts";
-import type { Light } from "./layer.ts";
-import { smoothstep } from "./noise.ts";
+import { smoothstep } from "./interpolation.ts";
+import type { SceneLight } from "./layers.ts";
 
-/** Water from the row `shore` down: it mirrors what is painted above, broken by waves that grow towards the eye. */
+/** Water from the row `shore` down: it mirrors the picture above in waves that grow towards the viewer. */
 export function paintWater(
   canvas: Canvas,
   shore: number,
-  { mood, field, sunX, sparkles }: Light,
-  own: Colour,
+  { lighting, field, sunX, sparkles }: SceneLight,
+  colour: Colour,
   calm: number,
   time: number,
 ): void {
   const { width, height, unit, light } = canvas;
-  const glitter = sparkles ? (mood.isNight ? 0.3 : mood.glow * 0.9) : 0;
+  const glitter = sparkles ? (lighting.isNight ? 0.3 : lighting.glow * 0.9) : 0;
   for (let y = shore; y < height; y++) {
     const below = (y - shore + 0.5) / unit;
     const far = 1 / (below + 0.045);
@@ -29,7 +29,7 @@ export function paintWater(
       const up = y - shore + (tilt * sway * 1.6 + 0.002) * unit;
       const row = shore - 1 - Math.floor(Math.min(shore - 1, Math.max(0, up)));
       const column = Math.floor(Math.min(width - 1, Math.max(0, x + wave * sway * 0.5 * unit)));
-      // Two places of the mirrored picture, one above the other: small waves draw every light out into a streak.
+      // Two points of the mirrored picture, one above the other: small waves stretch every light into a streak.
       const from = (row * width + column) * 3;
       const also = (Math.max(0, row - Math.floor(sway * unit * 0.22)) * width + column) * 3;
       const mirror = 0.86 - deep * 0.42 - tilt * 0.5 * (1 - calm * 0.5);
@@ -39,13 +39,15 @@ export function paintWater(
       const at = (y * width + x) * 3;
       canvas.set(
         at,
-        ((light[from] as number) + (light[also] as number)) * half + own[0] * (1 - mirror) + mood.light[0] * spark,
+        ((light[from] as number) + (light[also] as number)) * half +
+          colour[0] * (1 - mirror) +
+          lighting.light[0] * spark,
         ((light[from + 1] as number) + (light[also + 1] as number)) * half +
-          own[1] * (1 - mirror) +
-          mood.light[1] * spark,
+          colour[1] * (1 - mirror) +
+          lighting.light[1] * spark,
         ((light[from + 2] as number) + (light[also + 2] as number)) * half +
-          own[2] * (1 - mirror) +
-          mood.light[2] * spark,
+          colour[2] * (1 - mirror) +
+          lighting.light[2] * spark,
       );
     }
   }

@@ -1,7 +1,9 @@
 import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
-import { paintStars, starsOf } from "./lights.ts";
-import { between, type Chance, Field, pick, smoothstep } from "./noise.ts";
-import type { Wishes } from "./prompt-words.ts";
+import { smoothstep } from "./interpolation.ts";
+import { NoiseField } from "./noise-field.ts";
+import type { PromptHints } from "./prompt-words.ts";
+import { between, pick, type Random } from "./random.ts";
+import { paintStars, starsOf } from "./stars-and-aurora.ts";
 
 type Three = readonly [Colour, Colour, Colour];
 const three = (...[one, two, last]: [string, string, string]): Three => [hex(one), hex(two), hex(last)];
@@ -20,9 +22,9 @@ const grounds = [
   three("#8a7ac8", "#4a3a7a", "#e0c8f0"),
 ] as const;
 
-/** A nebula full of stars, and before it a planet with its air, its bands, and often its rings. */
-export function spaceOf(random: Chance, { tint, rings = false }: Wishes): (canvas: Canvas, time: number) => void {
-  const field = new Field(random, 512, 3, 7);
+/** A nebula with stars, and before it a planet with an atmosphere, bands, and often rings. */
+export function spaceOf(random: Random, { tint, rings = false }: PromptHints): (canvas: Canvas, time: number) => void {
+  const field = new NoiseField(random, 512, 3, 7);
   const own = pick(random, clouds);
   const lean = tint ? hex(tint) : undefined;
   const [deep, middle, bright]: Three = lean
@@ -60,7 +62,12 @@ export function spaceOf(random: Chance, { tint, rings = false }: Wishes): (canva
   };
 }
 
-function planetOf(random: Chance, field: Field, sun: Colour, rings: boolean): (canvas: Canvas, time: number) => void {
+function planetOf(
+  random: Random,
+  field: NoiseField,
+  sun: Colour,
+  rings: boolean,
+): (canvas: Canvas, time: number) => void {
   const [ground, dark, pale] = pick(random, grounds);
   const [size, left, top] = [between(random, 0.17, 0.3), between(random, 0.28, 0.72), between(random, 0.36, 0.66)];
   const [banded, ringed, tilt] = [random() < 0.6, random() < 0.55 || rings, between(random, -0.45, 0.45)];

@@ -1,7 +1,9 @@
 import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
-import { between, type Chance, type Field, smoothstep } from "./noise.ts";
+import { smoothstep } from "./interpolation.ts";
+import type { NoiseField } from "./noise-field.ts";
+import { between, type Random } from "./random.ts";
 
-/** A star: its place in parts of the sky, and how it twinkles. */
+/** A star: its position as parts of the sky, and its twinkle. */
 export interface Star {
   readonly x: number;
   readonly y: number;
@@ -12,7 +14,7 @@ export interface Star {
 }
 
 /** A few bright stars, and many faint ones. */
-export const starsOf = (random: Chance, count: number): Star[] =>
+export const starsOf = (random: Random, count: number): Star[] =>
   Array.from({ length: count }, () => ({
     x: random(),
     y: random(),
@@ -22,7 +24,7 @@ export const starsOf = (random: Chance, count: number): Star[] =>
     phase: between(random, 0, 6.28),
   }));
 
-/** Stars down to a row; they fade in the air near it, where there is `air`. */
+/** Stars above a row; with `air` they fade near it. */
 export function paintStars(canvas: Canvas, stars: readonly Star[], bottom: number, time: number, air = true): void {
   const { width, unit } = canvas;
   const scale = Math.max(0.7, unit / 1100);
@@ -34,7 +36,7 @@ export function paintStars(canvas: Canvas, stars: readonly Star[], bottom: numbe
 }
 
 /** The band of the Milky Way across the sky, with its dark clouds. */
-export function paintMilkyWay(canvas: Canvas, field: Field, bottom: number): void {
+export function paintMilkyWay(canvas: Canvas, field: NoiseField, bottom: number): void {
   const { width, unit } = canvas;
   const [cool, warm]: [Colour, Colour] = [hex("#5a78c8"), hex("#d8a0a8")];
   for (let y = 0, at = 0; y < bottom; y++) {
@@ -53,7 +55,7 @@ export function paintMilkyWay(canvas: Canvas, field: Field, bottom: number): voi
 }
 
 /** Curtains of northern light that wander and flicker. */
-export function paintAurora(canvas: Canvas, field: Field, bottom: number, time: number): void {
+export function paintAurora(canvas: Canvas, field: NoiseField, bottom: number, time: number): void {
   const { width, unit } = canvas;
   const [low, high]: [Colour, Colour] = [hex("#28eb9a"), hex("#7a3cd8")];
   for (let band = 0; band < 3; band++) {

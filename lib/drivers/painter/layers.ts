@@ -1,37 +1,39 @@
 import type { Canvas, Colour } from "./canvas.ts";
-import type { Mood } from "./mood.ts";
-import { type Chance, clamp, type Field, smoothstep } from "./noise.ts";
+import { clamp, smoothstep } from "./interpolation.ts";
+import type { Lighting } from "./lighting.ts";
+import type { NoiseField } from "./noise-field.ts";
+import type { Random } from "./random.ts";
 
-/** What is handed down while a scene is painted: the light, where it comes from, and noise to read. */
-export interface Light {
-  readonly mood: Mood;
-  readonly field: Field;
-  /** Where the sun or moon stands, in parts of the width. */
+/** What every layer needs: the lighting, where it comes from, and noise. */
+export interface SceneLight {
+  readonly lighting: Lighting;
+  readonly field: NoiseField;
+  /** The position of sun or moon, from 0 at the left to 1. */
   readonly sunX: number;
-  /** Whether it is in the sky, and so on the water. */
+  /** Whether sun or moon is visible, and so glitters on water. */
   readonly sparkles: boolean;
 }
 
-/** One range of something with an upper edge. Layers are painted from the farthest to the nearest, each over the others. */
+/** Terrain or buildings with an upper edge. Layers are painted from the farthest to the nearest, one over the other. */
 export interface Layer {
-  /** How near it is: 0 at the horizon, 1 before the eye. Near ones move more when the camera does. */
+  /** 0 at the horizon, 1 right before the viewer. Near layers move more when the camera pans. */
   readonly near: number;
-  /** How much of it distance hides, from 0 to 1. */
+  /** How much of it haze hides, from 0 to 1. */
   readonly haze: number;
-  /** Its upper edge above the scene's horizon at a place; both in units, and below 0 where it is lower. */
+  /** The height of the upper edge over the horizon at `x`; both in units, negative below the horizon. */
   top(x: number): number;
-  /** Writes the colour of a place, `deep` units below the edge, into `out`. */
-  shade(out: Float32Array, x: number, deep: number, light: Light): void;
+  /** Writes the colour at `x`, `deep` units below the edge, into `out`. */
+  shade(out: Float32Array, x: number, deep: number, light: SceneLight): void;
 }
 
 /**
- * Paints layers, the farthest first, each from its edge down to the next one's or to the row `bottom`. `shift` is how
- * far the camera went.
+ * Paints layers, the farthest first, each from its edge down to the edge of the next or to the row `bottom`. `shift` is
+ * the camera's pan, in units.
  */
 export function paintLayers(
   canvas: Canvas,
   layers: readonly Layer[],
-  light: Light,
+  light: SceneLight,
   horizon: number,
   shift: number,
   bottom: number,
@@ -55,13 +57,13 @@ export function paintLayers(
 function paintLayer(
   canvas: Canvas,
   layer: Layer,
-  light: Light,
+  light: SceneLight,
   edge: Float32Array,
   until: Int32Array,
   shift: number,
 ): void {
   const { width, unit } = canvas;
-  const { haze } = light.mood;
+  const { haze } = light.lighting;
   const out = new Float32Array(3);
   const highest = Math.max(0, Math.floor(edge.reduce((low, y) => Math.min(low, y))));
   const lowest = until.reduce((low, y) => Math.max(low, y), 0);
@@ -72,7 +74,7 @@ function paintLayer(
       if (part <= 0 || y >= (until[x] as number)) continue;
       const deep = Math.max(0, y - top) / unit;
       layer.shade(out, (x - width / 2) / unit + shift * layer.near, deep, light);
-      // Air gathers low down between the ranges, so that each stands before a paler one.
+      // Haze gathers low between layers, so each stands out against a paler one.
       const hidden = layer.haze + (1 - layer.haze) * layer.haze * smoothstep(0, 0.3, deep) * 0.8;
       const seen = 1 - hidden;
       canvas.cover(
@@ -86,25 +88,32 @@ function paintLayer(
   }
 }
 
-/** Lights a surface, which is `one` and `part` of the other: what the sky lends to it, and what of the sun reaches it. */
-export function lit(out: Float32Array, mood: Mood, sun: number, one: Colour, other = one, part = 0): void {
-  const { shade, light } = mood;
-  const direct = mood.reach * sun;
+/** Lights a surface, coloured `one` mixed with `part` of the other, with ambient light and `sun` of the direct light. */
+export function lightSurface(
+  out: Float32Array,
+  lighting: Lighting,
+  sun: number,
+  one: Colour,
+  other = one,
+  part = 0,
+): void {
+  const { shade, light } = lighting;
+  const direct = lighting.directLight * sun;
   out[0] = (one[0] + (other[0] - one[0]) * part) * (shade[0] * 0.75 + light[0] * direct);
   out[1] = (one[1] + (other[1] - one[1]) * part) * (shade[1] * 0.75 + light[1] * direct);
   out[2] = (one[2] + (other[2] - one[2]) * part) * (shade[2] * 0.75 + light[2] * direct);
 }
 
-const [reach, fine] = [8, 1024];
+const [widest, samplesPerUnit] = [8, 1024];
 
 /**
- * A line of hills between 0 and about 1, for places from -8 to 8: `rough` 0 is smooth, 1 is jagged. It is drawn once,
- * since every pixel asks for it.
+ * The height of a ridge, from 0 to about 1, for `x` from -8 to 8; `rough` 0 is smooth, 1 is jagged. Every pixel asks for
+ * it, so a table holds it.
  */
-export function line(random: Chance, cells: number, rough: number): (x: number) => number {
-  const table = new Float32Array(2 * reach * fine + 2);
+export function ridgeLine(random: Random, cells: number, rough: number): (x: number) => number {
+  const table = new Float32Array(2 * widest * samplesPerUnit + 2);
   for (let octave = 0; octave < (rough > 0.1 ? 8 : 4); octave++) {
-    const scale = (cells * 2 ** octave * (1 + octave * 0.07)) / fine;
+    const scale = (cells * 2 ** octave * (1 + octave * 0.07)) / samplesPerUnit;
     const strength = 0.6 * (0.22 + 0.27 * rough) ** octave;
     const offset = random() * 256;
     const values = Float32Array.from({ length: 256 }, random);
@@ -118,7 +127,7 @@ export function line(random: Chance, cells: number, rough: number): (x: number) 
     }
   }
   return (x) => {
-    const at = clamp((x + reach) * fine, 0, 2 * reach * fine);
+    const at = clamp((x + widest) * samplesPerUnit, 0, 2 * widest * samplesPerUnit);
     const left = Math.floor(at);
     return (table[left] as number) + ((table[left + 1] as number) - (table[left] as number)) * (at - left);
   };

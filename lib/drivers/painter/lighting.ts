@@ -1,33 +1,33 @@
 import { type Colour, hex, mix, times } from "./canvas.ts";
-import { between, type Chance, pick } from "./noise.ts";
-import type { Wishes } from "./prompt-words.ts";
+import type { PromptHints } from "./prompt-words.ts";
+import { between, pick, type Random } from "./random.ts";
 
 interface Palette {
   readonly zenith: Colour;
   readonly middle: Colour;
   readonly horizon: Colour;
-  /** Of the sun or the moon. */
+  /** The colour of the sun or the moon. */
   readonly light: Colour;
-  /** What the sky lends to what the light does not reach. */
+  /** The colour of ambient light, in the shade. */
   readonly shade: Colour;
   readonly cloudLit: Colour;
   readonly cloudShade: Colour;
 }
 
-/** The light that a scene stands in. */
-export interface Mood extends Palette {
-  /** How high the sun or moon stands: 0 at the horizon, 1 at the upper edge. */
+/** The light of a scene: colours, and where sun or moon stands. */
+export interface Lighting extends Palette {
+  /** The height of sun or moon: 0 at the horizon, 1 at the upper edge. */
   readonly elevation: number;
-  /** How bright its disc and glow are. */
+  /** The brightness of its disc and glow. */
   readonly glow: number;
-  /** How much of the light reaches the land: 1 at noon. */
-  readonly reach: number;
-  /** What distance turns everything into. */
+  /** How much direct light reaches the ground: 1 at noon. */
+  readonly directLight: number;
+  /** The colour of far things. */
   readonly haze: Colour;
   readonly isNight: boolean;
 }
 
-/** Colours in the order of `Palette`. */
+/** A palette from colours in the order of `Palette`. */
 const palette = (
   ...[zenith, middle, horizon, light, shade, cloudLit, cloudShade]: [
     string,
@@ -48,14 +48,14 @@ const palette = (
   cloudShade: hex(cloudShade),
 });
 
-interface Kind {
+interface TimeOfDay {
   readonly palettes: readonly [Palette, ...Palette[]];
   readonly elevation: readonly [number, number];
   readonly glow: number;
-  readonly reach: number;
+  readonly directLight: number;
 }
 
-const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
+const timesOfDay: Readonly<Record<NonNullable<PromptHints["time"]>, TimeOfDay>> = {
   dawn: {
     palettes: [
       palette("#3f6ba8", "#d3a4b4", "#ffd9ae", "#ffc48c", "#5a6a94", "#ffe3d0", "#8d86a8"),
@@ -64,7 +64,7 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.1, 0.3],
     glow: 1,
-    reach: 0.75,
+    directLight: 0.75,
   },
   day: {
     palettes: [
@@ -74,7 +74,7 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.62, 0.85],
     glow: 0.8,
-    reach: 1,
+    directLight: 1,
   },
   golden: {
     palettes: [
@@ -83,7 +83,7 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.22, 0.42],
     glow: 1.2,
-    reach: 0.85,
+    directLight: 0.85,
   },
   sunset: {
     palettes: [
@@ -93,7 +93,7 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.06, 0.2],
     glow: 1.3,
-    reach: 0.5,
+    directLight: 0.5,
   },
   dusk: {
     palettes: [
@@ -102,7 +102,7 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.02, 0.1],
     glow: 0.7,
-    reach: 0.3,
+    directLight: 0.3,
   },
   night: {
     palettes: [
@@ -112,40 +112,40 @@ const kinds: Readonly<Record<NonNullable<Wishes["time"]>, Kind>> = {
     ],
     elevation: [0.55, 0.85],
     glow: 0.22,
-    reach: 0.13,
+    directLight: 0.13,
   },
 };
 const storm = palette("#1a2430", "#425264", "#8e9ca4", "#dce4e4", "#46566a", "#98a6b0", "#222c38");
-const usual = ["dawn", "day", "day", "golden", "sunset", "dusk", "night"] as const;
-const stormy = ["day", "golden", "dusk"] as const;
+const anyTime = ["dawn", "day", "day", "golden", "sunset", "dusk", "night"] as const;
+const stormTimes = ["day", "golden", "dusk"] as const;
 
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
-/** The light of a prompt; where it names no time of day, chance does. */
-export function moodOf(wishes: Wishes, random: Chance): Mood {
-  const drawn = pick(random, wishes.storm ? stormy : usual);
-  const time = wishes.time ?? drawn;
-  const kind = kinds[time];
-  const colours = pick(random, kind.palettes);
-  const tint = wishes.tint ? hex(wishes.tint) : undefined;
-  const shown = (name: keyof Palette): Colour => {
-    const colour = wishes.storm ? mix(colours[name], times(storm[name], kind.reach), 0.8) : colours[name];
+/** The lighting of a prompt; without a time of day in it, a random one. */
+export function lightingOf(hints: PromptHints, random: Random): Lighting {
+  const drawn = pick(random, hints.storm ? stormTimes : anyTime);
+  const time = hints.time ?? drawn;
+  const timeOfDay = timesOfDay[time];
+  const colours = pick(random, timeOfDay.palettes);
+  const tint = hints.tint ? hex(hints.tint) : undefined;
+  const colourOf = (name: keyof Palette): Colour => {
+    const colour = hints.storm ? mix(colours[name], times(storm[name], timeOfDay.directLight), 0.8) : colours[name];
     if (!tint) return colour;
-    const asBright = times(tint, (brightness(colour) * 1.1) / Math.max(brightness(tint), 0.05));
-    return mix(colour, asBright, name === "light" ? 0.15 : 0.3);
+    const sameBrightness = times(tint, (brightness(colour) * 1.1) / Math.max(brightness(tint), 0.05));
+    return mix(colour, sameBrightness, name === "light" ? 0.15 : 0.3);
   };
-  const [middle, horizon, shade] = [shown("middle"), shown("horizon"), shown("shade")];
+  const [middle, horizon, shade] = [colourOf("middle"), colourOf("horizon"), colourOf("shade")];
   return {
-    zenith: times(shown("zenith"), between(random, 0.9, 1.1)),
+    zenith: times(colourOf("zenith"), between(random, 0.9, 1.1)),
     middle,
     horizon,
-    light: shown("light"),
+    light: colourOf("light"),
     shade,
-    cloudLit: shown("cloudLit"),
-    cloudShade: shown("cloudShade"),
-    elevation: between(random, ...kind.elevation),
-    glow: kind.glow * (wishes.storm ? 0.25 : 1),
-    reach: wishes.storm ? Math.max(0.12, kind.reach * 0.6) : kind.reach,
+    cloudLit: colourOf("cloudLit"),
+    cloudShade: colourOf("cloudShade"),
+    elevation: between(random, ...timeOfDay.elevation),
+    glow: timeOfDay.glow * (hints.storm ? 0.25 : 1),
+    directLight: hints.storm ? Math.max(0.12, timeOfDay.directLight * 0.6) : timeOfDay.directLight,
     haze: mix(times(mix(horizon, middle, 0.5), time === "day" ? 0.95 : 0.72), shade, 0.25),
     isNight: time === "night",
   };

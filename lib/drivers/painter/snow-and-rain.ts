@@ -1,31 +1,31 @@
 import type { Frame } from "./canvas.ts";
-import { scatter } from "./noise.ts";
+import { randomAt } from "./random.ts";
 
-/** Snow or rain before everything else, drawn on the finished frame, since it moves too fast to be blended. */
-export type Fall = (frame: Frame, time: number) => void;
+/** Draws snow or rain on a finished frame: it moves too fast to be blended between frames. */
+export type Precipitation = (frame: Frame, time: number) => void;
 
-/** Flakes that drift, large ones faster since they are nearer. */
+/** Drifting flakes; large ones are nearer and fall faster. */
 export const snowfall =
-  (seed: number): Fall =>
+  (seed: number): Precipitation =>
   (frame, time) => {
     const unit = Math.sqrt(frame.width * frame.height);
     for (let i = 0; i < 700; i++) {
-      const size = scatter(seed, i) ** 2;
-      const y = ((scatter(seed, i, 1) + time * (0.05 + 0.1 * size)) % 1.1) - 0.05;
-      const x = (scatter(seed, i, 2) + Math.sin(time * 0.9 + i) * 0.008 + 1) % 1;
+      const size = randomAt(seed, i) ** 2;
+      const y = ((randomAt(seed, i, 1) + time * (0.05 + 0.1 * size)) % 1.1) - 0.05;
+      const x = (randomAt(seed, i, 2) + Math.sin(time * 0.9 + i) * 0.008 + 1) % 1;
       flake(frame, x * frame.width, y * frame.height, unit * (0.0012 + 0.0035 * size), 0.35 + 0.5 * size);
     }
   };
 
 /** Streaks that lean with the wind. */
 export const rainfall =
-  (seed: number): Fall =>
+  (seed: number): Precipitation =>
   (frame, time) => {
     const unit = Math.sqrt(frame.width * frame.height);
     for (let i = 0; i < 520; i++) {
-      const size = scatter(seed, i) ** 2;
-      const y = ((scatter(seed, i, 1) + time * (1.3 + 0.7 * size)) % 1.1) - 0.05;
-      const x = (scatter(seed, i, 2) - y * 0.06 + 1.1) % 1;
+      const size = randomAt(seed, i) ** 2;
+      const y = ((randomAt(seed, i, 1) + time * (1.3 + 0.7 * size)) % 1.1) - 0.05;
+      const x = (randomAt(seed, i, 2) - y * 0.06 + 1.1) % 1;
       streak(frame, x * frame.width, y * frame.height, unit * (0.02 + 0.03 * size), 0.1 + 0.16 * size);
     }
   };

@@ -1,18 +1,18 @@
+import { buildings } from "./buildings.ts";
 import { hex, mix, times } from "./canvas.ts";
-import { houses } from "./city.ts";
-import { dunes, forest, hills, mountains } from "./ground.ts";
-import type { Layer } from "./layer.ts";
-import { between, type Chance, pick } from "./noise.ts";
-import type { Wishes } from "./prompt-words.ts";
+import type { Layer } from "./layers.ts";
+import type { PromptHints } from "./prompt-words.ts";
+import { between, pick, type Random } from "./random.ts";
+import { dunes, forest, hills, mountains } from "./terrain.ts";
 
-/** A subject with a horizon. */
-export type Land = Exclude<NonNullable<Wishes["land"]>, "space" | "abstract">;
-/** What stands where. */
-export interface View {
-  /** The horizon's height, in parts of the picture's from above. */
+/** The subjects with a horizon. */
+export type Landscape = Exclude<NonNullable<PromptHints["land"]>, "space" | "abstract">;
+/** Which layers a landscape has, and where they stand. */
+export interface Layout {
+  /** From the upper edge, as a part of the picture's height. */
   readonly horizon: number;
   readonly behind: readonly Layer[];
-  /** Where water begins, in parts of the height; what is in front stands before it. */
+  /** Where water begins, as a part of the height; undefined without water. The layers in `front` stand before it. */
   readonly shore?: number;
   readonly front: readonly Layer[];
 }
@@ -20,8 +20,10 @@ export interface View {
 const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"] as const;
 const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"] as const;
 
-/** How each subject is arranged. `fog` is how much the farthest is hidden. */
-export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water: boolean, fog: number) => View>> = {
+/** The layout of each subject. `fog` is how much of the farthest layer is hidden. */
+export const layouts: Readonly<
+  Record<Landscape, (random: Random, hints: PromptHints, water: boolean, fog: number) => Layout>
+> = {
   mountains(random, { snow = false }, water, fog) {
     const green = hex(pick(random, greens));
     const high = between(random, 0.34, 0.5);
@@ -81,7 +83,7 @@ export const views: Readonly<Record<Land, (random: Chance, wishes: Wishes, water
   city(random, { neon = false }, water, fog) {
     const centre = between(random, -0.25, 0.25);
     const range = (near: number, rise: number, base: number) =>
-      houses(
+      buildings(
         random,
         { near: near * 0.3, base, rise, haze: fog * (0.62 - near * 0.62), colour: hex("#5c6472") },
         centre,

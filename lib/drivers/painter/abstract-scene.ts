@@ -1,6 +1,8 @@
 import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
-import { between, type Chance, Field, pick, smoothstep } from "./noise.ts";
-import type { Wishes } from "./prompt-words.ts";
+import { smoothstep } from "./interpolation.ts";
+import { NoiseField } from "./noise-field.ts";
+import type { PromptHints } from "./prompt-words.ts";
+import { between, pick, type Random } from "./random.ts";
 
 const palettes: readonly [string[], ...string[][]] = [
   ["#0b1d51", "#2b5fd0", "#33c7d8", "#f6d9a8", "#f2745f"],
@@ -11,10 +13,10 @@ const palettes: readonly [string[], ...string[][]] = [
   ["#0d1b2a", "#415a77", "#9fb8cf", "#f5efe0", "#d4a373"],
 ];
 
-/** Folds of light as in silk or marble: noise bent by noise, coloured by its height and lit from its slope. */
-export function abstractOf(random: Chance, { tint }: Wishes): (canvas: Canvas, time: number) => void {
-  const field = new Field(random, 256, 2, 3);
-  const fine = new Field(random, 512, 8, 5);
+/** Folds as in silk or marble: noise warped by noise, coloured by height and lit by slope. */
+export function abstractOf(random: Random, { tint }: PromptHints): (canvas: Canvas, time: number) => void {
+  const field = new NoiseField(random, 256, 2, 3);
+  const fine = new NoiseField(random, 512, 8, 5);
   const chosen = pick(random, palettes).map(hex);
   const colours = chosen.map((one, i) => (tint ? mix(one, hex(tint), i === 1 || i === 2 ? 0.75 : 0.3) : one));
   const [scale, bend, folds] = [between(random, 0.35, 0.6), between(random, 0.35, 0.8), between(random, 2.2, 5)];
