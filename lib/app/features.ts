@@ -3,7 +3,6 @@ import { deploymentsJobs } from "../deployments/jobs.ts";
 import { createRemoval } from "../deployments/removal.ts";
 import { createRollout } from "../deployments/rollout.ts";
 import { deploymentsService } from "../deployments/service.ts";
-import { createSteps } from "../deployments/steps.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
@@ -25,7 +24,6 @@ import { backendModel } from "../generations/models.ts";
 import { createProgress } from "../generations/progress.ts";
 import { createRunners } from "../generations/runners.ts";
 import { generationsService } from "../generations/service.ts";
-import { createSteps as createGenerationSteps } from "../generations/steps.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { pushesService } from "../integrations/pushes.ts";
 import { integrationsService } from "../integrations/service.ts";
@@ -81,9 +79,8 @@ export function createFeatures(
   const removed = (tx: Tx) => rollout.takeTurns(tx);
   const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
   const environments = environmentsService({ ...ports, projects });
-  const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({
-    ...{ ...ports, bus, projects, environments, driver, rollout, steps },
+    ...{ ...ports, bus, projects, environments, driver, rollout },
     scenarios: driver.takesScenarios ? told : undefined,
   });
   // Each asks the other within a transaction, and none while it is made.
@@ -136,7 +133,6 @@ function composeGenerations(
   const links = createLinks(ports);
   const runners = createRunners({ driver, own: simulatedGenerations, backends, world: models });
   const progress = createProgress({ ...ports, ...settings, runs: runners.of });
-  const steps = createGenerationSteps({ ...ports, progress });
-  const generations = generationsService({ ...ports, links, runners, progress, steps, retention_ms: retention });
+  const generations = generationsService({ ...ports, links, runners, progress, retention_ms: retention });
   return { links, runners, generations, generationsProgress: progress };
 }

@@ -184,8 +184,21 @@ export function createRollout(ports: Ports) {
   };
 
   return {
-    ...{ log, tell, move, about, origin, ask },
-    ...{ linesUp, takeTurn, takeTurns, turnsAfter },
+    log,
+    tell,
+    move,
+    about,
+    origin,
+    linesUp,
+    takeTurn,
+    takeTurns,
+    turnsAfter,
+
+    /** Ends the wait of one that is queued: it starts as soon as its turn comes. */
+    async hasten(tx: Tx, row: Deployment) {
+      await deployments(tx).hasten({ ...row, now: clock.iso() });
+      await takeTurn(tx, row);
+    },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
@@ -214,7 +227,9 @@ export function createRollout(ports: Ports) {
       const row = await deployments().forJob({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      return ask(row, clock.now() - Date.parse(row.step_at), handle);
+      // No time passes for a stepped deployment: each step asks for the end of its state.
+      const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
+      return ask(row, elapsed_ms, handle);
     },
 
     /** The job was given up: the deployment must not stay where it is for ever. */

@@ -15,6 +15,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
+import { createStepper } from "../scenarios/stepper.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { cleaned, followLogs, lastEntry } from "./logs.ts";
@@ -23,7 +24,6 @@ import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
-import type { Steps } from "./steps.ts";
 
 type Deployment = Row<"deployments">;
 
@@ -65,7 +65,6 @@ export interface Ports {
   readonly environments: EnvironmentsService;
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
-  readonly steps: Steps;
   readonly waiting: Waiting;
   /** How simulated work turns out; undefined where a tester has no say in it. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
@@ -75,8 +74,17 @@ export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
 /** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
 export function deploymentsService(ports: Ports) {
-  const { store, bus, clock, ids, projects, environments, driver, rollout, steps, waiting, scenarios } = ports;
+  const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
+  const stepper = createStepper<Deployment>({
+    store,
+    name: "deployment",
+    lifecycle,
+    find: (id) => deployments().forJob({ id }),
+    hasten: rollout.hasten,
+    advance: (id) => rollout.advance(id, null),
+    statusOf: ({ status }) => status,
+  });
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
     const found = await deployments(tx).find({ organization_id, id });
@@ -143,14 +151,14 @@ export function deploymentsService(ports: Ports) {
         await waiting.until(
           work,
           patience,
-          async () => steps.polled(await get(caller, id)),
+          async () => stepper.polled(await get(caller, id)),
           ({ status }) => isTerminal(lifecycle, status),
         ),
       );
     },
 
     /** Moves a deployment by one state, for a tester. */
-    step: async (id: string) => view(await steps.step(id)),
+    step: async (id: string) => view(await stepper.step(id)),
 
     async list(
       { organization_id }: Caller,

@@ -135,6 +135,12 @@ export function createProgress(ports: Ports) {
     takeTurns,
     removeLater,
 
+    /** Ends the wait of one that is queued: it starts as soon as a slot is free. */
+    async hasten(tx: Tx, row: Generation) {
+      await generations(tx).hasten({ ...row, now: clock.iso() });
+      await takeTurns(tx);
+    },
+
     /** The job `generations.turn`: something has been queued long enough. */
     turn: async (): Promise<Outcome> => done(takeTurns),
 

@@ -10,6 +10,7 @@ import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
+import { createStepper } from "../scenarios/stepper.ts";
 import type { Assets } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -21,7 +22,6 @@ import { generationsRepository } from "./repository.ts";
 import type { Runners } from "./runners.ts";
 import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";
-import type { Steps } from "./steps.ts";
 
 type Generation = Row<"generations">;
 
@@ -34,7 +34,6 @@ interface Ports {
   readonly links: Links;
   readonly runners: Runners;
   readonly progress: GenerationsProgress;
-  readonly steps: Steps;
   readonly waiting: Waiting;
   /** How simulated work turns out; undefined where a tester has no say in it. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
@@ -58,8 +57,17 @@ export type GenerationsService = ReturnType<typeof generationsService>;
 
 /** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, steps, waiting, scenarios, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, runners, progress, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
+  const stepper = createStepper<Generation>({
+    store,
+    name: "generation",
+    lifecycle,
+    find: (id) => generations().byId({ id }),
+    hasten: progress.hasten,
+    advance: progress.advance,
+    statusOf: progress.statusOf,
+  });
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
     const found = await generations(tx).find({ organization_id, id });
@@ -88,12 +96,12 @@ export function generationsService(ports: Ports) {
     /** With patience: once the generation has ended, or as it is when the patience is over. */
     async get(caller: Caller, id: string, patience: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
-      const read = async () => steps.polled(await get(caller, id));
+      const read = async () => stepper.polled(await get(caller, id));
       return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));
     },
 
     /** Moves a generation by one state, for a tester. */
-    step: async (id: string) => view(await steps.step(id)),
+    step: async (id: string) => view(await stepper.step(id)),
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, seen, states } from "../stories.ts";
+import { simulatedDeployments } from "../../lib/index.ts";
+import { gate, pathsOf, seen, states } from "../stories.ts";
 import { expect, start, world } from "../world.ts";
 
 test("instant: no time passes, and only what is due has to run", async (t) => {
@@ -38,6 +39,36 @@ test("polls at the same time move it no further than their number", async (t) =>
   const polled = await states(here, deployment, deployment);
   assert.ok(polled.every((state) => ["building", "deploying"].includes(state)));
 });
+
+for (const pace of ["polls", "manual"] as const) {
+  test(`${pace}: two moves at the same time ask the driver once`, async (t) => {
+    const building = gate();
+    const asked: string[] = [];
+    const own = simulatedDeployments();
+    const driver: typeof own = {
+      ...own,
+      async step(work) {
+        asked.push(work.step);
+        await building.passed;
+        return own.step(work);
+      },
+    };
+    const here = await world(t, { deployments: { driver } });
+    await here.service.scenarios.add({ outcome: { pace } });
+    const { id: project_id } = await here.project();
+    const { id } = await here.deploy(project_id);
+    const move = async (): Promise<string> =>
+      pace === "polls" ? (await seen(here, id)).status : here.service.deployments.step(id);
+    assert.equal(await move(), "building");
+    const moves = [move(), move(), move()];
+    await here.service.settle();
+    building.open();
+    assert.deepEqual(await Promise.all(moves), ["deploying", "deploying", "deploying"]);
+    assert.deepEqual(asked, ["build"]);
+    assert.equal(await move(), "active");
+    assert.deepEqual(asked, ["build", "rollout"]);
+  });
+}
 
 test("manual: a deployment moves by a tester's step alone", async (t) => {
   const here = await world(t);
