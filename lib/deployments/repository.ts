@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { isoOf, latest } from "../kernel/clock.ts";
 import type { Writer } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
-import type { Row } from "../store/tables.ts";
+import { deploymentItem } from "./schema.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
@@ -29,11 +29,8 @@ const ofPlace = (db: Writer, { project_id, environment }: Place) =>
 export const slice = 50;
 export const logSlice = 500;
 
-/** What a list shows: not the source, which would be the larger part of a page. */
-const listed = [
-  ...["id", "project_id", "environment", "status", "version"],
-  ...["created_at", "updated_at", "completed_at", "deployed_at"],
-] as (keyof Row<"deployments">)[];
+/** A list reads no source, which would be the larger part of a page. */
+const listed = Object.keys(deploymentItem.entries) as (keyof typeof deploymentItem.entries)[];
 
 /** Most deployments of an environment have the status that is asked for, and not the reverse. */
 const indexes = [

@@ -23,6 +23,8 @@ export function recordOf(names: readonly string[]): Recorder {
 export interface Copied {
   readonly name: string;
   readonly optional: boolean;
+  /** Whether null is a value of its own. Otherwise an optional part that is null is left out. */
+  readonly nullable: boolean;
   readonly shape: ((value: unknown) => unknown) | undefined;
 }
 
@@ -43,7 +45,8 @@ function compiled(parts: readonly Copied[]): (record: unknown) => object {
     shape ? `shapes[${i}](from[${quoted(name)}])` : `from[${quoted(name)}]`;
   const set = (part: Copied, i: number) => {
     const assignment = `to[${quoted(part.name)}] = ${value(part, i)};`;
-    return part.optional ? `if (from[${quoted(part.name)}] !== undefined) ${assignment}` : assignment;
+    if (!part.optional) return assignment;
+    return `if (from[${quoted(part.name)}] ${part.nullable ? "!== undefined" : "!= null"}) ${assignment}`;
   };
   // A literal as long as nothing is optional, so that every record has its keys in the order of the schema.
   const always = parts.findIndex(({ optional }) => optional);
