@@ -34,6 +34,7 @@ import { createKeyWatch } from "../keys/revocation-watch.ts";
 import { keysService } from "../keys/service.ts";
 import { mailsService } from "../mails/service.ts";
 import { openapiService } from "../openapi/service.ts";
+import type { Plan } from "../organizations/schema.ts";
 import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
 import { projectsService } from "../projects/service.ts";
@@ -84,7 +85,7 @@ export function createFeatures(
     scenarios: driver.takesScenarios ? told : undefined,
   });
   // Each asks the other within a transaction, and none while it is made.
-  const planned = (tx: Tx, organization_id: string, plan: string) => integrations.planned(tx, organization_id, plan);
+  const planned = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, planned });
   const { planOf } = organizations;
   const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });

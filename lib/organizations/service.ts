@@ -31,7 +31,7 @@ export function organizationsService({
   users: UsersService;
   keys: KeysService;
   /** Told in the transaction that gives an organization a plan, so that what it does not include can end. */
-  planned: (tx: Tx, organization_id: string, plan: string) => Promise<void>;
+  planned: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
 
@@ -40,7 +40,6 @@ export function organizationsService({
     if (!found) throw notFound("organization");
     return found;
   };
-  const view = (row: Organization) => ({ ...row, plan: row.plan as Plan });
 
   return {
     /** Whether the database holds none yet, so that a seed may fill it. */
@@ -65,7 +64,7 @@ export function organizationsService({
       return row;
     },
 
-    get: async (caller: Caller) => view(await get(caller)),
+    get: (caller: Caller) => get(caller),
 
     planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 
@@ -80,12 +79,12 @@ export function organizationsService({
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
         const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
         await planned(tx, organization_id, plan);
-        return view(after ?? before);
+        return after ?? before;
       }, caller),
 
     async me(caller: Caller) {
       return {
-        organization: view(await get(caller)),
+        organization: await get(caller),
         user: await users.get(caller, caller.user_id),
         key: await keys.current(caller),
       };
