@@ -11,20 +11,20 @@ import { lifecycle } from "./states.ts";
 type Rows = ReturnType<typeof deploymentsRepository>;
 
 /** CONTRACT section 4: "at most 10,000 entries or 8 MiB a deployment (then one entry says so)". */
-export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
+export const logLimits = { entriesOf: 10_000, bytes: 8 * 1024 * 1024 } as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const control = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** Text of a driver's without what must not reach a terminal or a webhook. */
-export const cleaned = (text: string): string => text.replace(control, "").toWellFormed();
+export const withoutControlCharacters = (text: string): string => text.replace(controlCharacters, "").toWellFormed();
 
 /** One entry a line, without control characters other than tab: a log must not be able to paint over a terminal. */
 const entries = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
     message.split(/\r\n|\n|\r/).map((line) => ({
       level,
-      message: cleaned(line),
+      message: withoutControlCharacters(line),
     })),
   );
 
@@ -51,9 +51,9 @@ export async function appendLogs(
     log_bytes += Buffer.byteLength(message);
   };
   for (const line of entries(lines)) {
-    if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
+    if (log_entries >= logLimits.entriesOf || log_bytes >= logLimits.bytes) break;
     const full =
-      log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= logLimits.bytes;
+      log_entries === logLimits.entriesOf - 1 || log_bytes + Buffer.byteLength(line.message) >= logLimits.bytes;
     await write(
       full
         ? {
@@ -64,7 +64,7 @@ export async function appendLogs(
     );
     if (full) log_bytes = logLimits.bytes;
   }
-  await rows.logged({
+  await rows.setLogSize({
     id: deployment.id,
     organization_id: deployment.organization_id,
     log_entries,
@@ -73,10 +73,10 @@ export async function appendLogs(
 }
 
 /** How many entries are read at a time: what a slow reader costs. */
-const portion = 100;
+const batch = 100;
 
 /** The entry after which a followed log goes on, from the `Last-Event-ID` of a stream. */
-export function lastEntry(id: string | undefined): string | undefined {
+export function parseLastEventId(id: string | undefined): string | undefined {
   if (id !== undefined && !/^\d{1,9}$/.test(id))
     throw invalid("Last-Event-ID", "must be the id of an entry of this log");
   return id;
@@ -96,13 +96,13 @@ export async function* followLogs(
       // The state is read first: a log is complete once its deployment has ended.
       const deployment = await rows.find({ organization_id, id });
       if (!deployment) throw notFound("deployment");
-      const place = { after: last, page: 1, per_page: portion };
+      const place = { after: last, page: 1, per_page: batch };
       const found = await rows.logs.rows({ organization_id, deployment_id: id }, place);
-      for (const { seq, ...record } of found.slice(0, portion)) {
+      for (const { seq, ...record } of found.slice(0, batch)) {
         last = String(seq);
         yield { id: last, record };
       }
-      if (found.length > portion) continue;
+      if (found.length > batch) continue;
       if (isTerminal(lifecycle, deployment.status)) return { status: deployment.status };
       if (!(await changes.next())) return undefined;
     }

@@ -5,10 +5,10 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze, until } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { isStepped, scriptOf } from "../scenarios/script.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { appendLogs, cleaned } from "./logs.ts";
+import { appendLogs, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Source } from "./source.ts";
 import type { MoveName } from "./states.ts";
@@ -39,7 +39,7 @@ export type Rollout = ReturnType<typeof createRollout>;
 export function createRollout(ports: Ports) {
   const { store, bus, feed, clock, queue, driver, variables, concurrency, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
-  const log = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
+  const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
     feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
     return appendLogs(deployments(tx), row, lines, clock);
   };
@@ -55,83 +55,83 @@ export function createRollout(ports: Ports) {
     return row;
   };
 
-  const about = ({ id: deployment_id, project_id, environment, version }: Deployment) => ({
+  const eventData = ({ id: deployment_id, project_id, environment, version }: Deployment) => ({
     ...{ deployment_id, project_id, environment, version },
   });
-  const origin = ({ organization_id, project_id, environment }: Deployment) => ({
+  const environmentOf = ({ organization_id, project_id, environment }: Deployment) => ({
     ...{ organization_id, project_id, environment },
   });
-  const advanceSoon = async (tx: Tx, row: Deployment) => {
+  const scheduleAdvance = async (tx: Tx, row: Deployment) => {
     if (!isStepped(row)) await queue.add(tx, "deployments.advance", { deployment_id: row.id });
   };
 
-  const begin = async (tx: Tx, waiting: Deployment) => {
+  const start = async (tx: Tx, waiting: Deployment) => {
     const row = await move(tx, "build", waiting);
     if (!row) return;
-    await log(tx, row, [{ level: "info", message: "Build started" }]);
-    await bus.announce(tx, row.organization_id, "deployment.started", about(row));
-    await advanceSoon(tx, row);
+    await appendLog(tx, row, [{ level: "info", message: "Build started" }]);
+    await bus.announce(tx, row.organization_id, "deployment.started", eventData(row));
+    await scheduleAdvance(tx, row);
   };
 
-  const turnsAfter = (tx: Tx, wait_ms: number) => queue.nudge(tx, "deployments.turns", {}, "turns", wait_ms);
+  const scheduleStart = (tx: Tx, wait_ms: number) => queue.nudge(tx, "deployments.turns", {}, "turns", wait_ms);
 
   /** Those that have lined up and are ready begin, oldest first, as far as the limit over all goes. */
-  const takeTurns = async (tx: Tx) => {
+  const startReady = async (tx: Tx) => {
     await deployments(tx).markReady({ now: clock.iso() });
-    for (let free = concurrency - (await deployments(tx).busy({})); free > 0; free--) {
-      const next = await deployments(tx).nextInLine({});
+    for (let free = concurrency - (await deployments(tx).countRunning({})); free > 0; free--) {
+      const next = await deployments(tx).nextReadyHead({});
       if (!next) return;
-      await begin(tx, next);
+      await start(tx, next);
     }
   };
 
   /** "First in, first out: one builds or rolls out at a time; others wait in queued": the first of an environment lines up. */
-  const takeTurn = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) => {
+  const startNext = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) => {
     const head = await deployments(tx).head(place);
     if (head && !head.lined_up && !(await deployments(tx).runningIn(place))) {
-      await deployments(tx).lineUp(head);
-      if (!isStepped(head)) await turnsAfter(tx, Math.max(0, Date.parse(head.ready_at) - clock.now()));
+      await deployments(tx).markHead(head);
+      if (!isStepped(head)) await scheduleStart(tx, Math.max(0, Date.parse(head.ready_at) - clock.now()));
     }
-    await takeTurns(tx);
+    await startReady(tx);
   };
 
   /** Whether one that is queued now lines up. Whoever comes behind another does when that one leaves. */
-  const linesUp = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) =>
+  const isHead = async (tx: Tx, place: Pick<Deployment, "project_id" | "environment">) =>
     !(await deployments(tx).head(place)) && !(await deployments(tx).runningIn(place));
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
     if (!row) return;
-    await log(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
+    await appendLog(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
-      ...about(row),
-      reason: cleaned(reason),
+      ...eventData(row),
+      reason: withoutControlCharacters(reason),
     });
-    await takeTurn(tx, row);
+    await startNext(tx, row);
   };
 
-  const built = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
+  const finishBuild = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
     const row = await move(tx, "rollout", { ...before, version: before.version ?? version });
     if (!row) return;
-    await log(tx, row, lines);
-    await advanceSoon(tx, row);
+    await appendLog(tx, row, lines);
+    await scheduleAdvance(tx, row);
   };
 
   const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const row = await move(tx, "succeed", before);
     if (!row) return;
-    await log(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
-    await bus.announce(tx, row.organization_id, "deployment.succeeded", about(row));
-    await takeTurn(tx, row);
+    await appendLog(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
+    await bus.announce(tx, row.organization_id, "deployment.succeeded", eventData(row));
+    await startNext(tx, row);
   };
 
   /** A failed health check: the previous release stays live where there is one. */
-  const unhealthy = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
+  const failHealthCheck = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
     if (!previous) return fail(tx, before, "health_check", lines);
     const row = await move(tx, "restore", before);
     if (!row) return;
-    await log(tx, row, [
+    await appendLog(tx, row, [
       ...lines,
       {
         level: "warn",
@@ -139,11 +139,11 @@ export function createRollout(ports: Ports) {
       },
     ]);
     await bus.announce(tx, row.organization_id, "deployment.rolled_back", {
-      ...about({ ...row, version: previous.version }),
+      ...eventData({ ...row, version: previous.version }),
       new_deployment_id: null,
       reason: "health_check",
     });
-    await takeTurn(tx, row);
+    await startNext(tx, row);
   };
 
   const outcomeOf = (row: Deployment, at: Progress): Outcome => {
@@ -153,88 +153,89 @@ export function createRollout(ports: Ports) {
           at.again_ms,
           async (tx) => {
             const now = await deployments(tx).find(row);
-            if (now?.status === row.status) await log(tx, now, at.logs);
+            if (now?.status === row.status) await appendLog(tx, now, at.logs);
           },
           { deployment_id: row.id, handle: at.handle },
         );
       case "failed":
         return done((tx) => fail(tx, row, at.message, at.logs));
       case "unhealthy":
-        return done((tx) => unhealthy(tx, row, at.logs));
+        return done((tx) => failHealthCheck(tx, row, at.logs));
       case "done":
         return done((tx) =>
-          row.status === "building" ? built(tx, row, at.version, at.logs) : succeed(tx, row, at.logs),
+          row.status === "building" ? finishBuild(tx, row, at.version, at.logs) : succeed(tx, row, at.logs),
         );
     }
   };
 
   /** Asks the driver how far the present step is. */
-  const ask = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
+  const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
     const isBuild = row.status === "building";
     const { project_id, environment: name, revision } = row;
     const known = {
-      ...about(row),
+      ...eventData(row),
       source: JSON.parse(row.source) as Source,
       variables: await variables({ project_id, name }),
       revision,
-      outcome: scriptOf(row),
+      outcome: storedOutcome(row),
     };
     const answer = await driver.step({ ...known, step: isBuild ? "build" : "rollout", elapsed_ms, handle });
     return outcomeOf(row, judged(answer, { needsVersion: isBuild && row.version === null }));
   };
 
   return {
-    log,
+    appendLog,
     tell,
     move,
-    about,
-    origin,
-    linesUp,
-    takeTurn,
-    takeTurns,
-    turnsAfter,
+    eventData,
+    environmentOf,
+    isHead,
+    startNext,
+    startReady,
+    scheduleStart,
 
     /** Ends the wait of one that is queued: it starts as soon as its turn comes. */
-    async hasten(tx: Tx, row: Deployment) {
-      await deployments(tx).hasten({ ...row, now: clock.iso() });
-      await takeTurn(tx, row);
+    async skipDelay(tx: Tx, row: Deployment) {
+      await deployments(tx).skipDelay({ ...row, now: clock.iso() });
+      await startNext(tx, row);
     },
 
     /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
     resume: () =>
       store.transaction(async (tx) => {
         await deployments(tx).markReady({ now: clock.iso() });
-        if ((await deployments(tx).nextInLine({})) ?? (await deployments(tx).nextReady({}))) await turnsAfter(tx, 0);
+        if ((await deployments(tx).nextReadyHead({})) ?? (await deployments(tx).nextReadyAt({})))
+          await scheduleStart(tx, 0);
       }),
 
     /** How many, of every organization, are in a state that is not the end. */
-    async load(): Promise<{ queued: number; building: number; deploying: number }> {
-      const [count, running] = [await deployments().waiting({}), await deployments().running({})];
+    async unfinished(): Promise<{ queued: number; building: number; deploying: number }> {
+      const [count, running] = [await deployments().countQueued({}), await deployments().running({})];
       const building = running.filter(({ status }) => status === "building").length;
       return { queued: count, building, deploying: running.length - building };
     },
 
     /** The job `deployments.turns`: there is one, and it comes when the next that has lined up is ready. */
-    turns: async (): Promise<Outcome> =>
+    runStart: async (): Promise<Outcome> =>
       until(async (tx) => {
-        await takeTurns(tx);
-        const next = await deployments(tx).nextReady({});
+        await startReady(tx);
+        const next = await deployments(tx).nextReadyAt({});
         return next && Date.parse(next.ready_at);
       }),
 
     /** The job `deployments.advance`: asks the driver how far the present step is, and acts on it. */
     async advance(deployment_id: string, handle: string | null): Promise<Outcome> {
-      const row = await deployments().forJob({ id: deployment_id });
+      const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
-      return ask(row, elapsed_ms, handle);
+      return askDriver(row, elapsed_ms, handle);
     },
 
     /** The job was given up: the deployment must not stay where it is for ever. */
     async giveUp(tx: Tx, deployment_id: string, reason: string) {
-      const row = await deployments(tx).forJob({ id: deployment_id });
+      const row = await deployments(tx).byId({ id: deployment_id });
       if (row) await fail(tx, row, reason, [{ level: "error", message: `Given up: ${reason}` }]);
     },
   };

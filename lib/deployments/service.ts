@@ -13,12 +13,12 @@ import { nothing, paginate } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
-import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { cleaned, followLogs, lastEntry } from "./logs.ts";
+import { followLogs, parseLastEventId, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
@@ -32,7 +32,7 @@ const sourceOf = (row: Deployment) => JSON.parse(row.source) as Source;
 const view = (row: Deployment, source = sourceOf(row)) => ({ ...row, source });
 
 /** What a push asks for: a commit of a branch, or a tag. */
-export interface Pushed {
+export interface Push {
   readonly project_id: string | undefined;
   readonly repo: string;
   readonly branch: string | null;
@@ -65,8 +65,8 @@ export function deploymentsService(ports: Ports) {
     store,
     name: "deployment",
     lifecycle,
-    find: (id) => deployments().forJob({ id }),
-    hasten: rollout.hasten,
+    find: (id) => deployments().byId({ id }),
+    skipDelay: rollout.skipDelay,
     advance: (id) => rollout.advance(id, null),
     statusOf: ({ status }) => status,
   });
@@ -87,8 +87,8 @@ export function deploymentsService(ports: Ports) {
     const { environment, source } = of;
     const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
     const stepped = isStepped({ script });
-    const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: scriptOf({ script }) });
-    const said = cleaned(of.restores ? `Queued: back to version ${of.version}` : "Queued");
+    const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
+    const said = withoutControlCharacters(of.restores ? `Queued: back to version ${of.version}` : "Queued");
     const row: Deployment = {
       id: of.id ?? ids.next("dep"),
       organization_id: of.organization_id,
@@ -109,7 +109,7 @@ export function deploymentsService(ports: Ports) {
       deployed_at: null,
       log_entries: 1,
       log_bytes: Buffer.byteLength(said),
-      lined_up: (await rollout.linesUp(tx, of)) ? 1 : 0,
+      lined_up: (await rollout.isHead(tx, of)) ? 1 : 0,
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
@@ -123,19 +123,19 @@ export function deploymentsService(ports: Ports) {
       level: "info",
       message: said,
     });
-    await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
-    if (row.lined_up && !stepped) await rollout.turnsAfter(tx, delay_ms);
+    await bus.announce(tx, row.organization_id, "deployment.queued", rollout.eventData(row));
+    if (row.lined_up && !stepped) await rollout.scheduleStart(tx, delay_ms);
     return row;
   };
 
   return {
     /** With patience: once the deployment has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: WaitOptions) {
+    async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       return view(
         await waiting.until(
           work,
-          patience,
+          wait,
           async () => stepper.polled(await get(caller, id)),
           ({ status }) => isTerminal(lifecycle, status),
         ),
@@ -151,8 +151,8 @@ export function deploymentsService(ports: Ports) {
     ) {
       const filters = { organization_id, project_id, environment, status };
       // The index by project does not tell the organization: a list of another one's would look at each row in vain.
-      const known = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
-      return paginate(page, "deployments", filters, known ? deployments().list : nothing);
+      const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
+      return paginate(page, "deployments", filters, exists ? deployments().list : nothing);
     },
 
     async logs(
@@ -164,7 +164,7 @@ export function deploymentsService(ports: Ports) {
       const { organization_id } = await get(caller, id);
       if (follow === "true") {
         const changes = () => waiting.changes({ organization_id, id }, signal());
-        return new Stream(followLogs(deployments(), { organization_id, id }, changes, lastEntry(resume)));
+        return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
       }
       return paginate(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
         everything: true,
@@ -180,7 +180,7 @@ export function deploymentsService(ports: Ports) {
       }, caller),
 
     /** Deploys what was pushed; undefined where no project is found that takes it. */
-    async push(tx: Tx, organization_id: string, pushed: Pushed): Promise<string | undefined> {
+    async push(tx: Tx, organization_id: string, pushed: Push): Promise<string | undefined> {
       const { repo, branch, tag, commit, environment } = pushed;
       const last = await deployments(tx).lastOfRepo({ organization_id, repo: folded(repo) });
       const project = await projects.forPush(tx, organization_id, pushed.project_id ?? last?.project_id);
@@ -202,8 +202,8 @@ export function deploymentsService(ports: Ports) {
             "not_cancellable",
             `only a queued or building deployment can be cancelled; this one is ${before.status}`,
           );
-        await rollout.log(tx, after, [{ level: "warn", message: "Cancelled" }]);
-        await rollout.takeTurn(tx, after);
+        await rollout.appendLog(tx, after, [{ level: "warn", message: "Cancelled" }]);
+        await rollout.startNext(tx, after);
         return view(after);
       }, caller),
 
@@ -220,11 +220,11 @@ export function deploymentsService(ports: Ports) {
           );
         const new_deployment_id = ids.next("dep");
         await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
-          ...rollout.about({ ...from, version: target.version }),
+          ...rollout.eventData({ ...from, version: target.version }),
           ...{ new_deployment_id, reason: "manual" },
         });
         const row = await enqueue(tx, {
-          ...{ ...rollout.origin(from), id: new_deployment_id },
+          ...{ ...rollout.environmentOf(from), id: new_deployment_id },
           source: sourceOf(target),
           version: target.version,
           restores: target.id,

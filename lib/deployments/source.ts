@@ -55,7 +55,7 @@ const isRecord = (value: unknown) => typeof value === "object" && value !== null
 export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };
-const inWords = v.variant("type", [
+const documented = v.variant("type", [
   v.object({ type: v.literal("git"), repo: v.string(), branch: optional, tag: optional }),
   v.object({ type: v.literal("image"), image_url: v.string() }),
 ]);
@@ -70,7 +70,7 @@ const fields = v.object({
 
 const rules = v.pipe(
   v.custom<object>(isRecord, "must be an object"),
-  written(inWords),
+  written(documented),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
     const given = dataset.value;

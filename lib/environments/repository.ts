@@ -5,7 +5,7 @@ import type { Row } from "../store/tables.ts";
 type Key = { project_id: string; name: string };
 
 /** How many environments one transaction takes away: some milliseconds of work. */
-export const slice = 500;
+export const batch = 500;
 
 /** Scoped by the project, which was found in its organization before. */
 export function environmentsRepository(query: Queries) {
@@ -34,7 +34,7 @@ export function environmentsRepository(query: Queries) {
       db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "=", p.name),
     ),
     /** A slice of a project's; answers how many went. */
-    removeSome: query.change((db, p: { project_id: string }) =>
+    removeBatch: query.change((db, p: { project_id: string }) =>
       db
         .deleteFrom("environments")
         .where("project_id", "=", p.project_id)
@@ -44,7 +44,7 @@ export function environmentsRepository(query: Queries) {
             .select("name")
             .where("project_id", "=", p.project_id)
             .orderBy("name")
-            .limit(sql.lit(slice)),
+            .limit(sql.lit(batch)),
         ),
     ),
   };

@@ -34,14 +34,14 @@ const given = v.strictObject({ value, secret: v.boolean("must be true or false")
 export const variables = named(v.union([value, given], 'must be text, or {"value", "secret"}'));
 
 /** A secret that was read, and is sent back, stays what it was. */
-const kept = v.strictObject({ secret: v.literal(true) });
+const storedSecret = v.strictObject({ secret: v.literal(true) });
 
 /** All variables of an environment: those that are not named are gone. */
 export const environmentChanges = v.object({
   variables: v.pipe(
     named(
       v.union(
-        [value, given, kept],
+        [value, given, storedSecret],
         'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
       ),
     ),
@@ -54,7 +54,7 @@ export const environmentChanges = v.object({
 /** CONTRACT section 9: "An environment is `{name, variables}`", with "secrets as `{"secret":true}`". */
 export const environment = v.object({
   name: v.string(),
-  variables: v.record(v.string(), v.union([v.string(), kept])),
+  variables: v.record(v.string(), v.union([v.string(), storedSecret])),
 });
 export const environmentsQuery = v.object(paging());
 /** The parameters of a path that names an environment of a project. */

@@ -8,12 +8,12 @@ import type { ProjectsService } from "../projects/service.ts";
 import type { Vault } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { environmentsRepository, slice } from "./repository.ts";
+import { batch, environmentsRepository } from "./repository.ts";
 import { type environmentChanges, environmentName, type variables } from "./schema.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
-type Place = Pick<Row<"environments">, "project_id" | "name">;
+type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
 
 /** A variable as it is stored: a secret one encrypted, bound to its place. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
@@ -44,10 +44,10 @@ export function environmentsService({
     ),
   });
 
-  const place = ({ project_id, name }: Place, key: string) => `environments ${project_id} ${name} ${key}`;
+  const place = ({ project_id, name }: EnvironmentKey, key: string) => `environments ${project_id} ${name} ${key}`;
 
   /** What is stored of what is given; a secret without a value is the one that was there before. */
-  const sealed = (where: Place, given: Changes["variables"], before: Stored = {}): string => {
+  const sealed = (where: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
     const stored: Stored = {};
     const missing: string[] = [];
     for (const [key, variable] of Object.entries(given)) {
@@ -99,7 +99,7 @@ export function environmentsService({
     },
 
     /** For who deploys: every value, secret ones too. */
-    async values(where: Place): Promise<Record<string, string>> {
+    async values(where: EnvironmentKey): Promise<Record<string, string>> {
       const row = await environments().find(where);
       const values: Record<string, string> = {};
       for (const [key, stored] of Object.entries(row ? storedOf(row) : {}))
@@ -108,7 +108,7 @@ export function environmentsService({
     },
 
     /** Takes away a slice of a deleted project's; tells whether that was the last of it. */
-    empty: async (tx: Tx, project_id: string) => (await environments(tx).removeSome({ project_id })) < slice,
+    removeBatch: async (tx: Tx, project_id: string) => (await environments(tx).removeBatch({ project_id })) < batch,
 
     /** Its deployments stay, and a later one makes it anew. */
     remove: (caller: Caller, id: string, name: string) =>

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { oneOf, textOf, whole } from "../kernel/validation.ts";
-import { greatestSeed, type Kind, type Order, resolutions, seconds } from "./inputs.ts";
+import { durationLimits_s, type Kind, type MediaSpec, maxSeed, resolutions } from "./inputs.ts";
 
 /**
  * What a generation costs, in US dollars: an image, or a second of a film, at a named resolution. Any other size costs as
@@ -36,7 +36,7 @@ const longestPrompt = 4000;
 const model = textOf(1, 255);
 const prompt = textOf(1, longestPrompt);
 const ratio = oneOf(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]);
-const seed = whole(0, greatestSeed);
+const seed = whole(0, maxSeed);
 
 const imageInput = v.object({
   model,
@@ -53,7 +53,7 @@ const videoInput = v.object({
   resolution: v.optional(oneOf(["480p", "720p", "1080p"])),
   output_format: v.optional(oneOf(["mp4"])),
   seed: v.optional(seed),
-  duration: v.optional(whole(seconds.least, seconds.most)),
+  duration: v.optional(whole(durationLimits_s.least, durationLimits_s.most)),
 });
 
 export const models: readonly Model[] = [
@@ -82,7 +82,7 @@ export const models: readonly Model[] = [
 
 const text = (most: number) => v.optional(textOf(0, most));
 /** Any model that is none of ours: "it takes any inputs. The four named inputs must be strings where given". */
-const anyInput = v.looseObject({
+const openInput = v.looseObject({
   model,
   prompt: text(longestPrompt),
   aspect_ratio: text(255),
@@ -98,25 +98,25 @@ export function modelOf(id: string): Model {
   if (known) return known;
   const kind = /video/i.test(id) ? "video" : "image";
   const price = models.find((model) => model.kind === kind)?.price ?? { per: "image", usd: {} };
-  return { id, kind, summary: "A model that is not known here", input: anyInput, price };
+  return { id, kind, summary: "A model that is not known here", input: openInput, price };
 }
 
 /** A model of a backend: pictures at one price, of any inputs. */
 export const backendModel = (id: string, usd: number): Model => ({
-  ...{ id, kind: "image", summary: "A model of a backend", input: anyInput },
+  ...{ id, kind: "image", summary: "A model of a backend", input: openInput },
   price: { per: "image", usd: { "2K": usd } },
 });
 
 /** Money is counted in millionths of a dollar, whole, so that sums are exact. */
-export const micros = (usd: number): number => Math.round(usd * 1_000_000);
+export const microsOf = (usd: number): number => Math.round(usd * 1_000_000);
 export const usdOf = (count: number): number => count / 1_000_000;
 
 /** What an order costs by a price, in millionths of a dollar. */
-export function costOf(price: Price, { kind, width, height, duration_ms }: Order): number {
+export function costOf(price: Price, { kind, width, height, duration_ms }: MediaSpec): number {
   const side = kind === "image" ? Math.max(width, height) : Math.min(width, height);
   const named = Object.entries(price.usd)
     .map(([name, usd]) => ({ pixels: resolutions[name as keyof typeof resolutions], usd }))
     .sort((a, b) => a.pixels - b.pixels);
   const usd = (named.find(({ pixels }) => side <= pixels) ?? named.at(-1))?.usd ?? 0;
-  return micros(price.per === "second" ? (usd * duration_ms) / 1000 : usd);
+  return microsOf(price.per === "second" ? (usd * duration_ms) / 1000 : usd);
 }

@@ -4,12 +4,12 @@ import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
-type Moved = Key & { at: string } & Pick<
+type MoveParameters = Key & { at: string } & Pick<
     Row<"generations">,
     "cost_micros" | "content_type" | "bytes" | "etag" | "error_code" | "error_message"
   >;
 
-type Counted = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
+type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
   organization_id: string;
 };
 
@@ -22,7 +22,7 @@ const noFile = { content_type: null, bytes: null, etag: null } as const;
 export function generationsRepository(query: Queries) {
   /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
   const move = (name: MoveName) =>
-    query.first((db, p: Moved) => {
+    query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
       return db
         .updateTable("generations")
@@ -51,7 +51,7 @@ export function generationsRepository(query: Queries) {
       MoveName,
       ReturnType<typeof move>
     >,
-    hasten: query.change((db, p: Key & { now: string }) =>
+    skipDelay: query.change((db, p: Key & { now: string }) =>
       db
         .updateTable("generations")
         .set({ ready_at: p.now })
@@ -60,7 +60,7 @@ export function generationsRepository(query: Queries) {
         .where(waiting),
     ),
     /** What a driver wants to be asked with; only as long as the generation is in progress. */
-    hold: query.change((db, p: Key & { handle: string | null }) =>
+    setHandle: query.change((db, p: Key & { handle: string | null }) =>
       db
         .updateTable("generations")
         .set({ handle: p.handle })
@@ -69,7 +69,7 @@ export function generationsRepository(query: Queries) {
         .where("status", "=", "in_progress"),
     ),
 
-    count: query.change((db, p: Counted) =>
+    count: query.change((db, p: UsageParameters) =>
       db
         .insertInto("generation_usage")
         .values({
@@ -114,7 +114,7 @@ export function generationsRepository(query: Queries) {
         .limit(sql.lit(64)),
     ),
     /** Files whose retention time is over. */
-    outlived: query.all((db, p: { before: string }) =>
+    expiredFiles: query.all((db, p: { before: string }) =>
       db
         .selectFrom("generations")
         .select("id")
@@ -123,6 +123,8 @@ export function generationsRepository(query: Queries) {
         .orderBy("completed_at")
         .limit(sql.lit(256)),
     ),
-    forget: query.change((db, p: { id: string }) => db.updateTable("generations").set(noFile).where("id", "=", p.id)),
+    clearFile: query.change((db, p: { id: string }) =>
+      db.updateTable("generations").set(noFile).where("id", "=", p.id),
+    ),
   };
 }

@@ -8,18 +8,18 @@ import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { isStepped } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
 import type { Assets } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Links } from "./asset-links.ts";
+import type { AssetLinks } from "./asset-links.ts";
+import { type GenerationsExecution, workOf } from "./execution.ts";
 import { defaults } from "./inputs.ts";
+import type { ModelDrivers } from "./model-drivers.ts";
 import { usdOf } from "./models.ts";
-import { type GenerationsProgress, workOf } from "./progress.ts";
 import { generationsRepository } from "./repository.ts";
-import type { Runners } from "./runners.ts";
 import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";
 
@@ -31,9 +31,9 @@ interface Ports {
   readonly ids: Ids;
   readonly queue: Queue;
   readonly assets: Assets;
-  readonly links: Links;
-  readonly runners: Runners;
-  readonly progress: GenerationsProgress;
+  readonly links: AssetLinks;
+  readonly modelDrivers: ModelDrivers;
+  readonly execution: GenerationsExecution;
   readonly waiting: Waiting;
   /** How simulated work turns out; undefined where a tester has no say in it. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
@@ -57,16 +57,16 @@ export type GenerationsService = ReturnType<typeof generationsService>;
 
 /** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, waiting, scenarios, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, modelDrivers, execution, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
   const stepper = createStepper<Generation>({
     store,
     name: "generation",
     lifecycle,
     find: (id) => generations().byId({ id }),
-    hasten: progress.hasten,
-    advance: progress.advance,
-    statusOf: progress.statusOf,
+    skipDelay: execution.skipDelay,
+    advance: execution.advance,
+    statusOf: execution.statusOf,
   });
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
@@ -78,7 +78,7 @@ export function generationsService(ports: Ports) {
   const view = (row: Generation) => ({
     id: row.id,
     object: "generation" as const,
-    status: progress.statusOf(row),
+    status: execution.statusOf(row),
     model: row.model,
     created_at: Math.floor(Date.parse(row.created_at) / 1000),
     input: JSON.parse(row.input) as Record<string, unknown>,
@@ -107,7 +107,7 @@ export function generationsService(ports: Ports) {
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
 
     async create({ organization_id, ...by }: Caller, { model, ...asked }: v.InferOutput<typeof newGeneration>) {
-      const { kind } = runners.judge(model, asked);
+      const { kind } = modelDrivers.check(model, asked);
       const created_at = clock.iso();
       const row: Generation = {
         ...{ id: ids.next("gen"), organization_id, model, kind, status: lifecycle.initial },
@@ -116,7 +116,7 @@ export function generationsService(ports: Ports) {
         ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
         script: null,
       };
-      const { driver } = runners.of(model);
+      const { driver } = modelDrivers.of(model);
       return store.transaction(async (tx) => {
         const about = { model, prompt: typeof asked.prompt === "string" ? asked.prompt : null };
         const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", about) : undefined;
@@ -125,7 +125,7 @@ export function generationsService(ports: Ports) {
         const delay_ms = stepped ? 0 : driver.delay(workOf(scripted, clock.now()));
         const made = { ...scripted, ready_at: isoOf(stepped ? latest : clock.now() + delay_ms) };
         await generations(tx).insert(made);
-        progress.tell(tx, made);
+        execution.publish(tx, made);
         if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);
         return view(made);
       }, by);
@@ -135,16 +135,16 @@ export function generationsService(ports: Ports) {
       store.transaction(async (tx) => {
         const before = await get(caller, id, tx);
         const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
-        const after = await progress.move(tx, "cancel", { ...before, ...reason });
+        const after = await execution.move(tx, "cancel", { ...before, ...reason });
         if (!after) {
           throw new Problem(
             "not_cancellable",
-            `only a queued or running generation can be cancelled; this one is ${progress.statusOf(before)}`,
+            `only a queued or running generation can be cancelled; this one is ${execution.statusOf(before)}`,
           );
         }
         if (before.status === "in_progress")
           await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
-        await progress.takeTurns(tx);
+        await execution.startReady(tx);
         return view(after);
       }, caller),
 
@@ -181,12 +181,12 @@ export function generationsService(ports: Ports) {
     async prune() {
       const before = isoOf(Math.max(0, clock.now() - retention_ms));
       for (;;) {
-        const rows = await generations().outlived({ before });
+        const rows = await generations().expiredFiles({ before });
         if (rows.length === 0) return;
         await store.transaction(async (tx) => {
           for (const { id } of rows) {
-            await generations(tx).forget({ id });
-            progress.removeLater(tx, id);
+            await generations(tx).clearFile({ id });
+            execution.removeFileAfterCommit(tx, id);
           }
         });
       }

@@ -21,7 +21,7 @@ import type { acceptance } from "./schema.ts";
 /** SPEC "Limits": "Invitation lifetime: 7 days". */
 const lifetime_ms = milliseconds("7d");
 /** How long an expired invitation is still listed. */
-const kept_ms = milliseconds("30d");
+const retention_ms = milliseconds("30d");
 
 interface Ports {
   readonly store: Store;
@@ -50,7 +50,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
 
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
-  const fresh = () => {
+  const newToken = () => {
     const token = random.letters(43);
     return {
       token,
@@ -60,7 +60,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     };
   };
 
-  const mail = (tx: Tx, row: Row<"invitations">, token: string) => {
+  const sendMail = (tx: Tx, row: Row<"invitations">, token: string) => {
     const link = `${origin()}/invitations/accept#token=${token}`;
     const text = [
       `You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`,
@@ -83,7 +83,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
-      if (role === "owner") users.onlyOwners(caller, "invite as");
+      if (role === "owner") users.requireOwner(caller, "invite as");
       return store.transaction(async (tx) => {
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
@@ -99,7 +99,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           );
         }
         if (before) await invitations(tx).remove(before);
-        const { token, ...times } = fresh();
+        const { token, ...times } = newToken();
         const row: Row<"invitations"> = {
           id: ids.next("inv"),
           organization_id,
@@ -109,7 +109,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           ...times,
         };
         await invitations(tx).insert(row);
-        await mail(tx, row, token);
+        await sendMail(tx, row, token);
         await bus.announce(tx, organization_id, "user.invited", {
           invitation_id: row.id,
           email,
@@ -124,10 +124,10 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     resend: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const before = await get(caller.organization_id, id, tx);
-        if (before.role === "owner") users.onlyOwners(caller, "invite as");
-        const { token, ...times } = fresh();
+        if (before.role === "owner") users.requireOwner(caller, "invite as");
+        const { token, ...times } = newToken();
         const row = (await invitations(tx).renew({ ...before, ...times })) ?? before;
-        await mail(tx, row, token);
+        await sendMail(tx, row, token);
         return row;
       }, caller),
 
@@ -164,7 +164,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
       }),
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => invitations(tx).prune({ before }))) > 0);
     },
   };

@@ -5,10 +5,10 @@ import type { Identity } from "./service.ts";
 
 /** A key that something open hangs on. */
 interface Watched {
-  readonly lost: Set<() => void>;
+  readonly onRevoked: Set<() => void>;
   user_id: string | undefined;
   /** Takes the alarm of its expiry back. */
-  calm: () => void;
+  cancelAlarm: () => void;
 }
 
 /**
@@ -25,58 +25,60 @@ export function createKeyWatch(ports: {
   const keys = new Map<string, Watched>();
   let stop = () => {};
 
-  const forget = (token: string, { calm }: Watched) => {
-    calm();
+  const forget = (token: string, { cancelAlarm }: Watched) => {
+    cancelAlarm();
     keys.delete(token);
     if (keys.size === 0) stop();
   };
 
-  const judge = async (token: string) => {
+  const check = async (token: string) => {
     const found = await identify(token);
     const watched = keys.get(token);
     if (!watched) return;
-    watched.calm();
+    watched.cancelAlarm();
     if (found) {
       watched.user_id = found.caller.user_id;
       const { expires_at } = found;
-      watched.calm = expires_at === null ? () => {} : clock.alarm(Date.parse(expires_at), () => look(token));
+      watched.cancelAlarm =
+        expires_at === null ? () => {} : clock.alarm(Date.parse(expires_at), () => checkSoon(token));
       return;
     }
     forget(token, watched);
-    for (const lost of watched.lost) lost();
+    for (const lost of watched.onRevoked) lost();
   };
 
   /** A store that cannot be read at the moment is asked again a second later. */
-  const look = (token: string) =>
-    void judge(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
+  const checkSoon = (token: string) =>
+    void check(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
 
   const start = () => {
     const lookAtAll = () => {
-      for (const token of keys.keys()) look(token);
+      for (const token of keys.keys()) checkSoon(token);
       cancel = machineTimer("1s", lookAtAll);
     };
     let cancel = machineTimer("1s", lookAtAll);
-    const deaf = feed.listen((change) => {
+    const unsubscribe = feed.listen((change) => {
       if (change.kind !== "rights") return;
-      for (const [token, { user_id }] of keys) if (user_id === undefined || user_id === change.user_id) look(token);
+      for (const [token, { user_id }] of keys)
+        if (user_id === undefined || user_id === change.user_id) checkSoon(token);
     });
     stop = () => {
       cancel();
-      deaf();
+      unsubscribe();
     };
   };
 
   /** Calls `lost` once the key stops. Answers how to stop watching. */
   return (token: string, lost: () => void): (() => void) => {
     if (keys.size === 0) start();
-    const watched = keys.get(token) ?? { lost: new Set(), user_id: undefined, calm: () => {} };
+    const watched = keys.get(token) ?? { onRevoked: new Set(), user_id: undefined, cancelAlarm: () => {} };
     keys.set(token, watched);
-    watched.lost.add(lost);
+    watched.onRevoked.add(lost);
     // It may have stopped since the request was let in.
-    if (watched.lost.size === 1) look(token);
+    if (watched.onRevoked.size === 1) checkSoon(token);
     return () => {
-      watched.lost.delete(lost);
-      if (watched.lost.size === 0 && keys.get(token) === watched) forget(token, watched);
+      watched.onRevoked.delete(lost);
+      if (watched.onRevoked.size === 0 && keys.get(token) === watched) forget(token, watched);
     };
   };
 }

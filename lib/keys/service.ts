@@ -32,12 +32,12 @@ export interface Identity {
   readonly rate_limit: number | null;
   readonly expires_at: string | null;
   /** Whether all of this is certainly so still, as the present transaction sees it: nothing was written that could change it. */
-  stands(): boolean;
+  isCurrent(): boolean;
 }
 
 const minute_ms = milliseconds("1m");
 /** Each key has a rate window of its own, so that nobody may make them without end. */
-const most = 100;
+const maxKeys = 100;
 
 /** Keys are long and random, so one round of SHA-256 is enough: a slow hash would cost every request. */
 export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
@@ -64,11 +64,11 @@ export function keysService({
   random: Random;
 }) {
   const keys = store.using(keysRepository);
-  const used = new Map<string, Use>();
+  const pendingUses = new Map<string, Use>();
   /** When a key was last used, whether that is written by now or not. */
-  const lastUse = (id: string, written: string | null) => used.get(id)?.at ?? written;
+  const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
   /** What can be told of a key. */
-  const viewOf = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
+  const view = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
     return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
   };
   /** Whoever manages users manages everybody's keys; others their own. */
@@ -125,15 +125,15 @@ export function keysService({
     return { row, key: secret };
   };
 
-  const isOver = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
+  const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
 
   return {
     insert,
 
     /** The key behind a token that works now. Asking is no use of it. */
-    async known(token: string): Promise<string | undefined> {
+    async findId(token: string): Promise<string | undefined> {
       const row = await keys().identify({ hash: hashOf(token) });
-      return row?.status === "active" && !isOver(row.expires_at) ? row.key_id : undefined;
+      return row?.status === "active" && !hasExpired(row.expires_at) ? row.key_id : undefined;
     },
 
     /** The caller behind a bearer token; undefined for every reason alike. */
@@ -143,10 +143,10 @@ export function keysService({
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
       const now = clock.now();
-      if (isOver(expires_at)) return undefined;
+      if (hasExpired(expires_at)) return undefined;
       // Told at most once a minute, and written with the next flush: reading must not cost a commit.
       const last = lastUse(key_id, row.last_used_at);
-      if (last === null || last <= isoOf(now - minute_ms)) used.set(key_id, { organization_id, at: isoOf(now) });
+      if (last === null || last <= isoOf(now - minute_ms)) pendingUses.set(key_id, { organization_id, at: isoOf(now) });
       return {
         caller: {
           organization_id,
@@ -157,33 +157,33 @@ export function keysService({
         },
         rate_limit: row.rate_limit,
         expires_at,
-        stands: () => feed.rightsChanges() === rights && store.engine.others() === others && !isOver(expires_at),
+        isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(expires_at),
       };
     },
 
     /** Writes when keys were last used; called once a second at most, and before closing. */
     async flush(tx: Tx) {
-      for (const [id, pending] of used) {
+      for (const [id, pending] of pendingUses) {
         await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
-        tx.afterCommit(() => used.get(id) === pending && used.delete(id));
+        tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
       }
     },
 
-    save: (): unknown => [...used],
+    save: (): unknown => [...pendingUses],
     load(kept: unknown) {
-      used.clear();
-      for (const [id, use] of kept as [string, Use][]) used.set(id, use);
+      pendingUses.clear();
+      for (const [id, use] of kept as [string, Use][]) pendingUses.set(id, use);
     },
 
     /** The key of this very request. */
-    current: async ({ organization_id, key_id }: Caller) => viewOf(await find(organization_id, key_id)),
+    current: async ({ organization_id, key_id }: Caller) => view(await find(organization_id, key_id)),
 
-    get: async (caller: Caller, id: string) => viewOf(await findManaged(caller, id)),
+    get: async (caller: Caller, id: string) => view(await findManaged(caller, id)),
 
     async list(caller: Caller, query: PageQuery) {
       const { organization_id, user_id } = caller;
       const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
-      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), viewOf);
+      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), view);
     },
 
     /** One of the caller's own. It may do no more, no more often and no longer than the key that makes it. */
@@ -198,12 +198,12 @@ export function keysService({
         const ends = wanted === undefined ? end : isoOf(wanted);
         if (end !== undefined && ends !== undefined && ends > end)
           throw invalid("expires_at", `must not be after ${end}, when the key that makes it expires`);
-        if ((await keys(tx).count({ organization_id, user_id })) >= most)
-          throw new Problem("limit_reached", `a user has at most ${most} keys; revoke one first`);
+        if ((await keys(tx).count({ organization_id, user_id })) >= maxKeys)
+          throw new Problem("limit_reached", `a user has at most ${maxKeys} keys; revoke one first`);
         const rate_limit = maker.rate_limit ?? undefined;
         const own = { organization_id, user_id, name, scopes: [...new Set(scopes ?? caller.scopes)] };
         const { row, key } = await insert(tx, { ...own, expires_at: ends, rate_limit });
-        return { ...viewOf(row), key };
+        return { ...view(row), key };
       }, caller);
     },
 
@@ -213,7 +213,7 @@ export function keysService({
     async all(organization_id: string) {
       return (
         await keys().list.rows({ organization_id }, { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY })
-      ).map(viewOf);
+      ).map(view);
     },
 
     remove: async (tx: Tx, organization_id: string, id: string) => remove(tx, await find(organization_id, id, tx)),

@@ -15,7 +15,7 @@ export interface Mail {
 }
 
 /** How long a mail is kept: as long as the invitation in it can live. */
-const kept_ms = milliseconds("7d");
+const retention_ms = milliseconds("7d");
 
 export type MailsService = ReturnType<typeof mailsService>;
 
@@ -51,7 +51,7 @@ export function mailsService({ store, clock, ids, vault }: { store: Store; clock
     },
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => mails(tx).prune({ before }))) > 0);
     },
   };

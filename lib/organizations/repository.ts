@@ -18,7 +18,7 @@ export function organizationsRepository(query: Queries) {
           .where("id", "=", p.organization_id)
           .returningAll(),
     ),
-    named: query.first((db, p: { name_folded: string }) =>
+    findByName: query.first((db, p: { name_folded: string }) =>
       db.selectFrom("organizations").selectAll().where("name_folded", "=", p.name_folded),
     ),
   };

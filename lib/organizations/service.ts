@@ -23,7 +23,7 @@ export function organizationsService({
   ids,
   users,
   keys,
-  planned,
+  onPlanChange,
 }: {
   store: Store;
   clock: Clock;
@@ -31,7 +31,7 @@ export function organizationsService({
   users: UsersService;
   keys: KeysService;
   /** Told in the transaction that gives an organization a plan, so that what it does not include can end. */
-  planned: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
+  onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
 
@@ -47,7 +47,7 @@ export function organizationsService({
 
     /** By name, without regard to case; or the first one where no name is given. */
     async named(name?: string): Promise<Row<"organizations"> | undefined> {
-      if (name !== undefined) return organizations().named({ name_folded: folded(name) });
+      if (name !== undefined) return organizations().findByName({ name_folded: folded(name) });
       const first = await organizations().any({});
       return first && organizations().find({ organization_id: first.id });
     },
@@ -74,11 +74,11 @@ export function organizationsService({
         const before = await get(caller, tx);
         const { name = before.name, plan = before.plan } = changes;
         const name_folded = folded(name);
-        const other = await organizations(tx).named({ name_folded });
+        const other = await organizations(tx).findByName({ name_folded });
         if (other && other.id !== before.id)
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
         const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
-        await planned(tx, organization_id, plan);
+        await onPlanChange(tx, organization_id, plan);
         return after ?? before;
       }, caller),
 

@@ -24,9 +24,9 @@ interface Ports {
   /** Option `regions`: the valid ones; undefined for any. */
   readonly regions: readonly string[] | undefined;
   /** Takes away what is in a project, a slice a transaction; tells whether that was the last of it. */
-  readonly empty: (tx: Tx, id: string) => Promise<boolean>;
+  readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
   /** Told in the transaction that removes a project, so that what waited for its work can go on. */
-  readonly removed: (tx: Tx) => Promise<void>;
+  readonly onRemoved: (tx: Tx) => Promise<void>;
 }
 
 type Key = Pick<Row<"projects">, "organization_id" | "id">;
@@ -34,7 +34,7 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 export type ProjectsService = ReturnType<typeof projectsService>;
 
 /** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
-export function projectsService({ store, bus, clock, queue, ids, regions, empty, removed }: Ports) {
+export function projectsService({ store, bus, clock, queue, ids, regions, removeContents, onRemoved }: Ports) {
   const projects = store.using(projectsRepository);
 
   const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
@@ -43,8 +43,8 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     return found;
   };
 
-  const refuseTaken = async (tx: Tx, organization_id: string, name: string, except?: string) => {
-    const other = await projects(tx).named({
+  const refuseTakenName = async (tx: Tx, organization_id: string, name: string, except?: string) => {
+    const other = await projects(tx).findByName({
       organization_id,
       name_folded: folded(name),
     });
@@ -63,7 +63,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     body: v.InferOutput<typeof newProject>,
     status: Row<"projects">["status"] = lifecycle.initial,
   ) => {
-    await refuseTaken(tx, organization_id, body.name);
+    await refuseTakenName(tx, organization_id, body.name);
     const now = clock.iso();
     const row: Row<"projects"> = {
       id: ids.next("proj"),
@@ -93,7 +93,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
 
   /** Takes away a slice of a project that nobody sees any more, and at last the project; whether it is gone. */
   const clear = async (tx: Tx, key: Key) => {
-    const emptied = await empty(tx, key.id);
+    const emptied = await removeContents(tx, key.id);
     if (emptied) await projects(tx).remove(key);
     return emptied;
   };
@@ -102,7 +102,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     get: (caller: Caller, id: string, tx?: Tx) => get(caller.organization_id, id, tx),
 
     exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
-      (await projects(tx).known({ organization_id, id })) !== undefined,
+      (await projects(tx).findId({ organization_id, id })) !== undefined,
 
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),
@@ -129,7 +129,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
           throw invalid("region", `is fixed at creation; leave it out, or send "${before.region}"`);
         }
         const name = body.name ?? before.name;
-        await refuseTaken(tx, caller.organization_id, name, id);
+        await refuseTakenName(tx, caller.organization_id, name, id);
         const description = body.description === undefined ? before.description : body.description || null;
         const after = await projects(tx).update({
           ...before,
@@ -159,7 +159,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
           name,
           region,
         });
-        await removed(tx);
+        await onRemoved(tx);
       }, caller),
 
     /** The job `projects.clear`, a slice a run. */

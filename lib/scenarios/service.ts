@@ -21,7 +21,7 @@ export interface Scenario {
 }
 
 /** What is known of work that begins: each field is a text, or null where the work does not have it. */
-export type About = Readonly<Partial<Record<keyof Match, string | null>>>;
+export type WorkFields = Readonly<Partial<Record<keyof Match, string | null>>>;
 
 const view = (row: Row<"scenarios">): Scenario => ({
   ...row,
@@ -29,9 +29,9 @@ const view = (row: Row<"scenarios">): Scenario => ({
   outcome: JSON.parse(row.outcome) as SimulatedOutcome,
 });
 
-const isLeft = ({ times, used }: Scenario) => times === null || used < times;
+const hasUsesLeft = ({ times, used }: Scenario) => times === null || used < times;
 
-const fits = (kind: Kind, about: About, { match }: Scenario) => {
+const matchesWork = (kind: Kind, about: WorkFields, { match }: Scenario) => {
   const globs = Object.entries(match) as [keyof Match, string][];
   const isKnown = (name: string) => (fields[kind] as readonly string[]).includes(name);
   return globs.every(([name, glob]) => {
@@ -77,10 +77,11 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
     clear: () => store.transaction((tx) => scenarios(tx).clear({})),
 
     /** The outcome of work that begins, as it is kept with the work; null where no scenario fits. The first one wins. */
-    async take(tx: Tx, kind: Kind, about: About): Promise<string | null> {
-      const left = (await list(tx)).filter(isLeft);
+    async take(tx: Tx, kind: Kind, about: WorkFields): Promise<string | null> {
+      const left = (await list(tx)).filter(hasUsesLeft);
       const found =
-        left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && fits(kind, about, one));
+        left.find(({ next }) => next === kind) ??
+        left.find((one) => one.next === null && matchesWork(kind, about, one));
       if (!found) return null;
       await scenarios(tx).use(found);
       return JSON.stringify(found.outcome);

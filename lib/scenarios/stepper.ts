@@ -3,7 +3,7 @@ import type { Outcome } from "../kernel/job.ts";
 import { isTerminal, type Machine } from "../kernel/machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
-import { isStepped } from "./script.ts";
+import { isStepped } from "./stored-outcome.ts";
 
 /** The row of a deployment or a generation. */
 interface Work {
@@ -19,7 +19,7 @@ interface Ports<W extends Work> {
   readonly lifecycle: Machine<W["status"], string>;
   readonly find: (id: string) => Promise<W | undefined>;
   /** Ends the wait of queued work, which starts as soon as a slot is free. */
-  readonly hasten: (tx: Tx, work: W) => Promise<void>;
+  readonly skipDelay: (tx: Tx, work: W) => Promise<void>;
   /** Asks the driver how far the present state is. */
   readonly advance: (id: string) => Promise<Outcome>;
   /** The state in the words of the interface. */
@@ -28,11 +28,11 @@ interface Ports<W extends Work> {
 
 /** Moves work whose scenario has the pace `polls` or `manual`: by one state at each GET, or at each step of a tester. */
 export function createStepper<W extends Work>(ports: Ports<W>) {
-  const { store, name, lifecycle, find, hasten, advance, statusOf } = ports;
+  const { store, name, lifecycle, find, skipDelay, advance, statusOf } = ports;
   const moving = new Map<string, Promise<W>>();
 
   const move = async (work: W): Promise<W> => {
-    if (work.status === lifecycle.initial) await store.transaction((tx) => hasten(tx, work));
+    if (work.status === lifecycle.initial) await store.transaction((tx) => skipDelay(tx, work));
     else {
       const outcome = await advance(work.id);
       if ("write" in outcome) await store.transaction(async (tx) => outcome.write?.(tx));

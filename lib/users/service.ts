@@ -44,12 +44,12 @@ export function usersService({
   };
 
   /** "Only an owner may invite as, promote to, demote, suspend or remove an owner." */
-  const onlyOwners = (caller: Caller, what: string) => {
+  const requireOwner = (caller: Caller, what: string) => {
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${what} an owner`);
   };
 
   /** "An organization always has at least one Owner." */
-  const keepOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
+  const refuseLastOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
     const was = user.role === "owner" && user.status === "active";
     const stays = after && (after.role ?? user.role) === "owner" && (after.status ?? user.status) === "active";
     if (was && !stays && !(await users(tx).anotherOwner(user))) {
@@ -60,21 +60,21 @@ export function usersService({
   const change = (caller: Caller, id: string, changes: Changes, what: string) =>
     store.transaction(async (tx) => {
       const user = await get(caller.organization_id, id, tx);
-      if (user.role === "owner" && (changes.role ?? "owner") !== "owner") onlyOwners(caller, "demote");
-      else if (user.role === "owner" && changes.role === undefined) onlyOwners(caller, what);
-      else if (user.role !== "owner" && changes.role === "owner") onlyOwners(caller, "promote to");
-      await keepOwner(tx, user, changes);
+      if (user.role === "owner" && (changes.role ?? "owner") !== "owner") requireOwner(caller, "demote");
+      else if (user.role === "owner" && changes.role === undefined) requireOwner(caller, what);
+      else if (user.role !== "owner" && changes.role === "owner") requireOwner(caller, "promote to");
+      await refuseLastOwner(tx, user, changes);
       feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
     }, caller);
 
   return {
-    onlyOwners,
+    requireOwner,
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string) => get(organization_id, id),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: folded(email) }),
     /** The longest-serving active user of a role, for whom a key can be made. */
-    ofRole: (organization_id: string, role: Role, tx: Tx) => users(tx).ofRole({ organization_id, role }),
+    firstWithRole: (organization_id: string, role: Role, tx: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
     /** "Only active members, no pending invitations." */
     list: ({ organization_id }: Caller, query: PageQuery) =>
@@ -115,8 +115,8 @@ export function usersService({
     remove: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const user = await get(caller.organization_id, id, tx);
-        if (user.role === "owner") onlyOwners(caller, "remove");
-        await keepOwner(tx, user, undefined);
+        if (user.role === "owner") requireOwner(caller, "remove");
+        await refuseLastOwner(tx, user, undefined);
         await keys.removeOf(tx, caller.organization_id, id);
         await users(tx).remove({ organization_id: caller.organization_id, id });
         await bus.announce(tx, caller.organization_id, "user.removed", {

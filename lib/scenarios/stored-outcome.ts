@@ -7,11 +7,11 @@ interface Scripted {
 }
 
 /** What the scenario told that some work took; null where it took none. */
-export const scriptOf = ({ script }: Scripted): SimulatedOutcome | null =>
+export const storedOutcome = ({ script }: Scripted): SimulatedOutcome | null =>
   script === null ? null : check(simulatedOutcome, JSON.parse(script));
 
 /** What moves work instead of time: polls, or the steps of a tester. */
 export function isStepped(work: Scripted): "polls" | "manual" | false {
-  const pace = scriptOf(work)?.pace;
+  const pace = storedOutcome(work)?.pace;
   return (pace === "polls" || pace === "manual") && pace;
 }
