@@ -2,10 +2,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { deploymentBatch, deploymentsRepository, logBatch } from "./repository.ts";
 
-/**
- * Takes away what a project holds, newest first, as much of it as one transaction may take; tells whether that was the
- * last of it.
- */
+/** Removes the deployments of a deleted project, newest first, a batch a transaction; answers whether none are left. */
 export function createProjectRemoval({ store }: { store: Store }) {
   const deployments = store.using(deploymentsRepository);
   return async (tx: Tx, project_id: string): Promise<boolean> => {

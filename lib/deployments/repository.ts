@@ -13,26 +13,29 @@ type MoveParameters = Key & { at: string; version: string | null };
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
-/** Where a tester has the say, nobody knows when. */
+/** A head that a tester moves has no time at which it becomes ready. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latest)}`;
 const readyHead = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
-/** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
+/** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
-/** In the order of the partial index, or the planner would read the whole table. */
+/** In the order of the partial index; in another one the planner reads the whole table. */
 const allRunning = (db: Writer) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
 const inEnvironment = (db: Writer, { project_id, environment }: EnvironmentKey) =>
   db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
-/** How many rows of a kind one transaction takes away: some milliseconds of work. */
+/** How many rows one transaction removes: some milliseconds of work. */
 export const deploymentBatch = 50;
 export const logBatch = 500;
 
 /** A list reads no source, which would be the larger part of a page. */
 const listed = Object.keys(deploymentItem.entries) as (keyof typeof deploymentItem.entries)[];
 
-/** Most deployments of an environment have the status that is asked for, and not the reverse. */
+/**
+ * Filters by environment and status use the index of the environment: most deployments of an environment have the
+ * status that is asked for, and not the reverse.
+ */
 const indexes = [
   [],
   ["environment"],
@@ -43,7 +46,7 @@ const indexes = [
 ] as const;
 
 export function deploymentsRepository(query: Queries) {
-  /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
+  /** One statement a move: of two moves that race from one state, exactly one finds the row in it. */
   const move = (name: MoveName) =>
     query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
@@ -94,7 +97,7 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** One that waits for its tester is ready now. */
+    /** Makes a queued deployment ready now. */
     skipDelay: query.change((db, p: Key & { now: string }) =>
       db
         .updateTable("deployments")
@@ -104,8 +107,8 @@ export function deploymentsRepository(query: Queries) {
         .where(queued),
     ),
     /**
-     * The newest deployment of a repository: its project is where a push of it goes. The index is walked from project to
-     * project, and so passes over one that is being removed at once, however many deployments it has.
+     * The project of a repository's newest deployment, which a push of the repository deploys. The index is read project
+     * by project, so that a project that is being removed costs one step, however many deployments it has.
      */
     lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
       const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
@@ -118,7 +121,7 @@ export function deploymentsRepository(query: Queries) {
         select project_id from found where project_id is not null and ${notRemoved}
         order by (select max(id) ${its} and project_id = found.project_id) desc limit 1`;
     }),
-    /** The newest release of an environment that is older than a record. */
+    /** The newest release of an environment that is older than a deployment. */
     releaseBefore: query.first((db, p: EnvironmentKey & Key) =>
       inEnvironment(db, p)
         .selectAll()
@@ -129,15 +132,15 @@ export function deploymentsRepository(query: Queries) {
         .limit(sql.lit(1)),
     ),
 
-    /** The job loop's: it works for every organization, and the limit is one over all. */
+    /** For the job loop, which works for every organization. */
     byId: query.first((db, p: { id: string }) =>
       db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(notRemoved),
     ),
     countRunning: query.count((db, _: object) => allRunning(db).select("id")),
     running: query.all((db, _: object) => allRunning(db).select("status")),
-    /** Of every organization: a metric. Those that are being removed are counted while they are still there. */
+    /** A metric over all organizations. Deployments of deleted projects count until they are removed. */
     countQueued: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
-    /** The first in the queue of one environment. */
+    /** The first in the queue of an environment. */
     head: query.first((db, p: EnvironmentKey) =>
       inEnvironment(db, p)
         .select(["id", "organization_id", "ready_at", "script", "lined_up"])
@@ -163,7 +166,7 @@ export function deploymentsRepository(query: Queries) {
       db.selectFrom("deployments").selectAll().where(readyHead).where(notRemoved).orderBy("id").limit(sql.lit(1)),
     ),
 
-    /** A slice of a project's newest deployments without their logs, which go before them; answers how many went. */
+    /** Removes a batch of a project's newest deployments, whose logs are removed before; answers how many. */
     removeBatch: query.change((db, p: { project_id: string }) =>
       db
         .deleteFrom("deployments")
@@ -176,7 +179,7 @@ export function deploymentsRepository(query: Queries) {
             .limit(sql.lit(deploymentBatch)),
         ),
     ),
-    /** A slice of the logs of those that `removeSome` takes next; answers how many entries went. */
+    /** Removes a batch of log entries of the deployments that `removeBatch` removes next; answers how many. */
     removeLogBatch: query.change((db, p: { project_id: string }) =>
       db.deleteFrom("deployment_logs").where(
         (eb) => eb.refTuple("deployment_id", "seq"),

@@ -31,7 +31,7 @@ const sourceOf = (row: Deployment) => JSON.parse(row.source) as Source;
 
 const view = (row: Deployment, source = sourceOf(row)) => ({ ...row, source });
 
-/** What a push asks for: a commit of a branch, or a tag. */
+/** A push to deploy: of a commit to a branch, or of a tag. */
 export interface Push {
   readonly project_id: string | undefined;
   readonly repo: string;
@@ -51,13 +51,13 @@ export interface Ports {
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
   readonly waiting: Waiting;
-  /** How simulated work turns out; undefined where a tester has no say in it. */
+  /** Undefined in the mode `start`, and where the driver takes no scenarios. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
 }
 
 export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
-/** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
+/** The operations on deployments. SPEC "Deployments", CONTRACT section 4. `rollout.ts` advances them. */
 export function deploymentsService(ports: Ports) {
   const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
@@ -79,25 +79,26 @@ export function deploymentsService(ports: Ports) {
 
   const enqueue = async (
     tx: Tx,
-    of: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
+    given: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
         Pick<Deployment, "id" | "version" | "restores" | "revision">
       >,
   ) => {
     const now = clock.iso();
-    const { environment, source } = of;
+    const { organization_id, environment, source } = given;
+    const { id = ids.next("dep"), version = null, restores = null, revision = null } = given;
     const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
-    const said = withoutControlCharacters(of.restores ? `Queued: back to version ${of.version}` : "Queued");
+    const message = withoutControlCharacters(restores ? `Queued: back to version ${version}` : "Queued");
     const row: Deployment = {
-      id: of.id ?? ids.next("dep"),
-      organization_id: of.organization_id,
-      project_id: of.project_id,
+      id,
+      organization_id,
+      project_id: given.project_id,
       environment,
       source: JSON.stringify(source),
-      version: of.version ?? null,
-      restores: of.restores ?? null,
-      revision: of.revision ?? null,
+      version,
+      restores,
+      revision,
       repo: source.repo && folded(source.repo),
       status: lifecycle.initial,
       script,
@@ -108,28 +109,27 @@ export function deploymentsService(ports: Ports) {
       completed_at: null,
       deployed_at: null,
       log_entries: 1,
-      log_bytes: Buffer.byteLength(said),
-      lined_up: (await rollout.isHead(tx, of)) ? 1 : 0,
+      log_bytes: Buffer.byteLength(message),
+      lined_up: (await rollout.isNext(tx, given)) ? 1 : 0,
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
-    rollout.tell(tx, row);
-    const { id: deployment_id, organization_id } = row;
+    rollout.publish(tx, row);
     await deployments(tx).insertLog({
-      deployment_id,
+      deployment_id: id,
       seq: 0,
       organization_id,
       timestamp: now,
       level: "info",
-      message: said,
+      message,
     });
-    await bus.announce(tx, row.organization_id, "deployment.queued", rollout.eventData(row));
+    await bus.announce(tx, organization_id, "deployment.queued", rollout.eventData(row));
     if (row.lined_up && !stepped) await rollout.scheduleStart(tx, delay_ms);
     return row;
   };
 
   return {
-    /** With patience: once the deployment has ended, or as it is when the patience is over. */
+    /** With `wait.seconds`: once the deployment has ended, or as it is after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       return view(
@@ -142,7 +142,7 @@ export function deploymentsService(ports: Ports) {
       );
     },
 
-    /** Moves a deployment by one state, for a tester. */
+    /** A tester's step: moves a deployment by one state. */
     step: async (id: string) => view(await stepper.step(id)),
 
     async list(
@@ -150,7 +150,7 @@ export function deploymentsService(ports: Ports) {
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      // The index by project does not tell the organization: a list of another one's would look at each row in vain.
+      // The index by project has no organization in it: the list of a foreign project would look at each row in vain.
       const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
       return paginate(page, "deployments", filters, exists ? deployments().list : nothing);
     },
@@ -179,17 +179,14 @@ export function deploymentsService(ports: Ports) {
         return view(await enqueue(tx, { organization_id, project_id, environment, source }), source);
       }, caller),
 
-    /** Deploys what was pushed; undefined where no project is found that takes it. */
-    async push(tx: Tx, organization_id: string, pushed: Push): Promise<string | undefined> {
-      const { repo, branch, tag, commit, environment } = pushed;
+    /** Deploys a push; undefined where no project takes it. */
+    async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
+      const { repo, branch, tag, commit: revision, environment } = push;
       const last = await deployments(tx).lastOfRepo({ organization_id, repo: folded(repo) });
-      const project = await projects.forPush(tx, organization_id, pushed.project_id ?? last?.project_id);
+      const project = await projects.forPush(tx, organization_id, push.project_id ?? last?.project_id);
       if (!project) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      const row = await enqueue(tx, {
-        ...{ organization_id, project_id: project.id, environment, source },
-        revision: commit,
-      });
+      const row = await enqueue(tx, { organization_id, project_id: project.id, environment, source, revision });
       return row.id;
     },
 
@@ -207,7 +204,7 @@ export function deploymentsService(ports: Ports) {
         return view(after);
       }, caller),
 
-    /** A new deployment of the newest version that was active before this record; the record itself is not changed. */
+    /** Makes a new deployment of the newest release before this one, which itself is not changed. */
     rollback: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const from = await get(caller, id, tx);
@@ -221,10 +218,14 @@ export function deploymentsService(ports: Ports) {
         const new_deployment_id = ids.next("dep");
         await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
           ...rollout.eventData({ ...from, version: target.version }),
-          ...{ new_deployment_id, reason: "manual" },
+          new_deployment_id,
+          reason: "manual",
         });
         const row = await enqueue(tx, {
-          ...{ ...rollout.environmentOf(from), id: new_deployment_id },
+          id: new_deployment_id,
+          organization_id: from.organization_id,
+          project_id: from.project_id,
+          environment: from.environment,
           source: sourceOf(target),
           version: target.version,
           restores: target.id,
