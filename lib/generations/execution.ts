@@ -27,16 +27,19 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly queue: Queue;
   readonly assets: Assets;
-  /** What runs a model, and what the model is. */
+  /** A model and its driver. */
   readonly driverOf: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
-  /** Option `generations.concurrency`: how many are in progress at a time, over all. */
+  /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
   readonly concurrency: number;
   /** Option `generations.finishedStatus`. */
   readonly finishedStatus: (typeof finished)[number];
 }
 
 /** The row as a driver sees it. */
-export function workOf(row: Generation, now: number): GenerationWork {
+export function workOf(
+  row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
+  now: number,
+): GenerationWork {
   const input: Record<string, unknown> = JSON.parse(row.input);
   return {
     ...parseInputs(row.kind, input),
@@ -47,37 +50,40 @@ export function workOf(row: Generation, now: number): GenerationWork {
   };
 }
 
-const longestMessage = 1000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const control = /[\u0000-\u001f\u007f-\u009f]+/g;
-/** A driver's words, without what must not reach a terminal. */
-const cleaned = (text: string) => text.replace(control, " ").slice(0, longestMessage).toWellFormed();
+const maxMessageLength = 1000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** The message of a driver, short and without control characters, which must not reach a terminal. */
+const messageOf = (text: string) => text.replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 
-/** How generations advance: by what is stored, so that a crash resumes where it was. Who loses a race changes nothing. */
+/**
+ * Advances generations from the stored row, so that a crash resumes where it was. Every step is a move of the table of
+ * states: the loser of a race changes nothing.
+ */
 export function createExecution(ports: Ports) {
   const { store, clock, log, feed, queue, assets, driverOf, concurrency, finishedStatus } = ports;
   const generations = store.using(generationsRepository);
   let stopping = false;
 
-  /** In the words of the interface. */
+  /** The state in the words of the interface. */
   const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
 
-  /** A generation entered this state. */
+  /** Publishes that a generation entered its state. */
   const publish = (tx: Tx, row: Generation) => {
     const { organization_id, id, step_at: at } = row;
     feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
   };
 
-  /** Every move of the table of states; undefined where the record is in no state that it leads from. */
+  /** Makes a move of the table of states; undefined where the generation is in no state that the move starts from. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
     const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
     return row;
   };
 
-  /** Oldest first, as long as the limit over all leaves room. */
+  /** Starts the generations that are ready, oldest first, up to the limit over all. */
   const startReady = async (tx: Tx) => {
     for (;;) {
       const free = concurrency - (await generations(tx).running({})).length;
@@ -91,7 +97,7 @@ export function createExecution(ports: Ports) {
   };
 
   const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
-    const reason = { error_code, error_message: cleaned(message) };
+    const reason = { error_code, error_message: messageOf(message) };
     if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx);
   };
 
@@ -105,21 +111,21 @@ export function createExecution(ports: Ports) {
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
     const file = { content_type: sniff(bytes), bytes: bytes.length, etag: etagOf(bytes) };
     const row = await move(tx, "complete", { ...before, ...file, cost_micros });
-    // It was cancelled meanwhile, and nobody will ask for what was made.
+    // It was cancelled meanwhile: no link leads to the file.
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
     await startReady(tx);
   };
 
-  /** A driver is somebody else's code: what it answers is judged before it is believed. */
+  /** A driver is foreign code: its answers are checked. */
   const judged = (answer: Progress): Answer => {
     const { success, output, issues } = v.safeParse(progress, answer);
     if (success) return output;
     return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
   };
 
-  /** The file that an earlier process got and could not record any more is taken as it is, and not paid for again. */
+  /** A file that an earlier process received and did not record is used as it is, and not paid for again. */
   const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
     const work = workOf(row, clock.now());
     if (row.handle !== null) return judged(await driver.poll(work, row.handle));
@@ -135,34 +141,35 @@ export function createExecution(ports: Ports) {
     startReady,
     removeFileAfterCommit,
 
-    /** Ends the wait of one that is queued: it starts as soon as a slot is free. */
+    /** Ends the delay of a queued generation: it starts as soon as a slot is free. */
     async skipDelay(tx: Tx, row: Generation) {
       await generations(tx).skipDelay({ ...row, now: clock.iso() });
       await startReady(tx);
     },
 
-    /** The job `generations.turn`: something has been queued long enough. */
+    /** The job `generations.turn`: the delay of a queued generation has passed. */
     runStart: async (): Promise<Outcome> => done(startReady),
 
-    /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
+    /** Called at a start of the service: the limit may have risen, and nothing else would start the generations that it held. */
     resume: () =>
       store.transaction(async (tx) => {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
       }),
 
-    /** How many, of every organization, are in a state that is not the end. */
+    /** How many generations of all organizations are in each state that is not terminal. */
     async unfinished(): Promise<{ queued: number; in_progress: number }> {
-      const [count, running] = [await generations().waiting({}), await generations().running({})];
-      return { queued: count, in_progress: running.length };
+      const queued = await generations().countQueued({});
+      const running = await generations().running({});
+      return { queued, in_progress: running.length };
     },
 
-    /** The job `generations.advance`: asks the driver how far it is, and acts on it. */
+    /** The job `generations.advance`. */
     async advance(generation_id: string): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
       if (row?.status !== "in_progress") return discard("the generation is not in progress");
       const { model, driver } = driverOf(row.model);
       const answer = await askDriver(row, driver).catch((error) => {
-        // What the end of the process cut off has not failed: it goes on after the next start.
+        // A request that the shutdown cut off has not failed: the next start continues it.
         if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
         throw error;
       });
@@ -179,23 +186,23 @@ export function createExecution(ports: Ports) {
       return done((tx) => complete(tx, row, answer.bytes, cost));
     },
 
-    /** The job was given up: the generation must not stay where it is for ever. */
+    /** The job has no retries left: the generation fails, so that it does not stay where it is for ever. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
       if (row) await fail(tx, row, "generation_failed", reason);
     },
 
-    /** A turn was given up: others are taken a minute later. */
+    /** The job has no retries left: the next attempt is a minute later. */
     retryStart: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
 
-    /** The job `generations.cancel`: tells the driver that nobody waits any more. */
+    /** The job `generations.cancel`: cancels the work of the driver. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
       if (row) await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
       return done();
     },
 
-    /** From here on, what is cut off is not a failure. */
+    /** From here on, requests that are cut off do not count as failures. */
     stop() {
       stopping = true;
     },

@@ -1,6 +1,6 @@
 import type { GenerationWork } from "../drivers/generation/contract.ts";
 
-/** What is meant by the inputs of a generation. What is not understood falls back to the default of its kind. */
+/** The inputs of a generation, parsed: what a driver has to make. */
 export type MediaSpec = Pick<
   GenerationWork,
   "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms"
@@ -21,11 +21,11 @@ const formats = {
 export const maxSeed = 4_294_967_295;
 /** A film's length in seconds. */
 export const durationLimits_s = { least: 1, most: 8 } as const;
-const least = 16;
-const most = 2048;
+/** Of a side, in pixels. */
+const sideLimits = { least: 16, most: 2048 } as const;
 
 const even = (pixels: number) => 2 * Math.round(pixels / 2);
-const within = (pixels: number) => Math.min(most, Math.max(least, pixels));
+const clamped = (pixels: number) => Math.min(sideLimits.most, Math.max(sideLimits.least, pixels));
 const isWhole = (value: unknown, from: number, to: number): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
 const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | undefined =>
@@ -35,25 +35,25 @@ const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | unde
 
 type Inputs = Readonly<Record<string, unknown>>;
 
+/** CONTRACT section 5: "what it understands is used, what it does not falls back to the default". */
 export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   const { prompt, output_format, seed, duration } = inputs;
-  const fallback = defaults[kind];
+  const { output_format: defaultFormat } = defaults[kind];
+  const { least, most } = durationLimits_s;
+  const duration_s = isWhole(duration, least, most) ? duration : defaults.video.duration;
   return {
     kind,
     prompt: typeof prompt === "string" ? prompt : "",
     ...sizeOf(kind, inputs),
-    format: lookUp<MediaSpec["format"]>(formats[kind], output_format) ?? fallback.output_format,
+    format: lookUp<MediaSpec["format"]>(formats[kind], output_format) ?? defaultFormat,
     seed: isWhole(seed, 0, maxSeed) ? seed : 0,
-    duration_ms:
-      kind === "image"
-        ? 0
-        : 1000 *
-          (isWhole(duration, durationLimits_s.least, durationLimits_s.most) ? duration : defaults.video.duration),
+    duration_ms: kind === "image" ? 0 : duration_s * 1000,
   };
 }
 
 /** CONTRACT section 5: images by their long side, films by their short one; the other follows the ratio, as an even number. */
 function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: number; height: number } {
+  const { least, most } = sideLimits;
   const exact = pairOf(resolution, /^(\d{2,4})x(\d{2,4})$/);
   if (exact?.every((side) => side >= least && side <= most)) {
     const [width, height] = kind === "video" ? exact.map(even) : exact;
@@ -63,8 +63,8 @@ function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: numb
   const [across, down] = pairOf(aspect_ratio, /^(\d{1,4}):(\d{1,4})$/) ?? (kind === "image" ? [1, 1] : [16, 9]);
   const ratio = Math.max(across, down) / Math.min(across, down);
   const wanted = kind === "image" ? named : named * ratio;
-  const long = within(even(wanted));
-  const short = within(even(kind === "image" || wanted > most ? long / ratio : named));
+  const long = clamped(even(wanted));
+  const short = clamped(even(kind === "image" || wanted > most ? long / ratio : named));
   return across >= down ? { width: long, height: short } : { width: short, height: long };
 }
 

@@ -3,15 +3,15 @@ import { oneOf, textOf, whole } from "../kernel/validation.ts";
 import { durationLimits_s, type Kind, type MediaSpec, maxSeed, resolutions } from "./inputs.ts";
 
 /**
- * What a generation costs, in US dollars: an image, or a second of a film, at a named resolution. Any other size costs as
- * much as the smallest named one that holds it, and as the largest where none does.
+ * The price of an image, or of a second of a film, at each named resolution, in US dollars. Any other size costs as much
+ * as the next larger named one, or as the largest.
  */
 export interface Price {
   readonly per: "image" | "second";
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;
 }
 
-/** A model's id and its inputs: the named ones, and whatever else it takes. */
+/** A model's id and its inputs: the named ones, and any others. */
 export type NewGeneration = {
   model: string;
   prompt?: string | undefined;
@@ -26,7 +26,7 @@ export interface Model {
   readonly id: string;
   readonly kind: Kind;
   readonly summary: string;
-  /** What the body of a request may hold; each input is refused where it breaks its rule. */
+  /** The schema of a request's body. */
   readonly input: Inputs;
   readonly price: Price;
 }
@@ -81,7 +81,7 @@ export const models: readonly Model[] = [
 ];
 
 const text = (most: number) => v.optional(textOf(0, most));
-/** Any model that is none of ours: "it takes any inputs. The four named inputs must be strings where given". */
+/** CONTRACT section 5, unknown models: "takes any inputs. The four named inputs must be strings where given". */
 const openInput = v.looseObject({
   model,
   prompt: text(longestPrompt),
@@ -92,7 +92,7 @@ const openInput = v.looseObject({
 
 const byId = new Map(models.map((model) => [model.id, model]));
 
-/** The model of an id. An unknown one is a film's where the id says video, and costs what the standard model costs. */
+/** The model of an id. An unknown one makes films where its id contains "video", and costs as much as the standard model. */
 export function modelOf(id: string): Model {
   const known = byId.get(id);
   if (known) return known;
@@ -101,17 +101,20 @@ export function modelOf(id: string): Model {
   return { id, kind, summary: "A model that is not known here", input: openInput, price };
 }
 
-/** A model of a backend: pictures at one price, of any inputs. */
+/** A model of a backend: any inputs, images, one price. */
 export const backendModel = (id: string, usd: number): Model => ({
-  ...{ id, kind: "image", summary: "A model of a backend", input: openInput },
+  id,
+  kind: "image",
+  summary: "A model of a backend",
+  input: openInput,
   price: { per: "image", usd: { "2K": usd } },
 });
 
-/** Money is counted in millionths of a dollar, whole, so that sums are exact. */
+/** Costs are whole millionths of a dollar, so that sums are exact. */
 export const microsOf = (usd: number): number => Math.round(usd * 1_000_000);
 export const usdOf = (count: number): number => count / 1_000_000;
 
-/** What an order costs by a price, in millionths of a dollar. */
+/** The cost in millionths of a dollar. */
 export function costOf(price: Price, { kind, width, height, duration_ms }: MediaSpec): number {
   const side = kind === "image" ? Math.max(width, height) : Math.min(width, height);
   const named = Object.entries(price.usd)

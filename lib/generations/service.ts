@@ -35,13 +35,13 @@ interface Ports {
   readonly modelDrivers: ModelDrivers;
   readonly execution: GenerationsExecution;
   readonly waiting: Waiting;
-  /** How simulated work turns out; undefined where a tester has no say in it. */
+  /** Undefined in the mode `start`. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
   /** Option `generations.retention`: how long a file is kept. */
   readonly retention_ms: number;
 }
 
-/** A file as it is handed out. */
+/** The file of a generation. */
 export interface Asset {
   readonly type: string;
   readonly size: number;
@@ -55,7 +55,7 @@ const lastDay = "9999-12-31";
 
 export type GenerationsService = ReturnType<typeof generationsService>;
 
-/** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
+/** The operations on generations. SPEC "Generations", CONTRACT section 5. `execution.ts` advances them. */
 export function generationsService(ports: Ports) {
   const { store, clock, ids, queue, assets, links, modelDrivers, execution, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
@@ -93,42 +93,58 @@ export function generationsService(ports: Ports) {
   });
 
   return {
-    /** With patience: once the generation has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: WaitOptions) {
+    /** With `wait.seconds`: once the generation has ended, or as it is after that time. */
+    async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       const read = async () => stepper.polled(await get(caller, id));
-      return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));
+      return view(await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status)));
     },
 
-    /** Moves a generation by one state, for a tester. */
+    /** A tester's step: moves a generation by one state. */
     step: async (id: string) => view(await stepper.step(id)),
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
 
-    async create({ organization_id, ...by }: Caller, { model, ...asked }: v.InferOutput<typeof newGeneration>) {
-      const { kind } = modelDrivers.check(model, asked);
-      const created_at = clock.iso();
-      const row: Generation = {
-        ...{ id: ids.next("gen"), organization_id, model, kind, status: lifecycle.initial },
-        input: JSON.stringify({ ...asked, ...defaults[kind], ...asked }),
-        ...{ ready_at: created_at, step_at: created_at, created_at, completed_at: null, handle: null },
-        ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
-        script: null,
-      };
+    async create(caller: Caller, { model, ...inputs }: v.InferOutput<typeof newGeneration>) {
+      const { kind } = modelDrivers.check(model, inputs);
       const { driver } = modelDrivers.of(model);
+      const id = ids.next("gen");
+      const now = clock.iso();
+      // The inputs keep the order in which they were given; the defaults follow.
+      const input = JSON.stringify({ ...inputs, ...defaults[kind], ...inputs });
       return store.transaction(async (tx) => {
-        const about = { model, prompt: typeof asked.prompt === "string" ? asked.prompt : null };
-        const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", about) : undefined;
-        const scripted = { ...row, script: taken ?? null };
-        const stepped = isStepped(scripted);
-        const delay_ms = stepped ? 0 : driver.delay(workOf(scripted, clock.now()));
-        const made = { ...scripted, ready_at: isoOf(stepped ? latest : clock.now() + delay_ms) };
-        await generations(tx).insert(made);
-        execution.publish(tx, made);
+        const fields = { model, prompt: typeof inputs.prompt === "string" ? inputs.prompt : null };
+        const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", fields) : undefined;
+        const script = taken ?? null;
+        const stepped = isStepped({ script });
+        const work = workOf({ id, kind, model, input, script, step_at: now }, clock.now());
+        const delay_ms = stepped ? 0 : driver.delay(work);
+        const row: Generation = {
+          id,
+          organization_id: caller.organization_id,
+          model,
+          kind,
+          status: lifecycle.initial,
+          input,
+          script,
+          handle: null,
+          ready_at: isoOf(stepped ? latest : clock.now() + delay_ms),
+          step_at: now,
+          created_at: now,
+          completed_at: null,
+          cost_micros: 0,
+          content_type: null,
+          bytes: null,
+          etag: null,
+          error_code: null,
+          error_message: null,
+        };
+        await generations(tx).insert(row);
+        execution.publish(tx, row);
         if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);
-        return view(made);
-      }, by);
+        return view(row);
+      }, caller);
     },
 
     cancel: (caller: Caller, id: string) =>
@@ -155,14 +171,12 @@ export function generationsService(ports: Ports) {
         { generations: 0, micros: 0 },
       );
       return {
-        data: rows.map(({ date, model, generations, cost_micros }) => ({
-          ...{ date, model, generations, cost_usd: usdOf(cost_micros) },
-        })),
+        data: rows.map((row) => ({ ...row, cost_usd: usdOf(row.cost_micros) })),
         total: { generations: total.generations, cost_usd: usdOf(total.micros) },
       };
     },
 
-    /** The file of a signed link; undefined where it is not kept any more. */
+    /** The file of a signed link; undefined where its retention time has passed. */
     async asset(id: string): Promise<Asset | undefined> {
       const row = await generations().byId({ id });
       if (!row?.content_type || row.bytes === null || row.etag === null) return undefined;
@@ -177,7 +191,7 @@ export function generationsService(ports: Ports) {
       return { type, size, etag, read: (start, end) => assets.read(id, start, end) };
     },
 
-    /** Periodic: removes the files whose retention time is over. */
+    /** Periodic: removes the files whose retention time has passed. */
     async prune() {
       const before = isoOf(Math.max(0, clock.now() - retention_ms));
       for (;;) {
@@ -192,7 +206,7 @@ export function generationsService(ports: Ports) {
       }
     },
 
-    /** At a start: what a crash left behind, which no record leads to. */
+    /** Called at a start of the service: removes files that a crash left without a record. */
     async sweep() {
       for (const name of await assets.names()) {
         const row = await generations().byId({ id: name });

@@ -35,7 +35,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "generations/byId": "the job loop, and who holds a signed link, work for every organization",
   "generations/running": "the job loop: the limit is one over all",
   "generations/ready": "the job loop: the limit is one over all",
-  "generations/waiting": "a metric of the whole service",
+  "generations/countQueued": "a metric of the whole service",
   "generations/expiredFiles": "periodic work, for every organization",
   "generations/clearFile": "periodic work, for every organization",
   "deployments/byId": "the job loop works for every organization",
