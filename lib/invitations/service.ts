@@ -20,7 +20,7 @@ import type { acceptance } from "./schema.ts";
 
 /** SPEC "Limits": "Invitation lifetime: 7 days". */
 const lifetime_ms = milliseconds("7d");
-/** How long an expired invitation is still listed. */
+/** How long an expired invitation stays in the list. */
 const retention_ms = milliseconds("30d");
 
 interface Ports {
@@ -32,13 +32,13 @@ interface Ports {
   readonly users: UsersService;
   readonly keys: KeysService;
   readonly mails: MailsService;
-  /** Where people reach the service: `https://svc.example.com`. */
+  /** The address of the service: `https://svc.example.com`. */
   readonly origin: () => string;
 }
 
 export type InvitationsService = ReturnType<typeof invitationsService>;
 
-/** Invitations by mail, with a token that works once. SPEC "Invitation and membership", CONTRACT section 2. */
+/** Invitations by mail, with a single-use token. SPEC "Invitation and membership", CONTRACT section 2. */
 export function invitationsService({ store, bus, clock, ids, random, users, keys, mails, origin }: Ports) {
   const invitations = store.using(invitationsRepository);
 
@@ -77,9 +77,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
 
   return {
     list: ({ organization_id }: Caller, query: PageQuery) =>
-      paginate(query, "invitations", { organization_id }, invitations().list, {
-        everything: true,
-      }),
+      paginate(query, "invitations", { organization_id }, invitations().list, { everything: true }),
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
@@ -88,10 +86,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
           throw new Problem("already_member", `${email} is a member already`);
-        const before = await invitations(tx).toEmail({
-          organization_id,
-          email_folded: folded(email),
-        });
+        const before = await invitations(tx).toEmail({ organization_id, email_folded: folded(email) });
         if (before && isPending(before)) {
           throw new Problem(
             "invitation_pending",
@@ -99,14 +94,14 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           );
         }
         if (before) await invitations(tx).remove(before);
-        const { token, ...times } = newToken();
+        const { token, ...renewal } = newToken();
         const row: Row<"invitations"> = {
           id: ids.next("inv"),
           organization_id,
           email,
           email_folded: folded(email),
           role,
-          ...times,
+          ...renewal,
         };
         await invitations(tx).insert(row);
         await sendMail(tx, row, token);
@@ -125,8 +120,8 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
       store.transaction(async (tx) => {
         const before = await get(caller.organization_id, id, tx);
         if (before.role === "owner") users.requireOwner(caller, "invite as");
-        const { token, ...times } = newToken();
-        const row = (await invitations(tx).renew({ ...before, ...times })) ?? before;
+        const { token, ...renewal } = newToken();
+        const row = (await invitations(tx).renew({ ...before, ...renewal })) ?? before;
         await sendMail(tx, row, token);
         return row;
       }, caller),
@@ -134,26 +129,17 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     revoke: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         await get(caller.organization_id, id, tx);
-        await invitations(tx).remove({
-          organization_id: caller.organization_id,
-          id,
-        });
+        await invitations(tx).remove({ organization_id: caller.organization_id, id });
       }, caller),
 
-    /** "An expired, used or unknown token is one and the same 404." */
+    /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
     accept: ({ token, name }: v.InferOutput<typeof acceptance>) =>
       store.transaction(async (tx) => {
-        const found = await invitations(tx).withToken({
-          token_hash: hashOf(token),
-        });
+        const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
         if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
         const { organization_id, email, role } = found;
         await invitations(tx).remove(found);
-        const user = await users.insert(tx, organization_id, {
-          name,
-          email,
-          role,
-        });
+        const user = await users.insert(tx, organization_id, { name, email, role });
         const { key } = await keys.insert(tx, {
           organization_id,
           user_id: user.id,

@@ -14,14 +14,14 @@ export interface Mail {
   readonly link: string;
 }
 
-/** How long a mail is kept: as long as the invitation in it can live. */
+/** How long a mail is stored: the lifetime of the invitation in it. */
 const retention_ms = milliseconds("7d");
 
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * The mails that the service sends: kept as rows, encrypted because they hold tokens. Nothing carries them further yet:
- * the control interface and `svc-server mail` show them to whoever runs the service.
+ * Stores the mails of the service, encrypted because they hold tokens. Nothing sends them yet: the control interface and
+ * `svc-server mail` show them to the operator.
  */
 export function mailsService({ store, clock, ids, vault }: { store: Store; clock: Clock; ids: Ids; vault: Vault }) {
   const mails = store.using(mailsRepository);

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
-/** The roots of every scope: these serve start-up and sign-in, before there is an organization to be scoped to. */
+/** Not scoped to an organization: these serve start-up and sign-in, which have to find one first. */
 export function organizationsRepository(query: Queries) {
   return {
     insert: query.insert("organizations"),

@@ -30,7 +30,7 @@ export function organizationsService({
   ids: Ids;
   users: UsersService;
   keys: KeysService;
-  /** Told in the transaction that gives an organization a plan, so that what it does not include can end. */
+  /** Called in the transaction that changes a plan, to turn off what the plan does not include. */
   onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
@@ -42,10 +42,10 @@ export function organizationsService({
   };
 
   return {
-    /** Whether the database holds none yet, so that a seed may fill it. */
+    /** Whether the database has no organization yet, so that a seed may fill it. */
     isEmpty: async () => (await organizations().any({})) === undefined,
 
-    /** By name, without regard to case; or the first one where no name is given. */
+    /** The organization of a name, without regard to case; without a name the first one. */
     async named(name?: string): Promise<Row<"organizations"> | undefined> {
       if (name !== undefined) return organizations().findByName({ name_folded: folded(name) });
       const first = await organizations().any({});
