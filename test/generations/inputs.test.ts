@@ -50,7 +50,7 @@ const nonsense = [
   "constructor",
 ];
 
-test("What is not understood falls back to the default", () => {
+test("Inputs that are not understood fall back to the default", () => {
   for (const resolution of nonsense) assert.equal(size("image", { resolution }), "1024x1024", resolution);
   for (const aspect_ratio of ["0:1", "1:0", "16/9", "auto", "1:2:3", "-1:2", "10000:1", "16: 9"])
     assert.equal(size("image", { aspect_ratio }), "1024x1024", aspect_ratio);
@@ -60,7 +60,7 @@ test("What is not understood falls back to the default", () => {
   for (const duration of [0, 9, 1.5, "3"]) assert.equal(parseInputs("video", { duration }).duration_ms, 2000);
 });
 
-test("What is understood is used", () => {
+test("Inputs that are understood are used", () => {
   assert.equal(parseInputs("image", { output_format: "jpg" }).format, "jpeg");
   assert.equal(parseInputs("image", { output_format: "WebP" }).format, "webp");
   assert.equal(parseInputs("video", { output_format: "png" }).format, "mp4");
@@ -87,7 +87,7 @@ const anything = fc.record(
   { requiredKeys: [] },
 );
 
-test("Whatever is asked, the painter can paint it, and its price is whole millionths", () => {
+test("The painter can paint any inputs, and the price is whole millionths", () => {
   fc.assert(
     fc.property(fc.constantFrom("image", "video"), anything, (kind, asked) => {
       const { width, height, format, seed, duration_ms } = parseInputs(kind, asked);
@@ -122,7 +122,7 @@ test("A price goes by resolution and duration, and any other size costs as the n
   assert.equal(cost("someone/video-model", { resolution: "2048x1200" }), 0.5);
 });
 
-test("An unknown model is a film's where its id says video", () => {
+test("An unknown model makes films where its id contains video", () => {
   for (const id of ["video", "acme/Text-To-VIDEO-2"]) assert.equal(modelOf(id).kind, "video");
   for (const id of ["vide", "flux-1.1-pro", "toString", "__proto__"]) assert.equal(modelOf(id).kind, "image");
 });
