@@ -113,7 +113,7 @@ export function generationsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(64)),
     ),
-    /** Files whose retention time is over. */
+    /** Files whose retention time has passed. */
     expiredFiles: query.all((db, p: { before: string }) =>
       db
         .selectFrom("generations")
