@@ -34,7 +34,7 @@ export async function beginService(
     await parts.loop.start("after a crash");
     await parts.features.rollout.resume();
     await parts.features.generations.sweep();
-    await parts.features.generationsProgress.resume();
+    await parts.features.execution.resume();
     const { opened, log } = foundation;
     if (opened.created && settings.database !== ":memory:")
       log.info("a new database was made", { database: resolve(settings.database) });

@@ -32,9 +32,9 @@ export async function bootstrap(
     log.warn("an organization of the seed has no active owner", { organization: name });
   }
   const named = settings.seed ? ownerKey(parsed) : null;
-  const seeded = named !== null && (await features.keys.known(named)) ? named : null;
+  const seeded = named !== null && (await features.keys.findId(named)) ? named : null;
   if (settings.key === undefined && (settings.seed || !empty)) return seeded;
-  const known = settings.key === undefined ? undefined : await features.keys.known(settings.key);
+  const known = settings.key === undefined ? undefined : await features.keys.findId(settings.key);
   const made = known
     ? undefined
     : await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
@@ -74,7 +74,7 @@ export async function createKey(
         : `no organization is named "${wanted.organization}"`,
     );
   return store.transaction(async (tx) => {
-    const user = await users.ofRole(organization.id, role, tx);
+    const user = await users.firstWithRole(organization.id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
     return keys.insert(tx, {

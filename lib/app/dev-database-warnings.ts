@@ -25,7 +25,7 @@ export async function devDatabaseWarnings(
   const dangers: string[] = [];
   const fixed = mode === "start" || key !== undefined ? await fixedKeys(foundation) : [];
   const first = fixed.length > 0 ? await organizations.named() : undefined;
-  const current = key === undefined ? undefined : await keys.known(key);
+  const current = key === undefined ? undefined : await keys.findId(key);
   for (const { id } of first ? await keys.all(first.id) : []) {
     if (!fixed.includes(id) || id === current) continue;
     dangers.push(

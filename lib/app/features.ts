@@ -1,9 +1,8 @@
 import type { Settings } from "../config/parse-options.ts";
 import { deploymentsJobs } from "../deployments/jobs.ts";
-import { createRemoval } from "../deployments/removal.ts";
+import { createProjectRemoval } from "../deployments/project-removal.ts";
 import { createRollout } from "../deployments/rollout.ts";
 import { deploymentsService } from "../deployments/service.ts";
-import { createSteps } from "../deployments/steps.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
@@ -19,13 +18,12 @@ import { createBus } from "../events/bus.ts";
 import { type ChangeFeed, createChangeFeed } from "../events/change-feed.ts";
 import { eventsService } from "../events/service.ts";
 import { createWaiting, type Waiting } from "../events/wait-for-change.ts";
-import { createLinks } from "../generations/asset-links.ts";
+import { createAssetLinks } from "../generations/asset-links.ts";
+import { createExecution } from "../generations/execution.ts";
 import { generationsJobs } from "../generations/jobs.ts";
+import { createModelDrivers } from "../generations/model-drivers.ts";
 import { backendModel } from "../generations/models.ts";
-import { createProgress } from "../generations/progress.ts";
-import { createRunners } from "../generations/runners.ts";
 import { generationsService } from "../generations/service.ts";
-import { createSteps as createGenerationSteps } from "../generations/steps.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { pushesService } from "../integrations/pushes.ts";
 import { integrationsService } from "../integrations/service.ts";
@@ -36,6 +34,7 @@ import { createKeyWatch } from "../keys/revocation-watch.ts";
 import { keysService } from "../keys/service.ts";
 import { mailsService } from "../mails/service.ts";
 import { openapiService } from "../openapi/service.ts";
+import type { Plan } from "../organizations/schema.ts";
 import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
 import { projectsService } from "../projects/service.ts";
@@ -76,19 +75,19 @@ export function createFeatures(
   const told = settings.mode === "dev" ? scenarios : undefined;
   const variables = (of: { project_id: string; name: string }) => environments.values(of);
   const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
-  const emptied = createRemoval(ports);
-  const empty = async (tx: Tx, id: string) => (await emptied(tx, id)) && environments.empty(tx, id);
-  const removed = (tx: Tx) => rollout.takeTurns(tx);
-  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, empty, removed });
+  const removeDeployments = createProjectRemoval(ports);
+  const removeContents = async (tx: Tx, id: string) =>
+    (await removeDeployments(tx, id)) && environments.removeBatch(tx, id);
+  const onRemoved = (tx: Tx) => rollout.startReady(tx);
+  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, removeContents, onRemoved });
   const environments = environmentsService({ ...ports, projects });
-  const steps = createSteps({ ...ports, rollout });
   const deployments = deploymentsService({
-    ...{ ...ports, bus, projects, environments, driver, rollout, steps },
+    ...{ ...ports, bus, projects, environments, driver, rollout },
     scenarios: driver.takesScenarios ? told : undefined,
   });
   // Each asks the other within a transaction, and none while it is made.
-  const planned = (tx: Tx, organization_id: string, plan: string) => integrations.planned(tx, organization_id, plan);
-  const organizations = organizationsService({ ...ports, users, keys, planned });
+  const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
+  const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;
   const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });
   return {
@@ -133,10 +132,14 @@ function composeGenerations(
     const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
     return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
   });
-  const links = createLinks(ports);
-  const runners = createRunners({ driver, own: simulatedGenerations, backends, world: models });
-  const progress = createProgress({ ...ports, ...settings, runs: runners.of });
-  const steps = createGenerationSteps({ ...ports, progress });
-  const generations = generationsService({ ...ports, links, runners, progress, steps, retention_ms: retention });
-  return { links, runners, generations, generationsProgress: progress };
+  const links = createAssetLinks(ports);
+  const modelDrivers = createModelDrivers({
+    driver,
+    makeDefault: simulatedGenerations,
+    backends,
+    unknownModels: models,
+  });
+  const execution = createExecution({ ...ports, ...settings, driverOf: modelDrivers.of });
+  const generations = generationsService({ ...ports, links, modelDrivers, execution, retention_ms: retention });
+  return { links, modelDrivers, generations, execution };
 }

@@ -23,10 +23,10 @@ export async function shutDown(
   const { life, loop, features, outbound, late, storeClock } = parts;
   life.closing.abort();
   features.outbox.stop();
-  features.generationsProgress.stop();
+  features.execution.stop();
   try {
     // Painting is cut off at once: it costs nothing to begin anew.
-    await features.runners.close();
+    await features.modelDrivers.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     const tellUnused = async () => {
       const { unused, isOwn } = features.scenarios;
@@ -52,9 +52,9 @@ export async function discardState({ foundation, parts }: HostState, successor: 
   store.retire();
   life.closing.abort();
   features.outbox.stop();
-  features.generationsProgress.stop();
+  features.execution.stop();
   late.stop();
-  await Promise.all([features.runners.close(), outbound.close(), within("10s", loop.stop())]);
+  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
   // A database in a file has been handed on.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }

@@ -90,7 +90,7 @@ export function wire(
   const metrics = createMetrics({
     ...{ meter, clock, mode, feed: features.feed, closing: life.closing.signal, databaseBytes: store.engine.size },
     ...{ jobs: runner.load, deliveries: features.outbox.pending },
-    ...{ deployments: features.rollout.load, generations: features.generationsProgress.load },
+    ...{ deployments: features.rollout.unfinished, generations: features.execution.unfinished },
   });
   const makeApp = () => {
     const [closing, checkHost] = [life.closing.signal, known.check];

@@ -1,4 +1,4 @@
-import { isShown, type Links, prefix } from "../generations/asset-links.ts";
+import { type AssetLinks, assetsPath, isInline } from "../generations/asset-links.ts";
 import type { GenerationsService } from "../generations/service.ts";
 import type { Answer } from "../http/answer.ts";
 import type { RequestContext } from "../http/request-context.ts";
@@ -12,13 +12,13 @@ const guarded = {
 } as const;
 
 /** Where signed links lead, beside `/v1`: files of generations, without a key. CONTRACT section 5. */
-export function createAssets({ generations, links }: { generations: GenerationsService; links: Links }) {
+export function createAssets({ generations, links }: { generations: GenerationsService; links: AssetLinks }) {
   return async (exchange: RequestContext): Promise<Answer | undefined> => {
     const { path, query, method, header, id: request_id } = exchange;
-    if (!path.startsWith(prefix)) return undefined;
+    if (!path.startsWith(assetsPath)) return undefined;
     if (method !== "GET" && method !== "HEAD")
       throw new Problem("method_not_allowed", "this path takes GET, HEAD", { headers: { allow: "GET, HEAD" } });
-    const link = links.open(path, query());
+    const link = links.verify(path, query());
     if (!link)
       throw new Problem("link_expired", "this link was changed or is too old; get the generation again for a new one");
     const asset = await generations.asset(link.id);
@@ -29,7 +29,7 @@ export function createAssets({ generations, links }: { generations: GenerationsS
       ...guarded,
       etag,
       "accept-ranges": "bytes",
-      "cache-control": `private, max-age=${link.left_s}`,
+      "cache-control": `private, max-age=${link.remaining_s}`,
     };
     if (matches(header("if-none-match"), etag)) return { status: 304, headers, body: null, request_id };
     const condition = header("if-range");
@@ -47,7 +47,7 @@ export function createAssets({ generations, links }: { generations: GenerationsS
       "content-type": type,
       "content-length": String(end - start + 1),
       ...(asked !== "whole" && { "content-range": `bytes ${start}-${end}/${size}` }),
-      ...(!isShown(type) && { "content-disposition": "attachment" }),
+      ...(!isInline(type) && { "content-disposition": "attachment" }),
     };
     const status = asked === "whole" ? 200 : 206;
     if (method === "HEAD") return { status, headers: file, body: null, request_id };

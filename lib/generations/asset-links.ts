@@ -3,20 +3,20 @@ import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Encryption } from "../store/encryption.ts";
 
-/** The types that may be shown in a browser. Whatever else a driver brings is handed out as a download. */
-const shown = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" } as const;
+/** The types that a browser may show. Files of any other type are downloads. */
+const inlineTypes = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" } as const;
 
-export const isShown = (type: string): boolean => type in shown;
-const extensionOf = (type: string): string => shown[type as keyof typeof shown] ?? "bin";
+export const isInline = (type: string): boolean => type in inlineTypes;
+const extensionOf = (type: string): string => inlineTypes[type as keyof typeof inlineTypes] ?? "bin";
 
 /** CONTRACT section 5: "signed, valid for 24 hours, made anew at each read". */
-const valid_s = milliseconds("24h") / 1000;
-export const prefix = "/assets/";
+const lifetime_s = milliseconds("24h") / 1000;
+export const assetsPath = "/assets/";
 
-export type Links = ReturnType<typeof createLinks>;
+export type AssetLinks = ReturnType<typeof createAssetLinks>;
 
-/** Links that need no key: `/assets/gen_….png?expires=…&signature=…`. The encryption key signs them, so they survive a restart. */
-export function createLinks({
+/** Links that need no API key: `/assets/gen_….png?expires=…&signature=…`. They are signed with the key beside the database, so they outlast a restart. */
+export function createAssetLinks({
   clock,
   encryption,
   origin,
@@ -29,18 +29,20 @@ export function createLinks({
   return {
     make(id: string, type: string): string {
       const name = `${id}.${extensionOf(type)}`;
-      const expires = String(Math.ceil(clock.now() / 1000) + valid_s);
-      return `${origin()}${prefix}${name}?expires=${expires}&signature=${sign(name, expires)}`;
+      const expires = String(Math.ceil(clock.now() / 1000) + lifetime_s);
+      return `${origin()}${assetsPath}${name}?expires=${expires}&signature=${sign(name, expires)}`;
     },
-    /** The generation that a link leads to, and how many seconds it is still valid; undefined for one that is changed or too old. */
-    open(path: string, query: URLSearchParams): { id: string; left_s: number } | undefined {
-      const name = path.slice(prefix.length);
+    /** The generation of a link, and the remaining seconds; undefined for a link that was changed or has expired. */
+    verify(path: string, query: URLSearchParams): { id: string; remaining_s: number } | undefined {
+      const name = path.slice(assetsPath.length);
       const expires = query.get("expires") ?? "";
       const given = Buffer.from(query.get("signature") ?? "");
-      const right = Buffer.from(sign(name, expires));
-      if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-      const left_s = Number(expires) - clock.now() / 1000;
-      return left_s > 0 ? { id: name.slice(0, name.lastIndexOf(".")), left_s: Math.floor(left_s) } : undefined;
+      const expected = Buffer.from(sign(name, expires));
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+      const remaining_s = Number(expires) - clock.now() / 1000;
+      return remaining_s > 0
+        ? { id: name.slice(0, name.lastIndexOf(".")), remaining_s: Math.floor(remaining_s) }
+        : undefined;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { GenerationsService } from "./service.ts";
 
 const operation = operationsOf<{ generations: GenerationsService }>();
 
-/** SPEC "Endpoints", generations, with what CONTRACT section 9 adds. */
+/** SPEC "Endpoints", generations, with the additions of CONTRACT section 9. */
 export const generationsOperations = [
   operation({
     id: "generations.list",

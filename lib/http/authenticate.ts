@@ -5,11 +5,11 @@ import type { WatchKey } from "./cancellation.ts";
 import type { Window, Windows } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Whom a key speaks for; whether it `stands` is asked within a transaction. */
+/** The caller of a key. `isCurrent` is called within a transaction. */
 interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
-  stands(): boolean;
+  isCurrent(): boolean;
 }
 
 /** `keys` knows; this folder knows no feature. */
@@ -70,7 +70,7 @@ export function createAuthenticator(ports: {
       throw unauthorized();
     }
     exchange.key_id = found.caller.key_id;
-    exchange.stands = found.stands;
+    exchange.isCurrent = found.isCurrent;
     pass(exchange, await windows.take(found.caller.key_id, found.rate_limit ?? rateLimit));
     return found.caller;
   };
@@ -89,7 +89,7 @@ export function createAuthenticator(ports: {
     confirmed: (exchange, caller) => ({
       // Before the others: Node 20 takes ten times as long for a key that comes after them.
       async recheckRights(tx) {
-        if (exchange.stands()) return;
+        if (exchange.isCurrent()) return;
         const now = (await identify(tokenOf(exchange) ?? "", tx))?.caller;
         if (!now) throw unauthorized();
         if (now.role !== caller.role) {

@@ -32,7 +32,7 @@ export interface RequestContext {
   /** Whose key it came with, once that is known. */
   key_id: string | null;
   /** Whether what is known of the key is certainly so still, as the present transaction sees it. */
-  stands(): boolean;
+  isCurrent(): boolean;
   /** What a tester has in store for it. */
   fault: Fault | undefined;
   /** The key, once it was looked for. It may come later than the request: a browser cannot send it with a WebSocket. */
@@ -55,10 +55,13 @@ const never = () => false;
 const noQuery = new URLSearchParams();
 
 /** What every exchange begins with. It goes behind the other keys: before them Node 20 takes ten times as long. */
-const begun = (): Pick<RequestContext, "window" | "key_id" | "stands" | "fault" | "token" | "begun" | "isRoutine"> => ({
+const begun = (): Pick<
+  RequestContext,
+  "window" | "key_id" | "isCurrent" | "fault" | "token" | "begun" | "isRoutine"
+> => ({
   window: undefined,
   key_id: null,
-  stands: never,
+  isCurrent: never,
   fault: undefined,
   token: undefined,
   begun: monotonicNow(),

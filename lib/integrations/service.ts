@@ -6,6 +6,7 @@ import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
+import type { Plan } from "../organizations/schema.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -23,7 +24,7 @@ interface Ports {
   readonly outbound: Pick<Outbound, "checkUrl">;
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
-  readonly planOf: (organization_id: string, tx?: Tx) => Promise<string>;
+  readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
@@ -43,8 +44,8 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     };
   };
 
-  const includes = (plan: string, type: Endpoint["type"]) => type !== "monitoring" || plan !== "starter";
-  const refusePlan = (type: Type, plan: string) => {
+  const includes = (plan: Plan, type: Endpoint["type"]) => type !== "monitoring" || plan !== "starter";
+  const refusePlan = (type: Type, plan: Plan) => {
     if (!includes(plan, type)) {
       throw new Problem("plan_required", "monitoring needs the plan pro or enterprise; this organization has starter");
     }
@@ -125,7 +126,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     },
 
     /** "Monitoring requires Pro or Enterprise": turns off the integrations that a new plan does not include. */
-    async planned(tx: Tx, organization_id: string, plan: string) {
+    async planned(tx: Tx, organization_id: string, plan: Plan) {
       for (const row of await endpoints.active(tx, family, organization_id)) {
         if (!includes(plan, row.type)) await endpoints.deactivate(tx, row);
       }

@@ -23,6 +23,8 @@ export function compileRecord(names: readonly string[]): MakeRecord {
 export interface CopiedField {
   readonly name: string;
   readonly optional: boolean;
+  /** Whether null is a value of its own. Otherwise an optional part that is null is left out. */
+  readonly nullable: boolean;
   readonly shape: ((value: unknown) => unknown) | undefined;
 }
 
@@ -43,7 +45,8 @@ function compile(fields: readonly CopiedField[]): (record: unknown) => object {
     shape ? `shapes[${i}](from[${quoted(name)}])` : `from[${quoted(name)}]`;
   const assign = (field: CopiedField, i: number) => {
     const assignment = `to[${quoted(field.name)}] = ${value(field, i)};`;
-    return field.optional ? `if (from[${quoted(field.name)}] !== undefined) ${assignment}` : assignment;
+    if (!field.optional) return assignment;
+    return `if (from[${quoted(field.name)}] ${field.nullable ? "!== undefined" : "!= null"}) ${assignment}`;
   };
   // The fields before the first optional one are a literal; the rest is assigned, which keeps the order of the schema.
   const firstOptional = fields.findIndex(({ optional }) => optional);

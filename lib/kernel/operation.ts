@@ -38,7 +38,10 @@ export interface Input {
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-type PageOf<S> = Page<S extends Schema ? v.InferInput<S> : never>;
+/** What a service returns for a result: a field that may be left out may be null as well, as a column is. */
+type Returned<S extends Schema> =
+  v.InferInput<S> extends infer T ? { [K in keyof T]: undefined extends T[K] ? T[K] | null : T[K] } : never;
+type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
   ? PageOf<S>
   : Kind extends "stream"
@@ -49,7 +52,7 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
       : Kind extends "document"
         ? object
         : S extends Schema
-          ? v.InferInput<S>
+          ? Returned<S>
           : never;
 
 /**

@@ -1,4 +1,4 @@
-import type * as v from "valibot";
+import * as v from "valibot";
 import { compileCopy } from "./compiled-records.ts";
 import type { Schema } from "./validation.ts";
 
@@ -13,8 +13,9 @@ type SchemaParts = Schema & {
 };
 
 /**
- * Made once from the result schema of an operation. An answer has exactly the keys of the schema, so a column that is
- * not part of the interface cannot leak, whatever a service returns.
+ * Made once from an operation's result schema. An answer holds exactly the keys that the schema names, so a column
+ * that is not part of the interface cannot leak, whatever a service returns. An optional key is left out where it is
+ * null, unless its schema takes null: so a service may return a row as it is.
  */
 export function shaper<S extends Schema>(schema: S): (value: unknown) => v.InferOutput<S> {
   const shape = shaperOf(schema as SchemaParts);
@@ -47,6 +48,7 @@ const object = (entries: Record<string, Schema>): Shaper =>
     Object.entries(entries).map(([name, of]) => ({
       name,
       optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
+      nullable: v.is(of, null),
       shape: shaperOf(of as SchemaParts),
     })),
   );

@@ -3,17 +3,18 @@ import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Identity } from "./service.ts";
 
-/** A key that something open hangs on. */
+/** A key of open streams or waiting requests. */
 interface Watched {
-  readonly lost: Set<() => void>;
+  readonly listeners: Set<() => void>;
   user_id: string | undefined;
-  /** Takes the alarm of its expiry back. */
-  calm: () => void;
+  /** Cancels the alarm of its expiry. */
+  cancelAlarm: () => void;
 }
 
 /**
- * Tells when a key stops, for what outlasts a request: at once where this process revokes it or it expires, and within a
- * second where another process does, such as `svc-server keys revoke`. However much hangs on a key, it is looked at once.
+ * Watches the keys of open streams and waiting requests. Listeners learn at once when a key expires or is revoked by this
+ * process, and within a second when another process revokes it, such as `svc-server keys revoke`. A key is read once for
+ * all its listeners.
  */
 export function createKeyWatch(ports: {
   feed: ChangeFeed;
@@ -25,58 +26,60 @@ export function createKeyWatch(ports: {
   const keys = new Map<string, Watched>();
   let stop = () => {};
 
-  const forget = (token: string, { calm }: Watched) => {
-    calm();
+  const forget = (token: string, { cancelAlarm }: Watched) => {
+    cancelAlarm();
     keys.delete(token);
     if (keys.size === 0) stop();
   };
 
-  const judge = async (token: string) => {
+  const check = async (token: string) => {
     const found = await identify(token);
     const watched = keys.get(token);
     if (!watched) return;
-    watched.calm();
+    watched.cancelAlarm();
     if (found) {
       watched.user_id = found.caller.user_id;
       const { expires_at } = found;
-      watched.calm = expires_at === null ? () => {} : clock.alarm(Date.parse(expires_at), () => look(token));
+      watched.cancelAlarm =
+        expires_at === null ? () => {} : clock.alarm(Date.parse(expires_at), () => checkSoon(token));
       return;
     }
     forget(token, watched);
-    for (const lost of watched.lost) lost();
+    for (const onRevoked of watched.listeners) onRevoked();
   };
 
-  /** A store that cannot be read at the moment is asked again a second later. */
-  const look = (token: string) =>
-    void judge(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
+  /** A store that cannot be read is read again by the check of the next second. */
+  const checkSoon = (token: string) =>
+    void check(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
 
   const start = () => {
-    const lookAtAll = () => {
-      for (const token of keys.keys()) look(token);
-      cancel = systemTimer("1s", lookAtAll);
+    const checkAll = () => {
+      for (const token of keys.keys()) checkSoon(token);
+      cancel = systemTimer("1s", checkAll);
     };
-    let cancel = systemTimer("1s", lookAtAll);
-    const deaf = feed.listen((change) => {
+    let cancel = systemTimer("1s", checkAll);
+    const unsubscribe = feed.listen((change) => {
       if (change.kind !== "rights") return;
-      for (const [token, { user_id }] of keys) if (user_id === undefined || user_id === change.user_id) look(token);
+      for (const [token, { user_id }] of keys)
+        if (user_id === undefined || user_id === change.user_id) checkSoon(token);
     });
     stop = () => {
       cancel();
-      deaf();
+      unsubscribe();
     };
   };
 
-  /** Calls `lost` once the key stops. Answers how to stop watching. */
-  return (token: string, lost: () => void): (() => void) => {
+  /** Calls `onRevoked` once when the key stops working. Answers a function that ends the watch. */
+  return (token: string, onRevoked: () => void): (() => void) => {
     if (keys.size === 0) start();
-    const watched = keys.get(token) ?? { lost: new Set(), user_id: undefined, calm: () => {} };
+    const watched = keys.get(token) ?? { listeners: new Set(), user_id: undefined, cancelAlarm: () => {} };
     keys.set(token, watched);
-    watched.lost.add(lost);
-    // It may have stopped since the request was let in.
-    if (watched.lost.size === 1) look(token);
+    watched.listeners.add(onRevoked);
+    // The key may have been revoked since the request was authenticated.
+    if (watched.listeners.size === 1) checkSoon(token);
     return () => {
-      watched.lost.delete(lost);
-      if (watched.lost.size === 0 && keys.get(token) === watched) forget(token, watched);
+      watched.listeners.delete(onRevoked);
+      if (watched.listeners.size === 0 && keys.get(token) === watched) forget(token, watched);
     };
   };
 }

@@ -14,14 +14,14 @@ export interface Mail {
   readonly link: string;
 }
 
-/** How long a mail is kept: as long as the invitation in it can live. */
-const kept_ms = milliseconds("7d");
+/** How long a mail is stored: the lifetime of the invitation in it. */
+const retention_ms = milliseconds("7d");
 
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * The mails that the service sends: kept as rows, encrypted because they hold tokens. Nothing carries them further yet:
- * the control interface and `svc-server mail` show them to whoever runs the service.
+ * Stores the mails of the service, encrypted because they hold tokens. Nothing sends them yet: the control interface and
+ * `svc-server mail` show them to the operator.
  */
 export function mailsService({
   store,
@@ -61,7 +61,7 @@ export function mailsService({
     },
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => mails(tx).prune({ before }))) > 0);
     },
   };

@@ -16,7 +16,7 @@ const get = async (here: World, id: string) => expect(await here.call("owner", "
 const fileOf = (t: TestContext) => join(folderOf(t), "svc.db");
 const files = (file: string) => readdirSync(`${file}-files`);
 
-/** A backend that takes its time, and counts what it is asked. */
+/** A slow backend that counts its requests. */
 function backend() {
   const asked = { submit: [] as string[], poll: [] as string[] };
   let answer: "running" | "done" = "running";
@@ -39,7 +39,7 @@ function backend() {
   return { asked, driver, finish };
 }
 
-test("A restart polls on by the handle that was stored, and submits nothing twice", async (t) => {
+test("A restart continues polling with the stored handle, and submits nothing twice", async (t) => {
   const database = fileOf(t);
   const { asked, driver, finish } = backend();
   const first = await world(t, { database, generations: { driver } });
@@ -81,7 +81,7 @@ const never: GenerationDriver = {
   poll: async () => ({ state: "failed", message: "is never asked" }),
 };
 
-test("A file that was stored when the process died costs what its scenario says", async (t) => {
+test("A file that was stored before the process died costs what its scenario says", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: never } });
   await first.service.scenarios.next("generation", { cost_usd: 7.5 });
@@ -96,7 +96,7 @@ test("A file that was stored when the process died costs what its scenario says"
   assert.deepEqual([status, usage.cost_usd], ["completed", 7.5]);
 });
 
-test("A file that was stored when the process died is taken as it is, and not paid for again", async (t) => {
+test("A file that was stored before the process died is used as it is, and not paid for again", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: never } });
   const { id } = await order(first);
@@ -111,7 +111,7 @@ test("A file that was stored when the process died is taken as it is, and not pa
   assert.deepEqual([status, usage.cost_usd, asked.submit], ["completed", 0.01, []]);
 });
 
-test("A start removes what no record leads to, and leaves strange files alone", async (t) => {
+test("A start removes files without a record, and leaves foreign files alone", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: driver() } });
   const { id } = await order(first);
@@ -126,7 +126,7 @@ test("A start removes what no record leads to, and leaves strange files alone", 
   assert.deepEqual(files(database).sort(), ["README.txt", id].sort());
 });
 
-test("A close in the middle of painting is no failure: it goes on after the next start", async (t) => {
+test("A close in the middle of painting is no failure: the next start continues it", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database });
   const { id } = await order(first, { ...small, resolution: "2048x2048" });
@@ -142,7 +142,7 @@ test("A close in the middle of painting is no failure: it goes on after the next
   assert.equal((await get(second, id)).status, "completed");
 });
 
-test("A server that is killed again and again leaves no orphan and no link to nothing, and finishes everything", async (t) => {
+test("A server that is killed repeatedly leaves no orphaned file and no broken link, and finishes everything", async (t) => {
   const database = fileOf(t);
   const made = new Set<string>();
   const submitted: string[] = [];
@@ -174,7 +174,7 @@ test("A server that is killed again and again leaves no orphan and no link to no
   const ids = state.prepare("select id from generations where status = 'completed'").pluck().all() as string[];
   state.close();
   assert.deepEqual(files(database).sort(), ids.sort());
-  // Only what was on its way when a process died is submitted again: three at most, each time.
+  // Only requests in flight when a process died are submitted again: three at most, each time.
   const again = submitted.length - new Set(submitted).size;
   assert.ok(again <= 3 * rounds, `${again} were submitted twice`);
 });

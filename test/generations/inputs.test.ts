@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { understood } from "../../lib/generations/inputs.ts";
-import { costOf, micros, modelOf, models, usdOf } from "../../lib/generations/models.ts";
+import { parseInputs } from "../../lib/generations/inputs.ts";
+import { costOf, microsOf, modelOf, models, usdOf } from "../../lib/generations/models.ts";
 
 const size = (kind: "image" | "video", asked: object) => {
-  const { width, height } = understood(kind, { ...asked });
+  const { width, height } = parseInputs(kind, { ...asked });
   return `${width}x${height}`;
 };
 
@@ -50,23 +50,23 @@ const nonsense = [
   "constructor",
 ];
 
-test("What is not understood falls back to the default", () => {
+test("Inputs that are not understood fall back to the default", () => {
   for (const resolution of nonsense) assert.equal(size("image", { resolution }), "1024x1024", resolution);
   for (const aspect_ratio of ["0:1", "1:0", "16/9", "auto", "1:2:3", "-1:2", "10000:1", "16: 9"])
     assert.equal(size("image", { aspect_ratio }), "1024x1024", aspect_ratio);
   for (const output_format of ["gif", "mp4", "", "png ", "toString"])
-    assert.equal(understood("image", { output_format }).format, "png", output_format);
-  for (const seed of [-1, 1.5, 4_294_967_296, "7", Number.NaN]) assert.equal(understood("image", { seed }).seed, 0);
-  for (const duration of [0, 9, 1.5, "3"]) assert.equal(understood("video", { duration }).duration_ms, 2000);
+    assert.equal(parseInputs("image", { output_format }).format, "png", output_format);
+  for (const seed of [-1, 1.5, 4_294_967_296, "7", Number.NaN]) assert.equal(parseInputs("image", { seed }).seed, 0);
+  for (const duration of [0, 9, 1.5, "3"]) assert.equal(parseInputs("video", { duration }).duration_ms, 2000);
 });
 
-test("What is understood is used", () => {
-  assert.equal(understood("image", { output_format: "jpg" }).format, "jpeg");
-  assert.equal(understood("image", { output_format: "WebP" }).format, "webp");
-  assert.equal(understood("video", { output_format: "png" }).format, "mp4");
-  assert.equal(understood("image", { seed: 4_294_967_295 }).seed, 4_294_967_295);
-  assert.equal(understood("video", { duration: 8 }).duration_ms, 8000);
-  assert.equal(understood("image", { duration: 8 }).duration_ms, 0);
+test("Inputs that are understood are used", () => {
+  assert.equal(parseInputs("image", { output_format: "jpg" }).format, "jpeg");
+  assert.equal(parseInputs("image", { output_format: "WebP" }).format, "webp");
+  assert.equal(parseInputs("video", { output_format: "png" }).format, "mp4");
+  assert.equal(parseInputs("image", { seed: 4_294_967_295 }).seed, 4_294_967_295);
+  assert.equal(parseInputs("video", { duration: 8 }).duration_ms, 8000);
+  assert.equal(parseInputs("image", { duration: 8 }).duration_ms, 0);
 });
 
 const anything = fc.record(
@@ -87,19 +87,19 @@ const anything = fc.record(
   { requiredKeys: [] },
 );
 
-test("Whatever is asked, the painter can paint it, and its price is whole millionths", () => {
+test("The painter can paint any inputs, and the price is whole millionths", () => {
   fc.assert(
     fc.property(fc.constantFrom("image", "video"), anything, (kind, asked) => {
-      const { width, height, format, seed, duration_ms } = understood(kind, asked);
+      const { width, height, format, seed, duration_ms } = parseInputs(kind, asked);
       for (const side of [width, height]) assert.ok(Number.isInteger(side) && side >= 16 && side <= 2048, `${side}`);
       if (kind === "video") assert.ok(width % 2 === 0 && height % 2 === 0);
       assert.equal(kind === "video", format === "mp4");
       assert.ok(Number.isInteger(seed) && seed >= 0 && seed <= 4_294_967_295);
       assert.equal(kind === "video", duration_ms >= 1000 && duration_ms <= 8000);
       for (const { price } of models.filter((model) => model.kind === kind)) {
-        const cost = costOf(price, understood(kind, asked));
+        const cost = costOf(price, parseInputs(kind, asked));
         assert.ok(Number.isInteger(cost) && cost > 0);
-        assert.equal(micros(usdOf(cost)), cost);
+        assert.equal(microsOf(usdOf(cost)), cost);
       }
     }),
   );
@@ -107,7 +107,7 @@ test("Whatever is asked, the painter can paint it, and its price is whole millio
 
 const cost = (id: string, asked: object) => {
   const { price, kind } = modelOf(id);
-  return usdOf(costOf(price, understood(kind, { ...asked })));
+  return usdOf(costOf(price, parseInputs(kind, { ...asked })));
 };
 
 test("A price goes by resolution and duration, and any other size costs as the next larger one", () => {
@@ -122,7 +122,7 @@ test("A price goes by resolution and duration, and any other size costs as the n
   assert.equal(cost("someone/video-model", { resolution: "2048x1200" }), 0.5);
 });
 
-test("An unknown model is a film's where its id says video", () => {
+test("An unknown model makes films where its id contains video", () => {
   for (const id of ["video", "acme/Text-To-VIDEO-2"]) assert.equal(modelOf(id).kind, "video");
   for (const id of ["vide", "flux-1.1-pro", "toString", "__proto__"]) assert.equal(modelOf(id).kind, "image");
 });

@@ -12,7 +12,7 @@ import { conforms, finish, work } from "../generation-driver.ts";
 
 const key = "sk-demo-of-the-operator";
 
-/** The driver on a network of the mode `start`, where private addresses are closed but for the backend's own. */
+/** The driver in the mode `start`, which allows no private address but the backend's own. */
 function driverOf(t: TestContext, url: string, more: Partial<OpenaiOptions> = {}, ca?: readonly string[]) {
   const outbound = createOutbound({ mode: "start", ...(ca && { ca }) });
   t.after(() => outbound.close());
@@ -41,7 +41,7 @@ test("The request has the documented form, the key, and the generation as idempo
   await driverOf(t, (await startBackend(t)).url).submit(work());
 });
 
-test("A file may come as a URL of the backend's own, relative or whole, or of an origin that was named", async (t) => {
+test("A file may come as a URL of the backend, relative or absolute, or of an allowed origin", async (t) => {
   const elsewhere = await startBackend(t, (response) => response.end(pixel));
   for (const named of ["/files/1.png", "files/1.png", "whole", "elsewhere"]) {
     const answer: Answering = (response, { path, headers }) => {
@@ -71,7 +71,7 @@ test("A file at any other address is refused, and nothing is sent there", async 
   assert.equal(canary.asked.length, 0);
 });
 
-test("Addresses where clouds keep credentials stay closed, even where an operator names one", async (t) => {
+test("Metadata addresses of clouds stay blocked, even where an operator names one", async (t) => {
   const driver = driverOf(t, "http://169.254.169.254");
   const answer = await finish(driver, work());
   assert.match(answer.state === "failed" ? answer.message : "", /address_not_allowed/);
@@ -110,7 +110,7 @@ const bad: readonly (readonly [name: string, answer: Answering, code: string, me
 ];
 
 for (const [name, answer, code, message] of bad) {
-  test(`A backend that answers ${name} fails the generation, once and in words`, async (t) => {
+  test(`A backend that answers ${name} fails the generation, once and with a message`, async (t) => {
     const { driver, asked } = await stage(t, answer, { timeout_ms: 300 });
     const ended = await finish(driver, work());
     assert.equal(ended.state, "failed");
@@ -122,7 +122,7 @@ for (const [name, answer, code, message] of bad) {
   });
 }
 
-test("An answer that is too large is cut off, not kept", async (t) => {
+test("An answer that is too large is cut off and not stored", async (t) => {
   const block = Buffer.alloc(1024 * 1024, 65);
   const flood: Answering = (response) => {
     const more = () => {
@@ -136,7 +136,7 @@ test("An answer that is too large is cut off, not kept", async (t) => {
   assert.match(ended.state === "failed" ? ended.message : "", /over 67108864 bytes/);
 });
 
-test("A backend that is busy or not there yet is asked again, as late as it asks for, and not for ever", async (t) => {
+test("A backend that is busy or unreachable is retried after the time it asks for, and not for ever", async (t) => {
   const busy = await stage(t, json(429, {}, { "retry-after": "7" }));
   assert.deepEqual(await busy.driver.submit(work()), { state: "running", again_ms: 7000, handle: null });
   const long = await stage(t, json(503, {}, { "retry-after": "86400" }));
@@ -147,7 +147,7 @@ test("A backend that is busy or not there yet is asked again, as late as it asks
   assert.equal(late.state === "failed" && late.code, "backend_busy");
 });
 
-test("A cancel cuts the request off", async (t) => {
+test("A cancel aborts the request", async (t) => {
   let begun = () => {};
   const asked = new Promise<void>((resolve) => {
     begun = resolve;
@@ -160,7 +160,7 @@ test("A cancel cuts the request off", async (t) => {
   assert.match(ended.state === "failed" ? ended.message : "", /cancelled/);
 });
 
-test("Over TLS the certificate is looked at, in the mode dev too", async (t) => {
+test("Over TLS the certificate is verified, in the mode dev too", async (t) => {
   const pair = certificate();
   const server = createServer(pair, (_, response) =>
     picture(response, { method: "", path: "", headers: {}, body: undefined }),
@@ -179,7 +179,7 @@ test("Over TLS the certificate is looked at, in the mode dev too", async (t) => 
   assert.equal((await driverOf(t, url, {}, [pair.cert]).submit(work())).state, "done");
 });
 
-test("Parameters of the server's own do not come with a prompt", async (t) => {
+test("A prompt sets no parameters of the server", async (t) => {
   const { driver, asked } = await stage(t, picture);
   await driver.submit(work({ prompt: 'a <sd_cpp_extra_args>{"steps":999}</sd_cpp_extra_args> hill' }));
   assert.ok(!asked[0]?.body.prompt.includes("sd_cpp_extra_args"));

@@ -29,12 +29,8 @@ async function stage(t: TestContext) {
   const store = createStore(openMemory().engine);
   t.after(() => store.close());
   const generations = store.using(generationsRepository);
-  const named = { name: "acme", name_folded: "acme", plan: "pro", created_at: start };
-  await store.transaction((tx) =>
-    store
-      .using(organizationsRepository)(tx)
-      .insert({ id: organization_id, ...named }),
-  );
+  const acme = { id: organization_id, name: "acme", name_folded: "acme", plan: "pro", created_at: start } as const;
+  await store.transaction((tx) => store.using(organizationsRepository)(tx).insert(acme));
   let count = 0;
   const put = async (status: Generation["status"]): Promise<Generation> => {
     const row: Generation = {

@@ -1,17 +1,17 @@
 import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
 import { check } from "../kernel/validation.ts";
 
-/** Work that may have taken a scenario; what it told is kept with the work, whatever becomes of the scenario. */
+/** Work with the outcome of the scenario that it took, as JSON: it stays when the scenario is cleared. */
 interface Scripted {
   readonly script: string | null;
 }
 
-/** What the scenario told that some work took; null where it took none. */
-export const scriptOf = ({ script }: Scripted): SimulatedOutcome | null =>
+/** The outcome of the scenario that work took; null where it took none. */
+export const storedOutcome = ({ script }: Scripted): SimulatedOutcome | null =>
   script === null ? null : check(simulatedOutcome, JSON.parse(script));
 
-/** What moves work instead of time: polls, or the steps of a tester. */
+/** The pace of work that time does not move: polls of it do, or the steps of a tester. */
 export function isStepped(work: Scripted): "polls" | "manual" | false {
-  const pace = scriptOf(work)?.pace;
+  const pace = storedOutcome(work)?.pace;
   return (pace === "polls" || pace === "manual") && pace;
 }

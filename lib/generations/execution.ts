@@ -7,18 +7,18 @@ import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { isStepped, scriptOf } from "../scenarios/script.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { understood } from "./inputs.ts";
-import { costOf, type Model, micros } from "./models.ts";
+import { parseInputs } from "./inputs.ts";
+import { costOf, type Model, microsOf } from "./models.ts";
 import { generationsRepository } from "./repository.ts";
 import type { finished } from "./schema.ts";
 import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
-type Judged = v.InferOutput<typeof progress>;
+type Answer = v.InferOutput<typeof progress>;
 
 interface Ports {
   readonly store: Store;
@@ -27,58 +27,64 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly queue: Queue;
   readonly assets: Assets;
-  /** What runs a model, and what the model is. */
-  readonly runs: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
-  /** Option `generations.concurrency`: how many are in progress at a time, over all. */
+  /** A model and its driver. */
+  readonly driverOf: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
+  /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
   readonly concurrency: number;
   /** Option `generations.finishedStatus`. */
   readonly finishedStatus: (typeof finished)[number];
 }
 
 /** The row as a driver sees it. */
-export function workOf(row: Generation, now: number): GenerationWork {
+export function workOf(
+  row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
+  now: number,
+): GenerationWork {
   const input: Record<string, unknown> = JSON.parse(row.input);
   return {
-    ...understood(row.kind, input),
+    ...parseInputs(row.kind, input),
     generation_id: row.id,
     model: row.model,
-    outcome: scriptOf(row),
+    outcome: storedOutcome(row),
     elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
   };
 }
 
-const longestMessage = 1000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const control = /[\u0000-\u001f\u007f-\u009f]+/g;
-/** A driver's words, without what must not reach a terminal. */
-const cleaned = (text: string) => text.replace(control, " ").slice(0, longestMessage).toWellFormed();
+const maxMessageLength = 1000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** The message of a driver, short and without control characters, which must not reach a terminal. */
+const messageOf = (text: string) => text.replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
-export type GenerationsProgress = ReturnType<typeof createProgress>;
+export type GenerationsExecution = ReturnType<typeof createExecution>;
 
-/** How generations advance: by what is stored, so that a crash resumes where it was. Who loses a race changes nothing. */
-export function createProgress(ports: Ports) {
-  const { store, clock, log, feed, queue, assets, runs, concurrency, finishedStatus } = ports;
+/**
+ * Advances generations from the stored row, so that a crash resumes where it was. Every step is a move of the table of
+ * states: the loser of a race changes nothing.
+ */
+export function createExecution(ports: Ports) {
+  const { store, clock, log, feed, queue, assets, driverOf, concurrency, finishedStatus } = ports;
   const generations = store.using(generationsRepository);
   let stopping = false;
 
-  /** In the words of the interface. */
+  /** The state in the words of the interface. */
   const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
 
-  /** A generation entered this state. */
-  const tell = (tx: Tx, row: Generation) => {
+  /** Publishes that a generation entered its state. */
+  const publish = (tx: Tx, row: Generation) => {
     const { organization_id, id, step_at: at } = row;
     feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
   };
 
-  /** Every move of the table of states; undefined where the record is in no state that it leads from. */
+  /** Makes a move of the table of states; undefined where the generation is in no state that the move starts from. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
     const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
-    if (row) tell(tx, row);
+    if (row) publish(tx, row);
     return row;
   };
 
-  /** Oldest first, as long as the limit over all leaves room. */
-  const takeTurns = async (tx: Tx) => {
+  /** Starts the generations that are ready, oldest first, up to the limit over all. */
+  const startReady = async (tx: Tx) => {
     for (;;) {
       const free = concurrency - (await generations(tx).running({})).length;
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
@@ -91,11 +97,11 @@ export function createProgress(ports: Ports) {
   };
 
   const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
-    const reason = { error_code, error_message: cleaned(message) };
-    if (await move(tx, "fail", { ...row, ...reason })) await takeTurns(tx);
+    const reason = { error_code, error_message: messageOf(message) };
+    if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx);
   };
 
-  const removeLater = (tx: Tx, id: string) =>
+  const removeFileAfterCommit = (tx: Tx, id: string) =>
     tx.afterCommit(() => {
       assets
         .remove(id)
@@ -105,58 +111,65 @@ export function createProgress(ports: Ports) {
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
     const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
     const row = await move(tx, "complete", { ...before, ...file, cost_micros });
-    // It was cancelled meanwhile, and nobody will ask for what was made.
-    if (!row) return removeLater(tx, before.id);
+    // It was cancelled meanwhile: no link leads to the file.
+    if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
-    await takeTurns(tx);
+    await startReady(tx);
   };
 
-  /** A driver is somebody else's code: what it answers is judged before it is believed. */
-  const told = (answer: Progress): Judged => {
+  /** A driver is foreign code: its answers are checked. */
+  const judged = (answer: Progress): Answer => {
     const { success, output, issues } = v.safeParse(progress, answer);
     if (success) return output;
     return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
   };
 
-  /** The file that an earlier process got and could not record any more is taken as it is, and not paid for again. */
-  const ask = async (row: Generation, driver: GenerationDriver): Promise<Judged> => {
+  /** A file that an earlier process received and did not record is used as it is, and not paid for again. */
+  const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
     const work = workOf(row, clock.now());
-    if (row.handle !== null) return told(await driver.poll(work, row.handle));
+    if (row.handle !== null) return judged(await driver.poll(work, row.handle));
     const bytes = await assets.find(row.id);
-    if (!bytes) return told(await driver.submit(work));
+    if (!bytes) return judged(await driver.submit(work));
     return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
   };
 
   return {
     statusOf,
-    tell,
+    publish,
     move,
-    takeTurns,
-    removeLater,
+    startReady,
+    removeFileAfterCommit,
 
-    /** The job `generations.turn`: something has been queued long enough. */
-    turn: async (): Promise<Outcome> => done(takeTurns),
+    /** Ends the delay of a queued generation: it starts as soon as a slot is free. */
+    async skipDelay(tx: Tx, row: Generation) {
+      await generations(tx).skipDelay({ ...row, now: clock.iso() });
+      await startReady(tx);
+    },
 
-    /** At a start: the limit may be another one now, and nobody else would wake those that wait for it. */
+    /** The job `generations.turn`: the delay of a queued generation has passed. */
+    runStart: async (): Promise<Outcome> => done(startReady),
+
+    /** Called at a start of the service: the limit may have risen, and nothing else would start the generations that it held. */
     resume: () =>
       store.transaction(async (tx) => {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
       }),
 
-    /** How many, of every organization, are in a state that is not the end. */
-    async load(): Promise<{ queued: number; in_progress: number }> {
-      const [count, running] = [await generations().waiting({}), await generations().running({})];
-      return { queued: count, in_progress: running.length };
+    /** How many generations of all organizations are in each state that is not terminal. */
+    async unfinished(): Promise<{ queued: number; in_progress: number }> {
+      const queued = await generations().countQueued({});
+      const running = await generations().running({});
+      return { queued, in_progress: running.length };
     },
 
-    /** The job `generations.advance`: asks the driver how far it is, and acts on it. */
+    /** The job `generations.advance`. */
     async advance(generation_id: string): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
       if (row?.status !== "in_progress") return discard("the generation is not in progress");
-      const { model, driver } = runs(row.model);
-      const answer = await ask(row, driver).catch((error) => {
-        // What the end of the process cut off has not failed: it goes on after the next start.
+      const { model, driver } = driverOf(row.model);
+      const answer = await askDriver(row, driver).catch((error) => {
+        // A request that the shutdown cut off has not failed: the next start continues it.
         if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
         throw error;
       });
@@ -164,32 +177,32 @@ export function createProgress(ports: Ports) {
       if (answer.state === "running") {
         const { again_ms, handle } = answer;
         return snooze(again_ms, async (tx) => {
-          if ((await generations(tx).hold({ ...row, handle })) > 0) return;
+          if ((await generations(tx).setHandle({ ...row, handle })) > 0) return;
           await queue.add(tx, "generations.cancel", { generation_id, handle });
         });
       }
       await assets.store(row.id, answer.bytes);
-      const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : micros(answer.cost_usd);
+      const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : microsOf(answer.cost_usd);
       return done((tx) => complete(tx, row, answer.bytes, cost));
     },
 
-    /** The job was given up: the generation must not stay where it is for ever. */
+    /** The job has no retries left: the generation fails, so that it does not stay where it is for ever. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
       if (row) await fail(tx, row, "generation_failed", reason);
     },
 
-    /** A turn was given up: others are taken a minute later. */
-    turnLater: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
+    /** The job has no retries left: the next attempt is a minute later. */
+    retryStart: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
 
-    /** The job `generations.cancel`: tells the driver that nobody waits any more. */
+    /** The job `generations.cancel`: cancels the work of the driver. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
-      if (row) await runs(row.model).driver.cancel(workOf(row, clock.now()), handle);
+      if (row) await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
       return done();
     },
 
-    /** From here on, what is cut off is not a failure. */
+    /** From here on, requests that are cut off do not count as failures. */
     stop() {
       stopping = true;
     },
