@@ -1,6 +1,7 @@
 /** The public surface of svc-server, and nothing else. */
 
-export type { Advanced, Service } from "./app/service-facade.ts";
+export type { Advanced } from "./app/advance-clock.ts";
+export type { Service } from "./app/service-facade.ts";
 export type { Client } from "./client/typed-client.ts";
 export { BadOptions, type Options } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";

@@ -8,50 +8,68 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { checkArgument, oneOf, record } from "../kernel/validation.ts";
 import { keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, type Plan, plans } from "../organizations/schema.ts";
-import { noteFixed } from "./dev-database-warnings.ts";
+import { recordFixedKey } from "./dev-database-warnings.ts";
 import type { Features } from "./features.ts";
 import type { Foundation } from "./open-store.ts";
 
 /**
- * Fills an empty database: with the seed, or with one organization, an owner and a key. Answers the key to show, which
- * is a seed's first owner key, or null where none is known.
+ * Fills an empty database with the seed, or with one organization, an owner and a key. Answers the key to show: the
+ * first owner key of a seed, a key made here, or null.
  */
 export async function bootstrap(
   foundation: Foundation,
   features: Features,
   settings: Settings,
-  parsed: ParsedSeed,
+  seed: ParsedSeed,
 ): Promise<string | null> {
-  const { store, log } = foundation;
-  const empty = await features.organizations.isEmpty();
-  if (empty) refuseRegions(parsed, settings.regions);
-  if (empty) await store.transaction((tx) => plant(tx, features, parsed));
-  else if (settings.seed) log.warn("the database is not empty, so the seed was passed over");
-  for (const { name, users = [] } of empty ? parsed.organizations : []) {
+  const isEmpty = await features.organizations.isEmpty();
+  if (isEmpty) {
+    requireValidRegions(seed, settings.regions);
+    await foundation.store.transaction((tx) => insertSeed(tx, features, seed));
+    warnOfOwnerless(foundation, seed);
+  } else if (settings.seed) foundation.log.warn("the seed was ignored, because the database is not empty");
+  return firstKey(foundation, features, settings, seed, isEmpty);
+}
+
+function warnOfOwnerless({ log }: Foundation, { organizations }: ParsedSeed): void {
+  for (const { name, users = [] } of organizations) {
     if (users.some(({ role, status }) => role === "owner" && status !== "suspended")) continue;
     log.warn("an organization of the seed has no active owner", { organization: name });
   }
-  const named = settings.seed ? ownerKey(parsed) : null;
-  const seeded = named !== null && (await features.keys.findId(named)) ? named : null;
-  if (settings.key === undefined && (settings.seed || !empty)) return seeded;
-  const known = settings.key === undefined ? undefined : await features.keys.findId(settings.key);
-  const made = known
-    ? undefined
-    : await createKey(foundation, features, { role: "owner", name: "first key", key: settings.key });
-  const id = known ?? made?.row.id;
-  if (settings.key !== undefined && id !== undefined) await noteFixed(foundation, id);
-  return made?.key ?? settings.key ?? null;
 }
 
-/** What `service.keys.create()` takes. */
-export const wantedKey = record({
+/** The key to show: the seed's, that of the option `key`, or a new one for a database without a seed. */
+async function firstKey(
+  foundation: Foundation,
+  features: Features,
+  settings: Settings,
+  seed: ParsedSeed,
+  isNew: boolean,
+): Promise<string | null> {
+  const { key } = settings;
+  if (key === undefined && (settings.seed || !isNew)) {
+    const seeded = settings.seed ? ownerKey(seed) : null;
+    return seeded !== null && (await features.keys.known(seeded)) ? seeded : null;
+  }
+  const known = key === undefined ? undefined : await features.keys.known(key);
+  if (known !== undefined) {
+    await recordFixedKey(foundation, known);
+    return key ?? null;
+  }
+  const made = await createKey(foundation, features, { role: "owner", name: "first key", key });
+  if (key !== undefined) await recordFixedKey(foundation, made.row.id);
+  return made.key;
+}
+
+/** The input of `service.keys.create()`. */
+export const newKey = record({
   organization: v.optional(v.string()),
   role: v.optional(oneOf(roles)),
   scopes: v.optional(keyScopes),
   name: v.optional(keyName),
 });
 
-/** A key for a user of a role, who is made where the organization has none. */
+/** Makes a key for a user of this role, and the user if the organization has none. */
 export async function createKey(
   { store, random }: Pick<Foundation, "store" | "random">,
   { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
@@ -87,21 +105,21 @@ export async function createKey(
   });
 }
 
-const wantedOrganization = record({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
+const newOrganization = record({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
 
-/** An organization without people. Throws 422 for a name that is taken or none. */
+/** Makes an organization without users. Throws 422 for a name that is invalid or taken. */
 export async function createOrganization(
   { store }: Pick<Foundation, "store">,
   { organizations }: Pick<Features, "organizations">,
   given: { name: string; plan?: Plan },
 ) {
-  const wanted = checkArgument(wantedOrganization, "wanted", given, '{ name: "acme" }');
+  const wanted = handed(newOrganization, "wanted", given, '{ name: "acme" }');
   if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
   const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
   return { id, name, plan };
 }
 
-function refuseRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
+function requireValidRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
   organizations.forEach(({ projects = [] }, i) => {
     projects.forEach(({ region }, j) => {
       if (!regions || regions.includes(region)) return;
@@ -112,26 +130,21 @@ function refuseRegions({ organizations }: ParsedSeed, regions: readonly string[]
   });
 }
 
-/** Everything that a seed names, in one transaction. */
-async function plant(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {
+async function insertSeed(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {
   for (const one of organizations) {
     const { id } = await features.organizations.insert(tx, one);
-    for (const user of one.users ?? []) await plantUser(tx, features, id, user);
-    await plantEndpoints(tx, features, id, one);
+    for (const user of one.users ?? []) await insertUser(tx, features, id, user);
+    await insertEndpoints(tx, features, id, one);
     for (const project of one.projects ?? []) {
-      const row = await features.projects.insert(
-        tx,
-        id,
-        { ...project, description: project.description },
-        project.status,
-      );
+      const input = { ...project, description: project.description };
+      const row = await features.projects.insert(tx, id, input, project.status);
       for (const { name, variables } of project.environments ?? [])
         await features.environments.insert(tx, row.id, name, variables);
     }
   }
 }
 
-async function plantUser(
+async function insertUser(
   tx: Tx,
   { users, keys }: Features,
   organization_id: string,
@@ -144,7 +157,7 @@ async function plantUser(
   }
 }
 
-async function plantEndpoints(
+async function insertEndpoints(
   tx: Tx,
   { webhooks, integrations }: Features,
   organization_id: string,

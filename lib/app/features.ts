@@ -43,7 +43,8 @@ import { usersService } from "../users/service.ts";
 import { webhooksService } from "../webhooks/service.ts";
 import type { Foundation } from "./open-store.ts";
 
-export const jobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
+/** The durable work of every feature. */
+export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
 
 export type Features = ReturnType<typeof createFeatures>;
 

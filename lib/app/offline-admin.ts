@@ -5,7 +5,7 @@ import { createKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
 
-/** Looking after a database from beside its server, which may be running: keys and mails. */
+/** Keys and mails of a database, for the command line. The database's server may be running. */
 export interface Admin {
   createKey(wanted: {
     organization?: string;
@@ -33,7 +33,7 @@ export interface KeyEntry {
   readonly expires_at: string | null;
 }
 
-/** Opens an existing database. Rights are looked up at every request, so a running server obeys at once. */
+/** Opens an existing database. A running server looks rights up at every request, so it obeys a change at once. */
 export async function openAdmin(database: string): Promise<Admin> {
   const settings = parseOptions({ mode: "start", database });
   const foundation = await openFoundation(settings, { exclusive: false });

@@ -16,8 +16,8 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 const inMemory = ":memory:";
 
 /**
- * What every feature stands on: store, clock, ids, chance, log, encryption. `exclusive` holds the file for a server; without
- * it the file must exist, and a server may be running on it.
+ * The base of every feature: store, clock, ids, random, log, vault, assets. `exclusive` locks the file for a server;
+ * without it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
   const opened =
@@ -25,41 +25,41 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       ? openMemory()
       : openFile(settings.database, {
           exclusive,
-          mayCreate: () => refuseLost(settings, exclusive),
+          mayCreate: () => requireCreatable(settings, exclusive),
         });
   try {
     const store = createStore(opened.engine);
-    const kept = store.using(settingsRepository);
-    const last = (await kept().read({ name: "clock" }))?.value;
+    const serviceState = store.using(settingsRepository);
+    const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
-    const starts = Number((await kept().read({ name: "starts" }))?.value ?? "0");
-    // From the second start on the number of starts is part of the seed, or the same secrets would be drawn again.
+    const starts = Number((await serviceState().read({ name: "starts" }))?.value ?? "0");
+    // From the second start on, the seed includes the number of starts, or the same secrets would be drawn again.
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
     const log = logOf(settings, store, clock);
     if (settings.clock.startsWith("manual@") && clock.now() > createClock(settings.clock).now())
-      log.warn(`the clock stands at ${clock.iso()}, where the database left it, since it never goes back`, {
-        asked: settings.clock,
+      log.warn(`the clock starts at ${clock.iso()}, as stored in the database: it never goes back`, {
+        option: settings.clock,
       });
-    const fingerprint = (await kept().read({ name: "vault" }))?.value;
-    const encryption = createEncryption(
+    const fingerprint = (await serviceState().read({ name: "vault" }))?.value;
+    const vault = createVault(
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
       random.bytes,
     );
     if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKey(settings.database);
     await store.transaction(async (tx) => {
-      if (exclusive) await kept(tx).write({ name: "starts", value: String(starts + 1) });
-      if (fingerprint === undefined) await kept(tx).write({ name: "vault", value: encryption.fingerprint });
+      if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
+      if (fingerprint === undefined) await serviceState(tx).write({ name: "vault", value: vault.fingerprint });
     });
-    const newest = opened.created ? [] : await Promise.all(kept().newest.map((find) => find({})));
+    const newest = opened.created ? [] : await Promise.all(serviceState().newest.map((find) => find({})));
     const after = newest
       .map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "")
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
     const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
-    return { opened, store, clock, ids, random, log, encryption, kept, assets };
+    return { opened, store, clock, ids, random, log, vault, serviceState, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
@@ -67,7 +67,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   }
 }
 
-/** The foundation of a state that was kept. Time, identifiers and chance are the snapshot's: its parts are loaded next. */
+/** The foundation of a restored state or a fork. Its clock, ids and random get the snapshot's state next. */
 export function copyFoundation(
   opened: OpenDatabase,
   settings: Settings,
@@ -77,13 +77,19 @@ export function copyFoundation(
   const clock = createClock("real");
   const random = createRandom();
   return {
-    ...{ opened, store, clock, random, ids: createIds(clock, random), encryption: encryption.withRandom(random.bytes) },
-    ...{ assets: settings.database === inMemory ? assetsInMemory() : assets },
-    ...{ log: logOf(settings, store, clock), kept: store.using(settingsRepository) },
+    opened,
+    store,
+    clock,
+    ids: createIds(clock, random),
+    random,
+    log: logOf(settings, store, clock),
+    vault: vault.copy(random.bytes),
+    serviceState: store.using(settingsRepository),
+    assets: settings.database === inMemory ? assetsInMemory() : assets,
   };
 }
 
-/** The key beside the database. It is made for a new database only: one made anew could not open what is there. */
+/** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
 function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   const path = `${settings.database}.key`;
   if (fingerprint !== undefined && !existsSync(path)) {
@@ -97,30 +103,30 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   }
 }
 
-/** "A lost mount is not a first start." */
-function refuseLost({ database, mode, create }: Settings, exclusive: boolean): void {
+/** Refuses a missing database whose key file is there: that is a lost mount, and not a first start. */
+function requireCreatable({ database, mode, create }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
   if (mode === "start" && !create && existsSync(`${database}.key`)) {
     const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
     throw new DatabaseError(
       database,
-      `its key file ${database}.key is there, but the database is ${state}; bring it back (is a volume not mounted?), or begin anew with --create`,
+      `its key file ${database}.key is there, but the database is ${state}; restore it (is a volume not mounted?), or make a new database with --create`,
     );
   }
 }
 
-/** What is still under way when a state is replaced fails, and is nobody's concern any more. */
+/** A replaced state logs nothing: the errors of its cut-off work concern nobody. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
-  const hand: LogSink = (level, message, fields) => {
+  const toLogger: Take = (level, message, fields) => {
     try {
       logger?.[level](message, fields);
     } catch {
-      // What a request did must not fail because its entry could not be written.
+      // A request must not fail because a log entry could not be written.
     }
   };
-  const take: LogSink = logger ? hand : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write });
-  // A logger of the user's has levels of its own.
+  const take: Take = logger ? toLogger : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  // A user's logger filters levels itself.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

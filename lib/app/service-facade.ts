@@ -8,71 +8,66 @@ import { milliseconds } from "../kernel/duration.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
 import type { Plan } from "../organizations/schema.ts";
-import { createKey, createOrganization, wantedKey } from "./bootstrap.ts";
+import type { Advanced } from "./advance-clock.ts";
+import { createKey, createOrganization, newKey } from "./bootstrap.ts";
 import type { Host } from "./snapshots.ts";
 
-/** What moving the clock did: the time it stands at, and how many jobs ran. */
-export interface Advanced {
-  readonly now: string;
-  readonly ran: number;
-}
-
 /** A whole deployment-and-generation service, in this process. */
-export interface Service extends Instruments {
-  /** A key of the first owner, where this start made or was given one. */
+export interface Service extends Instruments<Service> {
+  /** A key of the first owner; null unless this start made it or was given it. */
   readonly apiKey: string | null;
-  /** Where it listens; undefined while it does not. */
+  /** The address that it listens at; undefined while it listens at none. */
   readonly url: string | undefined;
   /**
-   * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. A path or a URL, of
-   * which the path counts.
+   * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
+   * only a URL's path counts.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /**
-   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Its calls go
-   * straight to their operations and are not tried again. `apiKey` is the service's own unless set; "" is none. Throws
+   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go straight
+   * to their operations and are never retried. `apiKey` defaults to the service's own; "" sends none. Throws
    * `validation_failed` for any other field.
    */
   client(as?: { apiKey?: string }): Client;
   /**
-   * Opens a port. `port` 0 (the default) picks a free one, `host` is 127.0.0.1 unless set. Rejects with `validation_failed`
-   * for what can be no port, and with Node's own error for one that cannot be opened.
+   * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with `validation_failed`
+   * for an invalid port or host, and with Node's own error for a port that cannot be opened.
    */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
   readonly clock: {
     now(): Date;
-    /** Moves a manual clock by a duration such as `"2h"`; all that falls due on the way has happened when it resolves. */
+    /** Moves a manual clock by a duration such as `"2h"`. Resolves when everything that fell due on the way has run. */
     advance(by: string): Promise<Advanced>;
     /** Moves a manual clock to an instant. It never goes back. */
     advanceTo(at: string | Date): Promise<Advanced>;
-    /** Moves a manual clock to the next time at which work is due, and runs it. Without such work it stays where it is. */
+    /** Moves a manual clock to the next due time and runs the work that is due. Without due work the clock stays. */
     advanceToNext(): Promise<Advanced>;
-    /** Moves a manual clock on until no work is due any more but what comes back for ever, such as the daily clean-up. */
+    /** Moves a manual clock until no work is due any more, except periodic work such as the daily clean-up. */
     runUntilIdle(): Promise<Advanced>;
-    /** Lets the clock stand: from now on it is a manual one. A snapshot from before brings the running one back (`dev`). */
+    /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot makes it run again (`dev`). */
     freeze(): void;
   };
-  /** Runs all that is due now, and resolves when nothing is. */
+  /** Runs everything that is due now, and resolves when nothing is due any more. */
   settle(): Promise<Advanced>;
-  /** Keeps the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
+  /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
   snapshot(): Promise<{ id: string; now: string }>;
   /**
-   * Brings a kept state back; this is the only way in which time goes back. What is under way when it is called changes
-   * nothing any more. Sinks and open ports stay as they are. Rejects with `not_found` for an unknown snapshot.
+   * Restores a snapshot; only this moves time back. Calls that still run change nothing any more. Sinks and open ports
+   * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
    */
   restore(id: string): Promise<{ id: string; now: string }>;
   /**
-   * Brings back the state of just after the start: what the seed made. Rejects with `limit_reached` where the database
-   * file had more than 1 GiB then.
+   * Restores the state of just after the start, with the seed. Rejects with `limit_reached` if the database file was
+   * larger than 1 GiB then (`dev`).
    */
   reset(): Promise<{ now: string }>;
   /**
    * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
-   * functions that it was given (sinks, transport, drivers), listens at no port of the first, and is closed by itself (`dev`).
+   * functions among the options (sinks, transport, drivers), listens at no port, and is closed by itself (`dev`).
    */
   fork(): Promise<Service>;
   readonly keys: {
-    /** Makes an API key for a user of this role; the user is made where the organization has none. */
+    /** Makes an API key for a user of this role. Makes the user, too, if the organization has none. */
     create(wanted: {
       organization?: string;
       role?: Role;
@@ -81,61 +76,61 @@ export interface Service extends Instruments {
     }): Promise<{ key: string }>;
   };
   readonly organizations: {
-    /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` gives it its people. */
+    /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` adds users to it. */
     create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
   };
-  /** How many jobs a manual clock that is moved or settled is running at this very moment. */
+  /** The number of jobs that run right now because a manual clock is moved or settled. */
   readonly busy: number;
-  /** Ends everything: the port, the loop, the store. No timer and no handle stays. */
+  /** Ends everything: ports, job loop, store. No timer and no handle stays. */
   close(): Promise<void>;
 }
 
-/** Where a port may be opened. An empty host would be every address of the machine. */
-const place = record({ port: v.optional(wholeNumber(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
-/** A key that is null is none, as for the client over a port. */
-const speaker = record({ apiKey: v.nullish(v.string("must be a string")) });
+/** Where to listen. An empty host would mean every address of the machine, so it is refused. */
+const listenAddress = record({ port: v.optional(whole(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
+/** A null key means no key, as in the client over a port. */
+const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
-/** What users hold. */
-export function facade(worlds: Host): Service {
-  const { listening, known, snapshots } = worlds;
-  const app = () => worlds.now.parts.app;
-  const fork = async () => facade(await worlds.fork());
-  const tools = () => instruments(worlds.now.parts, fork);
-  const isClosed = () => worlds.now.parts.life.closing.signal.aborted;
-  const insistOpen = () => {
+/** The service that users hold: every call goes to the host's current state. */
+export function createFacade(host: Host): Service {
+  const app = () => host.state.wiring.app;
+  const fork = async () => createFacade(await host.fork());
+  const tools = () => instruments(host.state.wiring, fork);
+  const isClosed = () => host.state.wiring.closing.signal.aborted;
+  const requireOpen = () => {
     if (isClosed()) throw new Error("the service is closed; make a new one");
   };
-  const time = () => {
-    insistOpen();
-    return worlds.now.parts.time;
+  const clockControl = () => {
+    requireOpen();
+    return host.state.wiring.clockControl;
   };
   return {
     get apiKey() {
-      return worlds.now.apiKey;
+      return host.state.apiKey;
     },
     get url() {
-      return listening[0]?.url;
+      return host.listening[0]?.url;
     },
     async fetch(input, init) {
       if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     client(as = {}) {
-      const { apiKey = worlds.now.apiKey } = checkArgument(speaker, "as", as, '{ apiKey: "sk_live_…" }');
+      const { apiKey = host.state.apiKey } = handed(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
       return clientOver(insideSender(app, apiKey || undefined));
     },
     async listen(at = {}) {
-      insistOpen();
-      const { port, host } = checkArgument(place, "at", at, "{ port: 7400 }");
-      const serve: Parameters<typeof listen>[0] = {
+      requireOpen();
+      const address = handed(listenAddress, "at", at, "{ port: 7400 }");
+      const handlers: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
       };
-      const server = await listen(serve, { port, host });
+      const { listening } = host;
+      const server = await listen(handlers, address);
       // close() could not know of a port that was not open yet.
       if (isClosed()) await server.close();
-      insistOpen();
-      known.add(host);
+      requireOpen();
+      host.hosts.add(address.host);
       listening.push(server);
       const close: Listening["close"] = (grace) => {
         if (listening.includes(server)) listening.splice(listening.indexOf(server), 1);
@@ -144,26 +139,26 @@ export function facade(worlds: Host): Service {
       return { ...server, close };
     },
     clock: {
-      now: () => new Date(worlds.now.foundation.clock.now()),
+      now: () => new Date(host.state.foundation.clock.now()),
       async advance(by) {
-        return time().advanceBy(milliseconds(by));
+        return clockControl().advanceBy(milliseconds(by));
       },
       async advanceTo(at) {
         const to = at instanceof Date ? at.getTime() : parseInstant(at);
         if (to === undefined || Number.isNaN(to) || to > latestInstant)
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
-        return time().advanceTo(to);
+        return clockControl().advanceTo(to);
       },
-      advanceToNext: async () => time().advanceToNext(),
-      runUntilIdle: async () => time().runUntilIdle(),
+      advanceToNext: async () => clockControl().advanceToNext(),
+      runUntilIdle: async () => clockControl().runUntilIdle(),
       freeze() {
         // Refused in the mode start, as every instrument is.
         tools();
-        worlds.now.foundation.clock.freeze();
+        host.state.foundation.clock.freeze();
       },
     },
-    settle: async () => time().settle(),
-    ...snapshots,
+    settle: async () => clockControl().settle(),
+    ...host.snapshots,
     fork,
     get inbox() {
       return tools().inbox;
@@ -188,18 +183,18 @@ export function facade(worlds: Host): Service {
     },
     keys: {
       async create(wanted) {
-        const { foundation, parts } = worlds.now;
+        const { foundation, wiring } = host.state;
         const right = '{ role: "viewer" }';
-        const { key } = await createKey(foundation, parts.features, checkArgument(wantedKey, "wanted", wanted, right));
+        const { key } = await createKey(foundation, wiring.features, handed(newKey, "wanted", wanted, right));
         return { key };
       },
     },
     organizations: {
-      create: (wanted) => createOrganization(worlds.now.foundation, worlds.now.parts.features, wanted),
+      create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
     },
     get busy() {
-      return worlds.now.parts.loop.runningByHand();
+      return host.state.wiring.loop.busy();
     },
-    close: worlds.close,
+    close: host.close,
   };
 }

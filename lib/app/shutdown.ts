@@ -1,60 +1,61 @@
 import type { Listening } from "../http/server.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { reasonOf } from "../kernel/log.ts";
-import type { HostState } from "./snapshots.ts";
+import type { HostState } from "./wiring.ts";
 
-/** "Finish what is in flight (10 s at most), keep the rest for the next start." */
-async function within(wait: string, work: Promise<unknown>): Promise<void> {
+/** Waits until the work is done, but no longer than `limit` of the machine's time. */
+async function within(limit: string, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
-  const over = new Promise<void>((resolve) => {
-    // It must fire even where nothing else keeps the process alive, or what follows would never be done.
-    cancel = systemTimer(wait, resolve, { hold: true });
+  const timeout = new Promise<void>((resolve) => {
+    // It must fire even where nothing else keeps the process alive, or the rest of the shutdown would never run.
+    cancel = machineTimer(limit, resolve, { hold: true });
   });
-  await Promise.race([work, over]).finally(() => cancel());
+  await Promise.race([work, timeout]).finally(() => cancel());
 }
 
-/** Ends a service, whatever of it still works: the store is closed and its file let go in any case. */
+/** Ends a service. The store is closed and its file released in any case, even where a step fails. */
 export async function shutDown(
-  { foundation, parts }: HostState,
+  { foundation, wiring }: HostState,
   listening: readonly Listening[],
   { isFork }: { readonly isFork: boolean },
 ): Promise<void> {
   const { store, clock, log, opened } = foundation;
-  const { life, loop, features, outbound, late, storeClock } = parts;
-  life.closing.abort();
+  const { closing, loop, features, outbound, deferredWrites, saveClock } = wiring;
+  closing.abort();
   features.outbox.stop();
   features.execution.stop();
   try {
-    // Painting is cut off at once: it costs nothing to begin anew.
-    await features.modelDrivers.close();
+    // Painting is cut off at once: it costs nothing to start again.
+    await features.runners.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
-    const tellUnused = async () => {
+    const warnOfUnused = async () => {
       const { unused, isOwn } = features.scenarios;
-      // A fork has its parent's, which its parent tells of.
-      for (const one of (await unused()).filter((one) => !isFork || isOwn(one)))
-        log.warn("a scenario was not used", { match: JSON.stringify(one.match), next: one.next });
+      // A fork also holds its parent's scenarios, which its parent reports.
+      for (const scenario of (await unused()).filter((one) => !isFork || isOwn(one)))
+        log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
-    // Released first: what is cut off then has failed for nobody.
-    for (const last of [loop.release, outbound.close, late.flush, () => storeClock(clock.now()), tellUnused]) {
-      await last().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
+    const saveTime = () => saveClock(clock.now());
+    // Jobs are released first: a request that is cut off after that is no failed attempt.
+    for (const step of [loop.release, outbound.close, deferredWrites.flush, saveTime, warnOfUnused]) {
+      await step().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
     }
   } finally {
-    late.stop();
+    deferredWrites.stop();
     await store.close();
     opened.release();
   }
 }
 
-/** Ends what another state took the place of, at once: what is on its way is cut off, and nothing is written any more. */
-export async function discardState({ foundation, parts }: HostState, successor: HostState): Promise<void> {
+/** Ends a replaced state at once: requests in flight are cut off, and nothing is written any more. */
+export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
   const { store } = foundation;
-  const { life, loop, features, outbound, late } = parts;
+  const { closing, loop, features, outbound, deferredWrites } = wiring;
   store.retire();
-  life.closing.abort();
+  closing.abort();
   features.outbox.stop();
-  features.execution.stop();
-  late.stop();
-  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
-  // A database in a file has been handed on.
+  features.generationsProgress.stop();
+  deferredWrites.stop();
+  await Promise.all([features.runners.close(), outbound.close(), within("10s", loop.stop())]);
+  // The successor goes on with the database of a file; a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }

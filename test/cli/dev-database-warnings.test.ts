@@ -12,7 +12,7 @@ test("start warns of what a database brings along from dev, in the log and the b
   await (await dev("--key", "sk_live_demo_mine", "--clock", "manual@2040-01-01T00:00:00Z")).stop();
   const again = await dev("--key", "sk_live_demo_other", "--clock", "manual@2030-01-01T00:00:00Z");
   assert.match(again.errors(), /the API key key_\w+ was given with --key and is still valid/);
-  assert.match(again.errors(), /the clock stands at 2040-01-01T00:00:00\.000Z, where the database left it/);
+  assert.match(again.errors(), /the clock starts at 2040-01-01T00:00:00\.000Z, as stored in the database/);
   await again.stop();
 
   const start = stream(t, ["start", ...words, ...log("warn")], {});
