@@ -18,8 +18,8 @@ import { createLive } from "../live/websocket.ts";
 import { operations } from "../operations.ts";
 import type { ClockControl } from "./advance-clock.ts";
 import type { Features } from "./features.ts";
+import type { HostContext } from "./host-context.ts";
 import type { Foundation } from "./open-store.ts";
-import type { HostContext } from "./wiring.ts";
 
 interface Ports {
   readonly features: Features;

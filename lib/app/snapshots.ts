@@ -2,10 +2,11 @@ import type { Settings } from "../config/parse-options.ts";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createHosts } from "../http/hosts.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { type OpenDatabase, openImage } from "../store/database-files.ts";
+import { type Opened, openImage } from "../store/database-files.ts";
+import type { HostContext } from "./host-context.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { discardState, shutDown } from "./shutdown.ts";
-import { type HostContext, type HostState, wire } from "./wiring.ts";
+import { type HostState, wire } from "./wiring.ts";
 
 /**
  * A service through all its states. A restored state is built anew: foundation, features, job loop, routes. The state

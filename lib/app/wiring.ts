@@ -1,15 +1,11 @@
 import { setMaxListeners } from "node:events";
 import type { Settings } from "../config/parse-options.ts";
-import type { Snapshots } from "../control/calls.ts";
-import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
-import type { Hosts } from "../http/hosts.ts";
 import { createIdempotency } from "../http/idempotency.ts";
 import { createWindows } from "../http/rate-limit.ts";
 import { createMeter } from "../http/request-metrics.ts";
-import type { Listening } from "../http/server.ts";
 import { createFaults } from "../instruments/faults.ts";
 import { createInbox } from "../instruments/inbox.ts";
 import { createJournal } from "../instruments/journal.ts";
@@ -22,18 +18,9 @@ import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
 import { createClockControl } from "./advance-clock.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";
+import type { HostContext } from "./host-context.ts";
 import { createInterface } from "./http-interface.ts";
 import type { Foundation } from "./open-store.ts";
-
-/** What a service keeps through all its states: its ports, the hosts that it answers to, its sinks, its snapshots. */
-export interface HostContext {
-  readonly listening: Listening[];
-  readonly hosts: Hosts;
-  readonly sinks: Map<string, Sink>;
-  readonly snapshots: Snapshots;
-  /** The time on the current state's clock. */
-  iso(): string;
-}
 
 /** One state of a service: its foundation, and everything that runs on it. */
 export interface HostState {

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { callRules } from "./calls.ts";
+import { cycles } from "./cycles.ts";
 import { declarationRules, undeclared } from "./declarations.ts";
 import { importRules } from "./imports.ts";
-import { limitRules } from "./limits.ts";
+import { limitRules, outlived } from "./limits.ts";
 import { repositoryRules, stale } from "./repositories.ts";
 import { parse, type Rule, type Sample, sources } from "./source.ts";
 import { testRules } from "./tests.ts";
@@ -45,9 +46,24 @@ test("every problem that is thrown is declared, and the other way round", async 
   });
 });
 
+test("no files form a cycle, not even by types", async (t) => {
+  await t.test("holds in every file", () => none(cycles(all)));
+  await t.test("can be broken by values, by types and over several files", () => {
+    const a = parse("lib/app/a.ts", 'import { b } from "./b.ts";');
+    const b = parse("lib/app/b.ts", 'export type A = import("../http/c.ts").C;');
+    const c = parse("lib/http/c.ts", 'import type { A } from "../app/a.ts";');
+    const leaf = parse("lib/http/c.ts", 'import { D } from "./d.ts";');
+    assert.match(cycles([c, a, b])[0] ?? "", /^lib\/app\/a\.ts, lib\/app\/b\.ts, lib\/http\/c\.ts form a cycle; /);
+    assert.equal(cycles([c, a, b]).length, 1);
+    none(cycles([a, b, leaf]));
+  });
+});
+
 test("no exception outlives what it was made for", () => {
   none(stale(all).map((name) => `${name} has no query; take it off the list in test/architecture/repositories.ts`));
   assert.ok(stale([]).includes("keys/identify"));
+  none(outlived(all).map((name) => `${name} is not too long; take it off the list in test/architecture/limits.ts`));
+  assert.ok(outlived([]).length > 0);
 });
 
 test("every folder of lib is on the map, and the map names no other", async (t) => {
