@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { type Declared, declared, variableOf } from "../lib/config/parse-options.ts";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
+import { hint } from "../lib/kernel/did-you-mean.ts";
 
 /** Wrong usage: exit code 2. */
 export class Usage extends Error {}
@@ -44,7 +44,7 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
 
 /** The flags that the options schema names, as citty takes them. */
 export const optionArgs: ArgsDef = Object.fromEntries(
-  declared.flatMap(({ flag, help, value }) =>
+  allOptions.flatMap(({ flag, help, value }) =>
     flag === undefined
       ? []
       : [
@@ -68,7 +68,7 @@ export function switchOf(text: string | undefined, variable: string): boolean | 
 }
 
 /** The value of an option that was given as text. The schema judges it, so what is no number stays text. */
-const readers: Record<NonNullable<Declared["written"]>, (text: string, by: string) => unknown> = {
+const readers: Record<NonNullable<OptionInfo["format"]>, (text: string, by: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: switchOf,
@@ -86,15 +86,15 @@ export interface Setting {
 
 /** The options that flags set, else the environment, in the types of the schema. */
 export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
-  return declared.flatMap((option) => {
-    const { path, flag = "", written } = option;
-    if (written === undefined) return [];
+  return allOptions.flatMap((option) => {
+    const { path, flag = "", format } = option;
+    if (format === undefined) return [];
     const variable = variableOf(option);
     const isFlag = args[flag] !== undefined;
     const by = isFlag ? `option --${flag}` : variable;
     const given = isFlag ? args[flag] : fromEnvironment(variable);
     if (given === undefined) return [];
-    return [{ path, by, value: typeof given === "string" ? readers[written](given, by) : given }];
+    return [{ path, by, value: typeof given === "string" ? readers[format](given, by) : given }];
   });
 }
 

@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { BadOptions, declared, variableOf } from "../lib/config/parse-options.ts";
+import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, numberOf, readJson, settingsOf, Usage } from "./arguments.ts";
@@ -72,7 +72,7 @@ const others = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "
 
 /** Variables that nobody reads, but are nearly called like one that is. Any other may be somebody else's. */
 function mistaken(): string[] {
-  const known = [...declared.map(variableOf), ...others.map((name) => `SVC_${name}`)];
+  const known = [...allOptions.map(variableOf), ...others.map((name) => `SVC_${name}`)];
   const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
   return set.flatMap((name) => {
     const near = nearestName(name, known);

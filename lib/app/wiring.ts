@@ -76,8 +76,18 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   let app: App | undefined;
 
   /** The state beside the rows, in the order in which a snapshot loads it. */
-  const { keys } = features;
-  const snapshotables = { clock, ids, random, windows, keys, inbox, received, faults, journal, assets: assets.part };
+  const snapshotables: Readonly<Record<string, Snapshotable>> = {
+    clock,
+    ids,
+    random,
+    windows,
+    keys: features.keys,
+    inbox,
+    received,
+    faults,
+    journal,
+    assets: assets.part,
+  };
   return {
     mode,
     clock,
@@ -93,7 +103,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     received,
     faults,
     journal,
-    snapshotables: snapshotables satisfies Readonly<Record<string, Snapshotable>>,
+    snapshotables,
     /** Made for the first request: its routes take longer than all else, and many forks are never called. */
     get app(): App {
       app ??= createInterface(foundation, settings, host, http);

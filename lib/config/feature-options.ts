@@ -5,7 +5,7 @@ import { parseAllow } from "../drivers/outbound/allowed-addresses.ts";
 import { parseHttpUrl } from "../drivers/outbound/target.ts";
 import { finished } from "../generations/schema.ts";
 import { oneOf, textLike, textOf } from "../kernel/validation.ts";
-import { described, duration, positive } from "./option-types.ts";
+import { duration, option, positive } from "./option-types.ts";
 
 const allowed = v.pipe(
   v.string("must be a string"),
@@ -31,17 +31,22 @@ const driver = v.custom<DeploymentDriver>(
 export const deployments = v.optional(
   v.strictObject({
     concurrency: v.optional(
-      described(positive(10_000), "How many deployments build or roll out at a time, over all."),
+      option(positive(10_000), {
+        help: "The number of deployments that build or roll out at the same time, in the whole service.",
+      }),
       4,
     ),
     autoRollback: v.optional(
-      described(
-        v.boolean(),
-        "A failed health check ends in `rolled_back` where a previous release stays live; `false` makes it `failed`.",
-      ),
+      option(v.boolean(), {
+        help: "After a failed health check, a deployment ends as `rolled_back` if a previous release stays live. `false` ends it as `failed`.",
+      }),
       true,
     ),
-    driver: v.optional(described(driver, "What builds and rolls out; simulated, where it is not set.")),
+    driver: v.optional(
+      option(driver, {
+        help: "The driver that builds and rolls out deployments. Without it, deployments are simulated.",
+      }),
+    ),
   }),
   {},
 );
@@ -91,27 +96,31 @@ const backend = v.strictObject({
 export const generations = v.optional(
   v.strictObject({
     concurrency: v.optional(
-      described(positive(10_000), "How many generations are in progress at a time, over all."),
+      option(positive(10_000), { help: "The number of generations that run at the same time, in the whole service." }),
       16,
     ),
     finishedStatus: v.optional(
-      described(oneOf(finished), "How the interface calls a finished generation: `completed` or `succeeded`."),
+      option(oneOf(finished), { help: "The status of a finished generation: `completed` or `succeeded`." }),
       "completed",
     ),
     models: v.optional(
-      described(oneOf(["open", "strict"]), "`open` runs any model; `strict` refuses those that are not known."),
+      option(oneOf(["open", "strict"]), { help: "`open` runs any model; `strict` refuses unknown models." }),
       "open",
     ),
     retention: v.optional(
-      described(duration, "How long files are kept after a generation has finished, such as `30d`."),
+      option(duration, { help: "How long the file of a finished generation is stored, such as `30d`." }),
       "30d",
     ),
     backends: v.optional(
-      described(v.record(textOf(1, 64), backend), "Servers that run models of theirs; see the chapter on generations."),
+      option(v.record(textOf(1, 64), backend), {
+        help: "Servers that run models, by name. See the chapter on generations.",
+      }),
       {},
     ),
     driver: v.optional(
-      described(generationDriver, "What runs all other models; they are painted offline, where it is not set."),
+      option(generationDriver, {
+        help: "The driver that runs all other models. Without it, an offline painter simulates them.",
+      }),
     ),
   }),
   {},
@@ -120,10 +129,9 @@ export const generations = v.optional(
 export const outbound = v.optional(
   v.strictObject({
     allow: v.optional(
-      described(
-        v.array(allowed, "must be a list"),
-        "Addresses that may be sent to although they are not public: CIDRs and `host:port`. Link-local and metadata addresses stay closed.",
-      ),
+      option(v.array(allowed, "must be a list"), {
+        help: "Addresses that are not public but may receive outbound requests: CIDRs and `host:port`. Link-local and metadata addresses are always refused.",
+      }),
       [],
     ),
   }),
@@ -133,22 +141,25 @@ export const outbound = v.optional(
 export const deliveries = v.optional(
   v.strictObject({
     jitter: v.optional(
-      described(fraction, "By how much a delay between tries may be longer, at random; none under a manual clock."),
+      option(fraction, {
+        help: "Random addition to the delay between two delivery attempts, as a fraction of the delay. A manual clock adds none.",
+      }),
       0.1,
     ),
     retention: v.optional(
-      described(duration, "How long deliveries are kept once they have come to their end, with their tries."),
+      option(duration, { help: "How long a delivery is stored after it has ended, with its attempts." }),
       "30d",
     ),
     retryAfter: v.optional(
-      described(
-        v.boolean(),
-        "A receiver's `Retry-After` lengthens a delay between tries, up to two hours; without it the delays are exactly those of the specification.",
-      ),
+      option(v.boolean(), {
+        help: "Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` keeps the delays of the specification.",
+      }),
       false,
     ),
     standardWebhooks: v.optional(
-      described(v.boolean(), "Signed deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` too."),
+      option(v.boolean(), {
+        help: "Add the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` to signed deliveries.",
+      }),
       false,
     ),
   }),
@@ -158,10 +169,9 @@ export const deliveries = v.optional(
 export const codeHost = v.optional(
   v.strictObject({
     secret: v.optional(
-      described(
-        textOf(1, 256),
-        "The connected app's secret: signs pushes for integrations without a secret of their own.",
-      ),
+      option(textOf(1, 256), {
+        help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own.",
+      }),
     ),
   }),
   {},

@@ -5,7 +5,7 @@ import { wholeNumber } from "../kernel/validation.ts";
 /** A whole number of at least one. */
 export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
 
-/** Such as `"30d"`; read into milliseconds. */
+/** A text such as `"30d"`, parsed to milliseconds. */
 export const duration = v.pipe(
   v.string("must be a string"),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
@@ -15,21 +15,17 @@ export const duration = v.pipe(
     return NEVER;
   }),
 );
-/** What is told of an option: its meaning, and the flag of the commands where it is one. */
-export type Description = {
+
+/** The documentation of an option. `--help`, shell completion and the options page are made from it. */
+export type OptionHelp = {
+  /** Its meaning, in one or two sentences. */
   readonly help: string;
+  /** The flag of the commands that sets it, without the dashes. */
   readonly flag?: string;
-  /** What stands for the flag's value in the help; a switch has none. */
+  /** The placeholder for the flag's value in the help; a switch has none. */
   readonly value?: string;
 };
 
-/** An option with what is told of it. */
-export const described = <S extends v.GenericSchema>(schema: S, help: string, flag?: string, value?: string) =>
-  v.pipe(
-    schema,
-    v.metadata<v.InferOutput<S>, Description>({
-      help,
-      ...(flag && { flag }),
-      ...(value && { value }),
-    }),
-  );
+/** A schema with the documentation of its option. */
+export const option = <S extends v.GenericSchema>(schema: S, help: OptionHelp) =>
+  v.pipe(schema, v.metadata<v.InferOutput<S>, OptionHelp>(help));

@@ -6,12 +6,12 @@ import { oneOf, textLike, textOf } from "../kernel/validation.ts";
 import { fixedKey } from "../keys/schema.ts";
 import { region } from "../projects/schema.ts";
 import { codeHost, deliveries, deployments, generations, outbound } from "./feature-options.ts";
-import { described, positive } from "./option-types.ts";
+import { option, positive } from "./option-types.ts";
 import type { Seed } from "./seed.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
-/** A standing clock is tried out, so that a wrong setting is refused before anything is opened. */
+/** Makes a clock from the setting, so that a wrong one is refused before a database is opened. */
 const clockSetting = v.pipe(
   v.string("must be a string"),
   v.check((value) => {
@@ -39,93 +39,93 @@ const logger = v.custom<Log>(
 );
 
 /**
- * Every option, once: `createService`, configuration files, the flags, `--help` and the README's table are derived from
- * this. `flag` in the metadata makes it a flag of the commands.
+ * Every option, declared once. `createService`, configuration files, environment variables, flags, `--help` and the table
+ * of options are derived from it.
  */
 export const optionsSchema = v.strictObject({
   mode: v.optional(
-    described(
-      oneOf(["dev", "start"]),
-      "`dev`: the emulator, with its control interface. `start`: self-hosting, with safe network rules and no control interface.",
-    ),
+    option(oneOf(["dev", "start"]), {
+      help: "`dev` runs the emulator with its control interface. `start` hosts the service, with safe network rules and no control interface.",
+    }),
     "dev",
   ),
   database: v.optional(
-    described(
-      textOf(1, 4096),
-      "`:memory:`, or the path of the database file. `svc-server start` takes `./svc-data`.",
-      "database",
-      "PATH",
-    ),
+    option(textOf(1, 4096), {
+      help: "The path of the database file, or `:memory:`. The default of `svc-server start` is `./svc-data`.",
+      flag: "database",
+      value: "PATH",
+    }),
     ":memory:",
   ),
   create: v.optional(
-    described(v.boolean(), "Begin anew although a key file lies where the database is missing (`start`).", "create"),
+    option(v.boolean(), { help: "Make a new database even if only its key file exists (`start`).", flag: "create" }),
     false,
   ),
   clock: v.optional(
-    described(
-      clockSetting,
-      "`real`, `manual`, `manual@2026-01-01T00:00:00Z`, or a speed such as `60x` (`dev`).",
-      "clock",
-      "SETTING",
-    ),
+    option(clockSetting, {
+      help: "`real`, `manual`, `manual@2026-01-01T00:00:00Z`, or a speed such as `60x` (`dev`).",
+      flag: "clock",
+      value: "SETTING",
+    }),
     "real",
   ),
   seed: v.optional(
-    described(
-      isObject<Seed>(),
-      "What fills an empty database: an object; on the command line a JSON file.",
-      "seed",
-      "FILE",
-    ),
+    option(isObject<Seed>(), {
+      help: "The content of an empty database: an object, or the path of a JSON file on the command line.",
+      flag: "seed",
+      value: "FILE",
+    }),
   ),
-  key: v.optional(described(fixedKey, "A fixed API key for the first owner (`dev`).", "key", "sk_live_…")),
+  key: v.optional(
+    option(fixedKey, { help: "A fixed API key for the first owner (`dev`).", flag: "key", value: "sk_live_…" }),
+  ),
   envelope: v.optional(
-    described(
-      oneOf(["flat", "full"]),
-      "`flat`, or `full`: every answer as `{data, meta}`, lists with `pagination`.",
-      "envelope",
-      "FORM",
-    ),
+    option(oneOf(["flat", "full"]), {
+      help: "The form of answers: `flat`, or `full` for `{data, meta}` everywhere and `pagination` in lists.",
+      flag: "envelope",
+      value: "FORM",
+    }),
     "flat",
   ),
   rateLimit: v.optional(
-    described(
-      positive(),
-      "Requests in a window of ten minutes, for each key without a limit of its own.",
-      "rate-limit",
-      "N",
-    ),
+    option(positive(), {
+      help: "Requests per window of ten minutes, for each API key that has no limit of its own.",
+      flag: "rate-limit",
+      value: "N",
+    }),
     1000,
   ),
   addressRateLimit: v.optional(
-    described(positive(), "Requests in a window without a valid key, for each address."),
+    option(positive(), { help: "Requests without a valid API key per window of ten minutes, for each address." }),
     1000,
   ),
-  bodyLimit: v.optional(described(positive(), "The largest body, in bytes."), 1_048_576),
+  bodyLimit: v.optional(option(positive(), { help: "The largest request body, in bytes." }), 1_048_576),
   publicUrl: v.optional(
-    described(
-      origin,
-      "Where people reach the service; its host is answered to, and links begin with it.",
-      "public-url",
-      "URL",
-    ),
+    option(origin, {
+      help: "The public URL of the service. Links start with it, and requests for its host are accepted.",
+      flag: "public-url",
+      value: "URL",
+    }),
   ),
   behindProxy: v.optional(
-    described(
-      v.boolean(),
-      "Trust the last `X-Forwarded-For` address, and allow listening beyond loopback.",
-      "behind-proxy",
-    ),
+    option(v.boolean(), {
+      help: "Trust the last address in `X-Forwarded-For`, and allow addresses other than loopback for listening.",
+      flag: "behind-proxy",
+    }),
     false,
   ),
   hosts: v.optional(
-    described(v.array(host, "must be a list"), "Further `Host` names that the service answers to.", "hosts", "NAME,…"),
+    option(v.array(host, "must be a list"), {
+      help: "More names to accept in the `Host` header.",
+      flag: "hosts",
+      value: "NAME,…",
+    }),
     [],
   ),
   regions: v.optional(
-    described(v.array(region, "must be a list"), "The valid regions of projects; any, where it is not set."),
+    option(v.array(region, "must be a list"), {
+      help: "The regions that a project may have. Without it, any region is valid.",
+    }),
   ),
   deployments,
   generations,
@@ -133,20 +133,27 @@ export const optionsSchema = v.strictObject({
   deliveries,
   codeHost,
   transport: v.optional(
-    described(
+    option(
       v.custom<Sink>((value) => typeof value === "function", "must be a function"),
-      "What sends everything that goes out: `(request) => response`, as with fetch (`dev`).",
+      { help: "A function that sends every outbound request: `(request) => response`, as in fetch (`dev`)." },
     ),
   ),
   random: v.optional(
-    described(
-      textOf(1, 256),
-      "A seed for identifiers and chance: the same seed and the same calls give the same bytes (`dev`).",
-    ),
+    option(textOf(1, 256), {
+      help: "A seed for identifiers and random numbers: the same seed and the same calls give the same bytes (`dev`).",
+    }),
   ),
-  logger: v.optional(described(logger, "Where log entries go: `{error, warn, info, debug}`.")),
+  logger: v.optional(
+    option(logger, {
+      help: "The receiver of log entries: an object with the functions `error`, `warn`, `info` and `debug`.",
+    }),
+  ),
   logLevel: v.optional(
-    described(oneOf(levels), "`silent`, `error`, `warn`, `info` or `debug`; on stderr.", "log-level", "LEVEL"),
+    option(oneOf(levels), {
+      help: "`silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.",
+      flag: "log-level",
+      value: "LEVEL",
+    }),
     "error",
   ),
 });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { didYouMean } from "../kernel/did-you-mean.ts";
-import { detailOf, isUnknown } from "../kernel/validation.ts";
-import type { Description } from "./option-types.ts";
+import { hint } from "../kernel/did-you-mean.ts";
+import { explain, isUnknown } from "../kernel/validation.ts";
+import type { OptionHelp } from "./option-types.ts";
 import { optionsSchema } from "./options-schema.ts";
 
 export type Options = v.InferInput<typeof optionsSchema>;
@@ -9,7 +9,7 @@ export type Settings = v.InferOutput<typeof optionsSchema>;
 
 export class BadOptions extends Error {
   override readonly name = "BadOptions";
-  /** The option that is wrong, dotted: `deployments.concurrency`. */
+  /** The path of the wrong option: `deployments.concurrency`. */
   readonly path: string;
   /** What it must be. */
   readonly rule: string;
@@ -21,7 +21,7 @@ export class BadOptions extends Error {
   }
 }
 
-/** Reads the options, or says in one sentence which one is wrong and what would be right. */
+/** Parses the options. Throws {BadOptions}, which names the first wrong option and what it must be. */
 export function parseOptions(given: unknown): Settings {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new TypeError("the options must be an object");
@@ -45,21 +45,21 @@ export function parseOptions(given: unknown): Settings {
   return result.output;
 }
 
-/** One option, wherever it is set. */
-export interface Declared {
-  /** Dotted: `deployments.concurrency`. */
+/** One option, for everything that reads it from text or documents it. */
+export interface OptionInfo {
+  /** Its names from the top, joined by dots: `deployments.concurrency`. */
   readonly path: string;
   readonly help: string;
   readonly fallback: unknown;
-  /** The flag of the commands that sets it, where there is one. */
+  /** The flag of the commands that sets it; undefined for an option without a flag. */
   readonly flag: string | undefined;
-  /** What stands for the flag's value; undefined for a switch. */
+  /** The placeholder for the flag's value; undefined for a switch. */
   readonly value: string | undefined;
-  /** How text says it; undefined for what text cannot say, such as a function. */
-  readonly written: "text" | "number" | "switch" | "list" | "json" | "file" | undefined;
+  /** How it is written as text, in a flag or variable; undefined for values without a text form, such as a function. */
+  readonly format: "text" | "number" | "switch" | "list" | "json" | "file" | undefined;
 }
 
-const forms: Readonly<Record<string, Declared["written"]>> = {
+const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   string: "text",
   picklist: "text",
   number: "number",
@@ -68,31 +68,31 @@ const forms: Readonly<Record<string, Declared["written"]>> = {
   record: "json",
 };
 
-/** Every option, in the order of the table. */
-export const declared: readonly Declared[] = leavesOf(optionsSchema.entries, "");
+/** Every option, in the order in which it is allOptions. */
+export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries, "");
 
-function leavesOf(entries: v.ObjectEntries, within: string): Declared[] {
+function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
   return Object.entries(entries).flatMap(([name, entry]) => {
     const { wrapped, default: fallback } = entry as v.OptionalSchema<v.GenericSchema, unknown>;
-    if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${within}${name}.`);
-    const path = within + name;
-    const { help = "", flag, value } = v.getMetadata(wrapped) as Partial<Description>;
-    // A seed is an object, which text names as a file; the mode is the command itself.
-    const written = path === "mode" ? undefined : (forms[wrapped.type] ?? (flag === undefined ? undefined : "file"));
-    return { path, help, fallback, flag, value, written };
+    if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
+    const path = prefix + name;
+    const { help = "", flag, value } = v.getMetadata(wrapped) as Partial<OptionHelp>;
+    // The command itself sets the mode. An object with a flag, the seed, is given as a file.
+    const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
+    return { path, help, fallback, flag, value, format };
   });
 }
 
-/** The end of a sentence about an option that there is not: the nearest of its level, or how a dotted one is nested. */
+/** A hint for an unknown option: the nearest name beside it, or how to nest a dotted path. */
 function nearestOption(path: string): string {
-  if (declared.some((one) => one.path === path))
+  if (allOptions.some((one) => one.path === path))
     return `; nest it: ${path.split(".").reduceRight((below, name) => `{"${name}":${below}}`, "…")}`;
   const level = path.slice(0, path.lastIndexOf(".") + 1);
-  const beside = declared.filter((one) => one.path.startsWith(level));
+  const beside = allOptions.filter((one) => one.path.startsWith(level));
   const names = beside.map((one) => one.path.slice(level.length).split(".", 1)[0] ?? "");
   return didYouMean(path.slice(level.length), names, level);
 }
 
-/** The variable that sets an option in the environment: `SVC_DEPLOYMENTS_CONCURRENCY`. */
-export const variableOf = ({ path }: Pick<Declared, "path">) =>
+/** The environment variable that sets an option: `SVC_DEPLOYMENTS_CONCURRENCY`. */
+export const variableOf = ({ path }: Pick<OptionInfo, "path">) =>
   `SVC_${path.replaceAll(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;

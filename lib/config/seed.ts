@@ -14,7 +14,7 @@ import { displayName, role } from "../users/schema.ts";
 import { lifecycle as userStates } from "../users/states.ts";
 import { newWebhook } from "../webhooks/schema.ts";
 
-const moment = v.pipe(
+const instantText = v.pipe(
   v.string("must be a string"),
   v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2027-01-01T00:00:00Z"),
 );
@@ -23,7 +23,7 @@ const key = v.strictObject({
   name: v.optional(keyName, "seed"),
   key: fixedKey,
   scopes: v.optional(keyScopes, ["*"]),
-  expires_at: v.optional(moment),
+  expires_at: v.optional(instantText),
   rate_limit: v.optional(
     v.pipe(v.number("must be a number"), v.integer("must be a whole number"), v.minValue(1, "must be 1 or more")),
   ),
@@ -70,14 +70,14 @@ const organization = v.strictObject({
   ),
 });
 
-/** What fills an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */
+/** The content of an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */
 export const seed = v.strictObject({
   $schema: v.optional(v.string()),
   organizations: v.array(organization, "must be a list of organizations"),
 });
 
 export type Seed = v.InferInput<typeof seed>;
-/** A seed that was read: every default is filled in. */
+/** A parsed seed, with every default filled in. */
 export type ParsedSeed = v.InferOutput<typeof seed>;
 export type SeedUser = v.InferOutput<typeof user>;
 
@@ -85,20 +85,20 @@ export class BadSeed extends Error {
   override readonly name = "BadSeed";
 }
 
-/** Reads a seed, or says in one sentence which place of it is wrong and what would be right. */
+/** Parses a seed. Throws {BadSeed}, which names the first wrong place and what it must be. */
 export function parseSeed(given: unknown): ParsedSeed {
   const result = v.safeParse(seed, given);
   if (!result.success) {
     const [first] = result.issues.map(detailOf);
     throw new BadSeed(`the seed cannot be used: ${first?.path} ${first?.message}`);
   }
-  refuseTwins(result.output);
-  refuseIntegrations(result.output);
+  requireUnique(result.output);
+  validateIntegrations(result.output);
   return result.output;
 }
 
-/** Each by the rules of its type, as the interface would judge it. */
-function refuseIntegrations({ organizations }: ParsedSeed): void {
+/** Checks each configuration by the rules of its type, as the interface does. */
+function validateIntegrations({ organizations }: ParsedSeed): void {
   organizations.forEach(({ plan, integrations = [] }, i) => {
     integrations.forEach(({ type, config }, j) => {
       const place = `organizations.${i}.integrations.${j}`;
@@ -113,32 +113,32 @@ function refuseIntegrations({ organizations }: ParsedSeed): void {
   });
 }
 
-/** What must be unique, named by its place before anything is written. */
-function refuseTwins({ organizations }: ParsedSeed): void {
+/** Finds duplicates before anything is written, so that the error can name both places. */
+function requireUnique({ organizations }: ParsedSeed): void {
   const seen = new Map<string, string>();
-  const once = (place: string, what: string, value: string) => {
-    const first = seen.get(`${what} ${value}`);
+  const unique = (place: string, kind: string, value: string) => {
+    const first = seen.get(`${kind} ${value}`);
     if (first) throw new BadSeed(`the seed cannot be used: ${place} must be unique; ${first} is the same`);
-    seen.set(`${what} ${value}`, place);
+    seen.set(`${kind} ${value}`, place);
   };
   organizations.forEach((one, i) => {
-    once(`organizations.${i}.name`, "organization", foldCase(one.name));
+    unique(`organizations.${i}.name`, "organization", folded(one.name));
     one.users?.forEach((user, j) => {
-      once(`organizations.${i}.users.${j}.email`, `user ${i}`, foldCase(user.email));
+      unique(`organizations.${i}.users.${j}.email`, `user ${i}`, folded(user.email));
       user.keys?.forEach(({ key }, k) => {
-        once(`organizations.${i}.users.${j}.keys.${k}.key`, "key", key);
+        unique(`organizations.${i}.users.${j}.keys.${k}.key`, "key", key);
       });
     });
     one.projects?.forEach((project, j) => {
-      once(`organizations.${i}.projects.${j}.name`, `project ${i}`, foldCase(project.name));
+      unique(`organizations.${i}.projects.${j}.name`, `project ${i}`, folded(project.name));
       project.environments?.forEach(({ name }, k) => {
-        once(`organizations.${i}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
+        unique(`organizations.${i}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
       });
     });
   });
 }
 
-/** The start of a service that was given no seed: one organization with an owner. CONTRACT section 2. */
+/** The seed of a service without one: an organization with an owner. CONTRACT section 2. */
 export const defaultSeed = {
   organizations: [
     {
@@ -148,7 +148,7 @@ export const defaultSeed = {
   ],
 } as const satisfies Seed;
 
-/** The first key of the first owner: what the program prints as the one to use. */
+/** The first key of the first active owner: the key that the program prints. */
 export function ownerKey({ organizations }: ParsedSeed): string | null {
   for (const { users = [] } of organizations) {
     for (const { role, status, keys = [] } of users) {

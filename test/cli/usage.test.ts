@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { run as command } from "../../bin/main.ts";
 import { configuration } from "../../bin/server-options.ts";
-import { declared, variableOf } from "../../lib/config/parse-options.ts";
+import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
 import { launch, run, scratch } from "../program.ts";
 
 /** Whoever runs this program in a folder of their own, with no profile. */
@@ -197,17 +197,17 @@ test("every option that text can say is set by its variable, under the flag and 
     process.env[name] = value;
     t.after(() => delete process.env[name]);
   };
-  const silent = declared.filter(({ written }) => written === undefined).map(({ path }) => path);
+  const silent = allOptions.filter(({ format }) => format === undefined).map(({ path }) => path);
   assert.deepEqual(silent, ["mode", "deployments.driver", "generations.driver", "transport", "logger"]);
   const at = (path: string, args = {}) =>
     path
       .split(".")
       .reduce<unknown>((tree, name) => (tree as Record<string, unknown>)?.[name], configuration("dev", args).options);
-  for (const option of declared) {
-    const { path, written } = option;
-    if (written === undefined || written === "file") continue;
-    set(variableOf(option), examples[written]);
-    assert.deepEqual(at(path), read[written], path);
+  for (const option of allOptions) {
+    const { path, format } = option;
+    if (format === undefined || format === "file") continue;
+    set(variableOf(option), examples[format]);
+    assert.deepEqual(at(path), read[format], path);
   }
   file("seed.json", '{"organizations":[]}');
   set("SVC_SEED", join(folder, "seed.json"));
