@@ -4,12 +4,12 @@ import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-opt
 import { hint } from "../lib/kernel/did-you-mean.ts";
 
 /** Wrong usage: exit code 2. */
-export class Usage extends Error {}
+export class UsageError extends Error {}
 
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** citty passes over what it does not know: unknown options, surplus words, missing values. Here they are errors. */
-export function strict(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
+export function requireKnown(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
   const known = new Map<string, boolean>([
     ["help", false],
     ["h", false],
@@ -24,7 +24,7 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
     const [, option, inline] = /^--?([^=]+)(=.*)?$/s.exec(word) ?? [];
     if (option === undefined) {
       if (places-- <= 0 && !more)
-        throw new Usage(
+        throw new UsageError(
           word.startsWith("sk_live_")
             ? "a key is never an argument, which every user of this machine could read; give it on stdin: svc-server login < key.txt"
             : `unexpected word "${word}"`,
@@ -33,12 +33,12 @@ export function strict(words: readonly string[], args: ArgsDef, { more = false }
     }
     const takesValue = known.get(option);
     if (takesValue === undefined)
-      throw new Usage(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, [...known.keys()], "--")}`);
-    if (!takesValue && inline !== undefined) throw new Usage(`option --${option} takes no value`);
+      throw new UsageError(`unknown option ${word.split("=", 1)[0]}${hint(option, [...known.keys()], "--")}`);
+    if (!takesValue && inline !== undefined) throw new UsageError(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];
     if (value === undefined || value === "" || (inline === undefined && value.startsWith("--")))
-      throw new Usage(`option --${option} needs a value`);
+      throw new UsageError(`option --${option} needs a value`);
   }
 }
 
@@ -62,19 +62,20 @@ export const fromEnvironment = (variable: string): string | undefined => process
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
 
-export function switchOf(text: string | undefined, variable: string): boolean | undefined {
-  if (text !== undefined && text !== "true" && text !== "false") throw new Usage(`${variable} must be true or false`);
+export function parseSwitch(text: string | undefined, variable: string): boolean | undefined {
+  if (text !== undefined && text !== "true" && text !== "false")
+    throw new UsageError(`${variable} must be true or false`);
   return text === undefined ? undefined : text === "true";
 }
 
 /** The value of an option that was given as text. The schema judges it, so what is no number stays text. */
-const readers: Record<NonNullable<OptionInfo["format"]>, (text: string, by: string) => unknown> = {
+const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, by: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
-  switch: switchOf,
+  switch: parseSwitch,
   list: (text) => text.split(",").map((one) => one.trim()),
   file: (text) => readJson(text, "seed"),
-  json: parsed,
+  json: parseJson,
 };
 
 /** An option that somebody set, and by what: `option --rate-limit`, `SVC_RATE_LIMIT`. */
@@ -94,7 +95,7 @@ export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
     const by = isFlag ? `option --${flag}` : variable;
     const given = isFlag ? args[flag] : fromEnvironment(variable);
     if (given === undefined) return [];
-    return [{ path, by, value: typeof given === "string" ? readers[format](given, by) : given }];
+    return [{ path, by, value: typeof given === "string" ? parsers[format](given, by) : given }];
   });
 }
 
@@ -104,22 +105,22 @@ export function readJson(path: string, what: string): unknown {
   try {
     text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
-    throw new Usage(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
   }
-  return parsed(text, `the ${what} file ${path}`);
+  return parseJson(text, `the ${what} file ${path}`);
 }
 
-function parsed(text: string, what: string): unknown {
+function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const lines = text.slice(0, faultOf(text)).split("\n");
-    throw new Usage(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
+    const lines = text.slice(0, syntaxErrorAt(text)).split("\n");
+    throw new UsageError(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
   }
 }
 
 /** Where JSON goes wrong. Node tells the position of some faults only, so it is searched: the first prefix that no end could mend. */
-function faultOf(text: string): number {
+function syntaxErrorAt(text: string): number {
   const broken = (length: number) => {
     try {
       JSON.parse(text.slice(0, length));
@@ -141,9 +142,9 @@ function faultOf(text: string): number {
 }
 
 /** A whole number of a flag or a variable. */
-export function numberOf(by: string, text: string | undefined, most: number, least = 0): number | undefined {
+export function parseWhole(by: string, text: string | undefined, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)
-    throw new Usage(`${by} must be a whole number from ${least} to ${most}`);
+    throw new UsageError(`${by} must be a whole number from ${least} to ${most}`);
   return Number(text);
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { published } from "../lib/openapi/service.ts";
-import { Usage } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** One operation, as the published document describes it: what may be given, by its schema. */
-export interface Described {
+export interface OperationInfo {
   readonly id: string;
   readonly summary: string;
   readonly fields: Json;
@@ -17,14 +17,14 @@ export interface Described {
 }
 
 let document: Json | undefined;
-const whole = (): Json => {
+const openApiDocument = (): Json => {
   document ??= published("flat");
   return document;
 };
 
 /** Every operation, from the document that is published with this program. */
-export function described(): Described[] {
-  const paths = Object.values(whole()["paths"] as Record<string, Record<string, Operation>>);
+export function documentedOperations(): OperationInfo[] {
+  const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
   return paths.flatMap(Object.values).map(({ operationId, summary, parameters = [], requestBody }: Operation) => {
     const own = parameters.filter((one) => one.in === "path" || one.in === "query");
     const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
@@ -36,15 +36,15 @@ export function described(): Described[] {
 }
 
 /** The operation of this name; throws with the nearest ones where there is none. */
-export function operationOf(id: string): Described {
-  const operations = described();
+export function operationOf(id: string): OperationInfo {
+  const operations = documentedOperations();
   const operation = operations.find((one) => one.id === id);
   if (operation) return operation;
   const all = operations.map((one) => one.id);
   // users.frobnicate: of the users' operations alone.
   const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
   const ids = within.length > 0 ? within : all;
-  throw new Usage(`no operation is called "${id}"${didYouMean(id, all) || `; there are ${ids.join(", ")}`}`);
+  throw new UsageError(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
 }
 
 interface Operation {
@@ -60,10 +60,10 @@ const target = (reference: string): Json =>
   reference
     .split("/")
     .slice(1)
-    .reduce<unknown>((part, key) => (part as Json)[key], whole()) as Json;
+    .reduce<unknown>((part, key) => (part as Json)[key], openApiDocument()) as Json;
 
 /** What a schema is made of: what it refers to and joins, and what it leaves a choice of. */
-function madeOf(schema: Json): { joined: Json[]; choices: Json[] } {
+function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
   const reference = schema["$ref"];
   const joined = [
     ...((schema["allOf"] ?? []) as Json[]),
@@ -74,16 +74,16 @@ function madeOf(schema: Json): { joined: Json[]; choices: Json[] } {
 
 /** Every form that a value may have: references followed, choices and conjunctions laid side by side. */
 export function formsOf(schema: Json): Json[] {
-  const { joined, choices } = madeOf(schema);
+  const { joined, choices } = branchesOf(schema);
   return [schema, ...[...joined, ...choices].flatMap(formsOf)];
 }
 
 /** The names that must be there, whatever is chosen. */
-export function neededOf(schema: Json): string[] {
-  const { joined, choices } = madeOf(schema);
-  const [first = [], ...others] = choices.map(neededOf);
+export function requiredOf(schema: Json): string[] {
+  const { joined, choices } = branchesOf(schema);
+  const [first = [], ...others] = choices.map(requiredOf);
   const common = first.filter((name) => others.every((names) => names.includes(name)));
-  return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(neededOf), ...common];
+  return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(requiredOf), ...common];
 }
 
 /** The names that a value may have below it, with their schemas; undefined where any name may be. */
@@ -103,7 +103,7 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
 }
 
 /** The fields of an operation. */
-export const namesOf = ({ fields }: Described): string[] => partsOf(fields).names;
+export const namesOf = ({ fields }: OperationInfo): string[] => partsOf(fields).names;
 
 /** The text of a value, in the type that its schema names. */
 function typed(text: string, schema: Json, place: string): unknown {
@@ -123,19 +123,19 @@ function typed(text: string, schema: Json, place: string): unknown {
   } catch {
     // Where any value may be, what is not JSON is text.
     if (isText || types.size === 0) return text;
-    throw new Usage(`${place} must be ${[...types].join(" or ")}, not "${text}"`);
+    throw new UsageError(`${place} must be ${[...types].join(" or ")}, not "${text}"`);
   }
 }
 
 type Tree = { [name: string]: unknown };
 
 /** `a.b=value` and `list[]=value` words, `body=@file`, and identifiers without their names, as what an operation takes. */
-export function inputOf({ id, fields, path }: Described, words: readonly string[]): Tree {
+export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[]): Tree {
   const input: Tree = {};
   for (const word of words) {
     const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
     const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(bare === undefined ? word : `${bare}=${word}`) ?? [];
-    if (place === undefined) throw new Usage(`"${word}" is no field; write name=value, a.b=value or list[]=value`);
+    if (place === undefined) throw new UsageError(`"${word}" is no field; write name=value, a.b=value or list[]=value`);
     if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
     else put(input, place, text, fields, id);
   }
@@ -148,13 +148,13 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
   let schema = fields;
   let at = input;
   names.forEach((name, i) => {
-    if (name === "" || name === "__proto__") throw new Usage(`"${place}" is no place of a field`);
+    if (name === "" || name === "__proto__") throw new UsageError(`"${place}" is no place of a field`);
     const parts = partsOf(schema);
     const part = parts.of(name);
     // What an operation takes is always named; what lies below may be open to any name.
     if (part === undefined && (i === 0 || parts.names.length > 0))
-      throw new Usage(
-        `${id} has no field ${place}${didYouMean(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
+      throw new UsageError(
+        `${id} has no field ${place}${hint(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
       );
     schema = part ?? {};
     if (i === names.length - 1) {
@@ -173,7 +173,7 @@ function bodyOf(path: string): object {
     const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   } catch (error) {
-    throw new Usage(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);
+    throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);
   }
-  throw new Usage(`the body ${path} must be a JSON object`);
+  throw new UsageError(`the body ${path} must be a JSON object`);
 }

@@ -4,12 +4,12 @@ import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
-import { fromEnvironment, Usage } from "./arguments.ts";
-import { type Given, json } from "./command.ts";
+import { hint } from "../lib/kernel/did-you-mean.ts";
+import { fromEnvironment, UsageError } from "./arguments.ts";
+import { type Given, json } from "./define-command.ts";
 
 /** Flags of the commands that call a running service. A key is no flag: every user of the machine could read it. */
-export const reach: ArgsDef = {
+export const connectionArgs: ArgsDef = {
   url: {
     type: "string",
     description:
@@ -45,7 +45,7 @@ export function readProfiles(): Profiles {
   }
 }
 
-export function keepProfile(name: string, url: string, api_key: string): void {
+export function saveProfile(name: string, url: string, api_key: string): void {
   const path = profilesFile();
   const all = { ...readProfiles(), [name]: { url, api_key } };
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -54,43 +54,46 @@ export function keepProfile(name: string, url: string, api_key: string): void {
 }
 
 /** Where a service is, with which key, and what said so. */
-export interface Place {
+export interface Connection {
   readonly url: string;
-  readonly urlBy: string;
+  readonly urlSource: string;
   readonly apiKey: string | undefined;
-  readonly keyBy: string;
+  readonly keySource: string;
 }
 
 /** The profile that a flag names, else the environment. */
-export const profileOf = ({ profile }: Given): string | null =>
+export const profileName = ({ profile }: Given): string | null =>
   profile === undefined ? (fromEnvironment("SVC_PROFILE") ?? null) : String(profile);
 
 /** Which service, and with which key: a named profile, else the environment, else the profile `default`. */
-export function placeOf(args: Given, named = profileOf(args)): Place {
+export function connectionOf(args: Given, named = profileName(args)): Connection {
   const [SVC_URL, SVC_API_KEY] = [fromEnvironment("SVC_URL"), fromEnvironment("SVC_API_KEY")];
   const profiles = named !== null || !SVC_API_KEY ? readProfiles() : {};
   const name = named ?? "default";
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (named !== null && !profile)
-    throw new Usage(
-      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; make it with: svc-server login`,
+    throw new UsageError(
+      `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
     );
-  const kept = { url: profile?.url, urlBy: `the address in the profile ${name}` };
+  const kept = { url: profile?.url, urlSource: `the address in the profile ${name}` };
   const places = [
-    { url: args["url"], urlBy: "option --url" },
+    { url: args["url"], urlSource: "option --url" },
     ...(named ? [kept] : []),
-    { url: SVC_URL, urlBy: "SVC_URL" },
+    { url: SVC_URL, urlSource: "SVC_URL" },
     kept,
   ];
-  const { url, urlBy } = places.find(({ url }) => url) ?? { url: "http://127.0.0.1:7400", urlBy: "the address" };
-  const place = { url: String(url), urlBy };
+  const { url, urlSource } = places.find(({ url }) => url) ?? {
+    url: "http://127.0.0.1:7400",
+    urlSource: "the address",
+  };
+  const place = { url: String(url), urlSource };
   // A profile's key goes to the profile's service and nowhere else.
   const key = profile && sameOrigin(profile.url, place.url) ? profile.api_key : undefined;
   const isVariable = !named && Boolean(SVC_API_KEY);
   return {
     ...place,
     apiKey: isVariable ? SVC_API_KEY : key,
-    keyBy: isVariable ? "SVC_API_KEY" : `the key in the profile ${name}`,
+    keySource: isVariable ? "SVC_API_KEY" : `the key in the profile ${name}`,
   };
 }
 
@@ -100,25 +103,25 @@ const sameOrigin = (a: string, b: string) =>
 /** The interface of a service: its address with `/v1`, which may be left out. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-export function clientOf({ url, urlBy, apiKey, keyBy }: Place): Client {
+export function clientOf({ url, urlSource, apiKey, keySource }: Connection): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey });
   } catch (error) {
     // The library's words are not those of the command line.
     const { message } = error as Error;
-    if (message.startsWith("apiKey")) throw new Usage(message.replace("apiKey", keyBy));
-    throw new Usage(`${urlBy} must be an http or https URL such as http://127.0.0.1:7400`);
+    if (message.startsWith("apiKey")) throw new UsageError(message.replace("apiKey", keySource));
+    throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
   }
 }
 
 /** A refusal in words for people: each broken rule on a line, and what helps. */
-export function explained(error: unknown, { apiKey, keyBy, url }: Place): unknown {
+export function explainedError(error: unknown, { apiKey, keySource, url }: Connection): unknown {
   // What the client refuses before it sends anything was given wrong on the command line.
-  if (error instanceof TypeError) return new Usage(error.message);
+  if (error instanceof TypeError) return new UsageError(error.message);
   if (!(error instanceof ClientProblem)) return error;
   const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
   const wanted = apiKey
-    ? `${keyBy} was refused: it is wrong or revoked, has expired, or is not of ${url}`
+    ? `${keySource} was refused: it is wrong or revoked, has expired, or is not of ${url}`
     : "Set SVC_API_KEY, or keep a key with: svc-server login";
   const key = error.code === "unauthorized" ? `\n  ${wanted}` : "";
   const id = error.requestId ? `, ${error.requestId}` : "";

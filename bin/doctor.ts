@@ -8,9 +8,10 @@ import { version } from "../lib/kernel/version.ts";
 import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf } from "./arguments.ts";
-import { command, type Given, json, lostOf, say, table } from "./command.ts";
-import { probe } from "./serve.ts";
-import { configuration, placeArgs } from "./server-options.ts";
+import { command, type Given, json } from "./define-command.ts";
+import { describeLost, say, table } from "./output.ts";
+import { requireFreePort } from "./serve.ts";
+import { configuration, listenArgs } from "./server-options.ts";
 
 interface Finding {
   readonly check: string;
@@ -19,15 +20,15 @@ interface Finding {
   readonly says: string;
 }
 
-interface At {
+interface Target {
   readonly database: string;
   readonly port: number;
   readonly host: string;
 }
-type Check = (at: At) => string | Promise<string>;
+type Check = (at: Target) => string | Promise<string>;
 const megabyte = 1_048_576;
 
-function may(path: string, mode: number): boolean {
+function hasAccess(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);
     return true;
@@ -51,7 +52,7 @@ const checks: Readonly<Record<string, Check>> = {
   database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
-      if (!may(file, constants.R_OK | constants.W_OK))
+      if (!hasAccess(file, constants.R_OK | constants.W_OK))
         throw new Error(`${file} cannot be read and written by this user; run as its owner, or give it the right`);
     }
     checkDatabase(database);
@@ -73,14 +74,14 @@ const checks: Readonly<Record<string, Check>> = {
   },
   files({ database }) {
     if (!existsSync(database)) return "made with the first generation";
-    const lost = damagedAssets(database);
-    if (lost.length > 0) throw new Error(`${lostOf(lost)}; bring ${database}-files back from the backup`);
+    const lost = lostFiles(database);
+    if (lost.length > 0) throw new Error(`${describeLost(lost)}; bring ${database}-files back from the backup`);
     return "those of generations are all there, as they were stored";
   },
   disk({ database }) {
     let folder = dirname(database);
     while (!existsSync(folder)) folder = dirname(folder);
-    if (!may(folder, constants.W_OK))
+    if (!hasAccess(folder, constants.W_OK))
       throw new Error(`${folder} cannot be written; run as its owner, or name another place with --database`);
     const { bavail, bsize } = statfsSync(folder);
     const free = Math.floor((bavail * bsize) / megabyte);
@@ -98,7 +99,7 @@ const checks: Readonly<Record<string, Check>> = {
     return new Date(now).toISOString();
   },
   async port({ port, host }) {
-    await probe(port, host);
+    await requireFreePort(port, host);
     return `${host}, port ${port} is free`;
   },
   async drivers() {
@@ -139,14 +140,14 @@ export const doctor = command(
   "Look whether svc-server can run here with these options, and say what mends what is wrong.",
   {
     database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
-    ...placeArgs,
+    ...listenArgs,
     ...json,
   },
   examine,
 );
 
 /** The options as `start` would have them, and what is wrong with them. */
-function optionsOf(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<At, "database"> {
+function optionsOf(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<Target, "database"> {
   const check = "options";
   const at = configuration("start", args);
   try {

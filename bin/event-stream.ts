@@ -4,9 +4,9 @@ import { type Client, ClientProblem } from "../lib/client.ts";
 import { event } from "../lib/events/schema.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { codes } from "../lib/live/subscriber.ts";
-import { baseOf, clientOf, type Place } from "./connection.ts";
+import { baseOf, type Connection, clientOf } from "./connection.ts";
 
-export type Happened = v.InferOutput<typeof event>;
+export type ServiceEvent = v.InferOutput<typeof event>;
 
 /** Why a stream ended: the code of its close, or the status of the answer that came instead of a stream. */
 interface Ended {
@@ -21,7 +21,11 @@ const silence = "75s";
  * The events that the service's stream tells, from after the one named on, in their order; answers why it ended. `begun` is
  * called once nothing is missed any more.
  */
-async function* hear({ url, apiKey }: Place, after: string, begun: () => void): AsyncGenerator<Happened, Ended, void> {
+async function* readStream(
+  { url, apiKey }: Connection,
+  after: string,
+  begun: () => void,
+): AsyncGenerator<ServiceEvent, Ended, void> {
   const { WebSocket } = await import("ws");
   const socket = new WebSocket(`${baseOf(url).replace(/^http/i, "ws")}/stream?after=${after}`, {
     headers: { authorization: `Bearer ${apiKey}` },
@@ -61,7 +65,7 @@ async function* hear({ url, apiKey }: Place, after: string, begun: () => void): 
 }
 
 /** What waiting does not mend, of the reasons for which a stream ends. */
-function refusalOf({ code, reason }: Ended): ClientProblem | undefined {
+function permanentError({ code, reason }: Ended): ClientProblem | undefined {
   if (code === 401 || code === codes.unauthorized)
     return new ClientProblem("unauthorized", reason || "the API key is not valid any more");
   if (code === 403 || code === codes.forbidden)
@@ -73,12 +77,12 @@ function refusalOf({ code, reason }: Ended): ClientProblem | undefined {
 }
 
 /** How long to wait before the stream is opened anew, after so many times in vain. */
-const pause = (tries: number) =>
-  new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** tries, 5_000), resolve, { hold: true }));
+const waitBeforeRetry = (tries: number) =>
+  new Promise<void>((resolve) => void machineTimer(Math.min(250 * 2 ** tries, 5_000), resolve, { hold: true }));
 
 /** The events behind one, oldest first: of more than a stream goes back. */
-async function since(client: Client, after: string): Promise<Happened[]> {
-  const found: Happened[] = [];
+async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {
+  const found: ServiceEvent[] = [];
   for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
     if (one.id <= after) break;
     found.unshift(one);
@@ -87,19 +91,19 @@ async function since(client: Client, after: string): Promise<Happened[]> {
 }
 
 /** Behind which every event is. */
-const beforeAll = `evt_${"0".repeat(26)}`;
+const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /**
  * The events of a service from now on, each once and in their order, whatever connections break and however often the
  * service starts anew. `begun` is called when nothing is missed any more. Throws {ClientProblem} where the key stops.
  */
-export async function* hearing(place: Place, begun: () => void): AsyncGenerator<Happened, never, void> {
+export async function* followEvents(place: Connection, begun: () => void): AsyncGenerator<ServiceEvent, never, void> {
   const client = clientOf(place);
-  let last = (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeAll;
+  let last = (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeFirst;
   const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
   let opened = begun;
   for (let tries = 0; ; tries++) {
-    const stream = hear(place, last, () => {
+    const stream = readStream(place, last, () => {
       tries = 0;
       opened();
       opened = () => say("Connected again.");
@@ -109,15 +113,15 @@ export async function* hearing(place: Place, begun: () => void): AsyncGenerator<
       last = next.value.id;
       yield next.value;
     }
-    const refusal = refusalOf(next.value);
+    const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
     if (tries === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
     if (code === codes.tooFar)
-      for (const happened of await since(client, last)) {
+      for (const happened of await eventsAfter(client, last)) {
         last = happened.id;
         yield happened;
       }
-    await pause(tries);
+    await waitBeforeRetry(tries);
   }
 }

@@ -4,10 +4,12 @@ import { catalog } from "../lib/events/catalog.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
-import { Usage } from "./arguments.ts";
-import { command, endAsAsked, type Given, say } from "./command.ts";
-import { explained, placeOf, reach } from "./connection.ts";
-import { type Happened, hearing } from "./event-stream.ts";
+import { UsageError } from "./arguments.ts";
+import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { command, type Given } from "./define-command.ts";
+import { followEvents, type ServiceEvent } from "./event-stream.ts";
+import { say } from "./output.ts";
+import { exitOnSignal } from "./signals.ts";
 
 const args: ArgsDef = {
   "forward-to": {
@@ -16,11 +18,11 @@ const args: ArgsDef = {
     valueHint: "URL",
   },
   events: { type: "string", description: "The events to forward, with commas between (all).", valueHint: "NAME,…" },
-  ...reach,
+  ...connectionArgs,
 };
 
 /** Posts one event as a delivery is posted, and answers what came back in a few words. */
-async function forward(to: string, { id, event, timestamp, data }: Happened, secret: string): Promise<string> {
+async function forward(to: string, { id, event, timestamp, data }: ServiceEvent, secret: string): Promise<string> {
   const body = JSON.stringify({ event, timestamp, data });
   const headers = {
     "content-type": "application/json",
@@ -45,8 +47,8 @@ function namesIn(text: string): string[] {
   const wanted = text.split(",");
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
-    throw new Usage(
-      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; there are ${known.join(", ")}`}`,
+    throw new UsageError(
+      `option --events: no event is called "${wrong}"${hint(wrong, known) || `; there are ${known.join(", ")}`}`,
     );
   return wanted;
 }
@@ -54,23 +56,23 @@ function namesIn(text: string): string[] {
 async function run(given: Given): Promise<void> {
   const to = String(given["forward-to"] ?? "");
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
-    throw new Usage("option --forward-to must be a URL such as http://localhost:3000/webhooks");
+    throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
   const wanted = given["events"] === undefined ? undefined : namesIn(String(given["events"]));
   const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const begun = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
-  endAsAsked();
-  const place = placeOf(given);
+  exitOnSignal();
+  const place = connectionOf(given);
   try {
-    for await (const happened of hearing(place, begun)) {
+    for await (const happened of followEvents(place, begun)) {
       if (wanted && !wanted.includes(happened.event)) continue;
       const result = await forward(to, happened, secret);
       const { id, event, timestamp } = happened;
       write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
     }
   } catch (error) {
-    throw explained(error, place);
+    throw explainedError(error, place);
   }
 }
 

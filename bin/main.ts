@@ -2,12 +2,12 @@ import { stripVTControlCharacters } from "node:util";
 import { renderUsage, runCommand } from "citty";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { version } from "../lib/kernel/version.ts";
-import { Usage } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
 import { main } from "./commands.ts";
 
 type Command = Parameters<typeof runCommand>[0];
 
-interface Place {
+interface FoundCommand {
   readonly command: Command;
   /** The command above it, for the line of its usage. */
   readonly parent: Command | undefined;
@@ -18,7 +18,7 @@ interface Place {
 }
 
 /** The command that the first words lead to, as far as they are known. */
-async function placeOf(words: readonly string[]): Promise<Place> {
+async function findCommand(words: readonly string[]): Promise<FoundCommand> {
   let command = main as Command;
   let parent: Command | undefined;
   const path: string[] = [];
@@ -34,7 +34,7 @@ async function placeOf(words: readonly string[]): Promise<Place> {
 }
 
 async function help(words: readonly string[]): Promise<string> {
-  const { command, parent, path } = await placeOf(words);
+  const { command, parent, path } = await findCommand(words);
   const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
   const usage = await renderUsage(command, above);
   // What pads the last column would make empty lines in a narrow terminal.
@@ -46,22 +46,22 @@ async function help(words: readonly string[]): Promise<string> {
 }
 
 /** A command that is none, with those that are. */
-async function unknown(words: readonly string[]): Promise<Usage> {
-  const { path, below } = await placeOf(words);
+async function unknownCommand(words: readonly string[]): Promise<UsageError> {
+  const { path, below } = await findCommand(words);
   const word = words[path.length];
   const known = `; there are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
   if (word === undefined || word.startsWith("-"))
-    return new Usage(`svc-server ${path.join(" ")} is several commands${known}`);
-  const { described } = await import("./call-fields.ts");
-  const operation = described().find(({ id }) => id === [...path, word].join("."));
+    return new UsageError(`svc-server ${path.join(" ")} is several commands${known}`);
+  const { documentedOperations } = await import("./call-fields.ts");
+  const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
   const near = operation
     ? `; write svc-server call ${operation.id}`
-    : didYouMean(word, below, [...path, ""].join(" ")) || known;
-  return new Usage(`no command is called ${[...path, word].join(" ")}${near}`);
+    : hint(word, below, [...path, ""].join(" ")) || known;
+  return new UsageError(`no command is called ${[...path, word].join(" ")}${near}`);
 }
 
 const isUsage = (error: unknown) =>
-  error instanceof Usage ||
+  error instanceof UsageError ||
   ["BadOptions", "BadSeed"].includes((error as Error).name) ||
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
@@ -97,8 +97,8 @@ export async function run(given: readonly string[]): Promise<Outcome> {
     return { code: 0 };
   } catch (caught) {
     const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
-    const error = isCommand ? await unknown(words) : caught;
-    const { path } = await placeOf(words);
+    const error = isCommand ? await unknownCommand(words) : caught;
+    const { path } = await findCommand(words);
     const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
     // Wherever a key was written by mistake, it is not written once more.
     const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");

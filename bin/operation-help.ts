@@ -1,5 +1,5 @@
-import { type Described, described, formsOf, neededOf, operationOf, partsOf } from "./call-fields.ts";
-import { table } from "./command.ts";
+import { documentedOperations, formsOf, type OperationInfo, operationOf, partsOf, requiredOf } from "./call-fields.ts";
+import { table } from "./output.ts";
 
 type Schema = Parameters<typeof formsOf>[0];
 
@@ -7,9 +7,9 @@ type Schema = Parameters<typeof formsOf>[0];
 export const operationHelp = (id: string): string => about(operationOf(id));
 
 export const operationList = (): string =>
-  `OPERATIONS\n\n${table(described().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
+  `OPERATIONS\n\n${table(documentedOperations().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
 
-function about({ id, summary, fields, path, example }: Described): string {
+function about({ id, summary, fields, path, example }: OperationInfo): string {
   const words = [...path.map((name) => `${name}=…`), ...wordsOf(example, "")];
   const rows = rowsOf(fields, "", 0);
   return [
@@ -36,7 +36,7 @@ const mostDeep = 3;
 /** A line a field; where it has one of several forms, their fields apart and behind all others. */
 function rowsOf(schema: Schema, within: string, depth: number): string[][] {
   const parts = partsOf(schema);
-  const needed = neededOf(schema);
+  const needed = requiredOf(schema);
   const rows: string[][] = [];
   const chosen: string[][] = [];
   for (const name of parts.names) {

@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
-import { fromEnvironment, optionArgs, strict, switchOf, Usage } from "./arguments.ts";
+import { machineTimer } from "../lib/kernel/clock.ts";
+import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
-import { stopSignals } from "./command.ts";
-import { configuration, type Mode, placeArgs } from "./server-options.ts";
+import { configuration, listenArgs, type Mode } from "./server-options.ts";
+import { stopSignals } from "./signals.ts";
 
-const common: ArgsDef = {
-  ...placeArgs,
+const serverArgs: ArgsDef = {
+  ...listenArgs,
   json: { type: "boolean", description: "Write one JSON object a line to stdout, for programs." },
 };
 
@@ -20,7 +20,7 @@ const command = (mode: Mode, description: string, args: ArgsDef) =>
   defineCommand({
     meta: { name: mode, description },
     args,
-    setup: ({ rawArgs }) => strict(rawArgs, args),
+    setup: ({ rawArgs }) => requireKnown(rawArgs, args),
     run: ({ args: given }) => serve(mode, given),
   });
 
@@ -28,24 +28,24 @@ export const dev = command(
   "dev",
   "Run the emulator: in memory, on loopback, simulated, with a key printed and the control interface.",
   {
-    ...common,
+    ...serverArgs,
     ...only("create"),
   },
 );
 export const start = command("start", "Run the service for real, on a database file. Bare svc-server is this.", {
-  ...common,
+  ...serverArgs,
   ...optionArgs,
 });
 
 async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
   const { options, notes, port, host, explained } = configuration(mode, args);
-  const json = args.json ?? switchOf(fromEnvironment("SVC_JSON"), "SVC_JSON");
+  const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
   if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
-    throw new Usage(
+    throw new UsageError(
       `listening on ${host} reaches beyond this machine: name where people reach it with --public-url, or say --behind-proxy`,
     );
   }
-  await probe(port, host);
+  await requireFreePort(port, host);
   const { database = ":memory:" } = options;
   const isNew = database !== ":memory:" && !existsSync(database);
   const { beginService } = await import("../lib/service.ts");
@@ -54,7 +54,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   );
   const { url } = await service.listen({ port, host });
   // Whoever reads that it listens may ask it to stop at once.
-  const end = stopped(service);
+  const end = untilStopped(service);
   const shown = {
     url,
     base_url: `${url}/v1`,
@@ -80,7 +80,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
 const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/.test(host);
 
 /** Tried before anything is made: a first start that cannot listen must not use up the key that is shown once. */
-export async function probe(port: number, host: string): Promise<void> {
+export async function requireFreePort(port: number, host: string): Promise<void> {
   try {
     await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
   } catch (error) {
@@ -95,7 +95,7 @@ export async function probe(port: number, host: string): Promise<void> {
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** Resolves once the service has stopped as it was asked to; a second signal does not wait for that. */
-function stopped(service: Service): Promise<void> {
+function untilStopped(service: Service): Promise<void> {
   return new Promise((resolve, reject) => {
     let asked = false;
     const stop = (signal: NodeJS.Signals) => {

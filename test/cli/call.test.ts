@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
-import { described, inputOf } from "../../bin/call-fields.ts";
+import { documentedOperations, inputOf } from "../../bin/call-fields.ts";
 import { operationHelp } from "../../bin/operation-help.ts";
 import { operations } from "../../lib/operations.ts";
 import { launch, run, scratch, stream } from "../program.ts";
@@ -99,7 +99,7 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
 
 test("fields that are wrong, each with what would be right", () => {
   const typed = (id: string, ...words: string[]) => {
-    const operation = described().find((one) => one.id === id);
+    const operation = documentedOperations().find((one) => one.id === id);
     assert.ok(operation);
     return inputOf(operation, words);
   };
@@ -136,7 +136,7 @@ test("an operation's help names its fields, and its example is right; that of ca
     /\n\n {2}config, chat:\n {2}config\.webhook_url +required .*\n\n/s,
   );
   assert.match(operationHelp("integrations.update"), /^ {2}status +active\|inactive\n\n {2}config, code_host:$/m);
-  for (const operation of described()) {
+  for (const operation of documentedOperations()) {
     const [, usage = ""] = /^USAGE svc-server call (.*)$/m.exec(operationHelp(operation.id)) ?? [];
     const words = usage.match(/(?:[^ ']|'[^']*')+/g)?.map((word) => word.replaceAll("'", "")) ?? [];
     assert.equal(words.shift(), operation.id);

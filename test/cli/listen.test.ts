@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
-import { hearing } from "../../bin/event-stream.ts";
+import { followEvents } from "../../bin/event-stream.ts";
 import { verifySignature } from "../../lib/index.ts";
 import { launch, run, scratch, stream } from "../program.ts";
 import { wire } from "../sockets.ts";
@@ -142,14 +142,14 @@ test("more than a stream goes back is read from the list, in order and once", as
   const here = await wire(t, { rateLimit: 5000 });
   const { url, lead } = await relay(t);
   lead(here.port);
-  const place = { url, urlBy: "the relay", apiKey: keyOf("viewer"), keyBy: "the seed" };
+  const place = { url, urlSource: "the relay", apiKey: keyOf("viewer"), keySource: "the seed" };
   const make = async (i: number) =>
     expect(await here.call("owner", "POST", "/v1/projects", { name: `web-${i}`, region: "eu-west-1" }), 201);
   let begun = () => {};
   const open = new Promise<void>((resolve) => {
     begun = resolve;
   });
-  const events = hearing(place, begun);
+  const events = followEvents(place, begun);
   const heard: string[] = [];
   const hear = async (count: number) => {
     while (heard.length < count) heard.push((await events.next()).value.id);
