@@ -3,30 +3,30 @@ import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { hint } from "../lib/kernel/did-you-mean.ts";
 
-/** Wrong usage: exit code 2. */
+/** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
 
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** citty passes over what it does not know: unknown options, surplus words, missing values. Here they are errors. */
+/** Refuses unknown options, surplus words and missing values, which citty ignores. */
 export function requireKnown(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
   const known = new Map<string, boolean>([
     ["help", false],
     ["h", false],
   ]);
-  let places = 0;
+  let positionals = 0;
   for (const [name, definition] of Object.entries(args)) {
-    if (definition.type === "positional") places += 1;
+    if (definition.type === "positional") positionals += 1;
     else for (const one of [name, kebab(name)]) known.set(one, definition.type === "string");
   }
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? "";
     const [, option, inline] = /^--?([^=]+)(=.*)?$/s.exec(word) ?? [];
     if (option === undefined) {
-      if (places-- <= 0 && !more)
+      if (positionals-- <= 0 && !more)
         throw new UsageError(
           word.startsWith("sk_live_")
-            ? "a key is never an argument, which every user of this machine could read; give it on stdin: svc-server login < key.txt"
+            ? "a key is never an argument, because every user of this machine can read arguments; give it on stdin: svc-server login < key.txt"
             : `unexpected word "${word}"`,
         );
       continue;
@@ -42,7 +42,7 @@ export function requireKnown(words: readonly string[], args: ArgsDef, { more = f
   }
 }
 
-/** The flags that the options schema names, as citty takes them. */
+/** The flags of the options schema, in the form that citty takes. */
 export const optionArgs: ArgsDef = Object.fromEntries(
   allOptions.flatMap(({ flag, help, value }) =>
     flag === undefined
@@ -55,10 +55,10 @@ export const optionArgs: ArgsDef = Object.fromEntries(
   ),
 );
 
-/** What of the environment counts: an empty variable is none. */
+/** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
-/** The database of the commands that look after one. */
+/** The database of a command that works on a file: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
 
@@ -68,8 +68,8 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
-/** The value of an option that was given as text. The schema judges it, so what is no number stays text. */
-const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, by: string) => unknown> = {
+/** Parses the text of an option by its format. A text that is no number stays text, and the schema then refuses it. */
+const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: parseSwitch,
@@ -78,28 +78,28 @@ const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, by: stri
   json: parseJson,
 };
 
-/** An option that somebody set, and by what: `option --rate-limit`, `SVC_RATE_LIMIT`. */
+/** An option that was set, and its source: `option --rate-limit` or `SVC_RATE_LIMIT`. */
 export interface Setting {
   readonly path: string;
   readonly value: unknown;
-  readonly by: string;
+  readonly source: string;
 }
 
-/** The options that flags set, else the environment, in the types of the schema. */
+/** The options set by flags, else by the environment, in the types of the schema. */
 export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
   return allOptions.flatMap((option) => {
     const { path, flag = "", format } = option;
     if (format === undefined) return [];
     const variable = variableOf(option);
     const isFlag = args[flag] !== undefined;
-    const by = isFlag ? `option --${flag}` : variable;
+    const source = isFlag ? `option --${flag}` : variable;
     const given = isFlag ? args[flag] : fromEnvironment(variable);
     if (given === undefined) return [];
-    return [{ path, by, value: typeof given === "string" ? parsers[format](given, by) : given }];
+    return [{ path, source, value: typeof given === "string" ? parsers[format](given, source) : given }];
   });
 }
 
-/** A JSON file, or a sentence that names the place where it is wrong. */
+/** Reads a JSON file. The error names the line and column where it is wrong. */
 export function readJson(path: string, what: string): unknown {
   let text: string;
   try {
@@ -119,7 +119,10 @@ function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** Where JSON goes wrong. Node tells the position of some faults only, so it is searched: the first prefix that no end could mend. */
+/**
+ * The position of the first syntax error. Node reports it for some errors only, so this searches for the shortest prefix
+ * that no further text could make valid.
+ */
 function syntaxErrorAt(text: string): number {
   const broken = (length: number) => {
     try {
@@ -141,10 +144,10 @@ function syntaxErrorAt(text: string): number {
   return wrong - 1;
 }
 
-/** A whole number of a flag or a variable. */
-export function parseWhole(by: string, text: string | undefined, most: number, least = 0): number | undefined {
+/** A whole number from a flag or a variable. */
+export function parseWhole(source: string, text: string | undefined, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)
-    throw new UsageError(`${by} must be a whole number from ${least} to ${most}`);
+    throw new UsageError(`${source} must be a whole number from ${least} to ${most}`);
   return Number(text);
 }

@@ -5,14 +5,14 @@ import { UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One operation, as the published document describes it: what may be given, by its schema. */
+/** One operation, with its input as the published OpenAPI document describes it. */
 export interface OperationInfo {
   readonly id: string;
   readonly summary: string;
   readonly fields: Json;
-  /** The names that its path holds, in their order: a word without a name is the first of them that is not given yet. */
+  /** The names in its path, in order. A word without a name fills the first of them that is still empty. */
   readonly path: readonly string[];
-  /** A body that is right. */
+  /** A valid body. */
   readonly example: Json;
 }
 
@@ -22,7 +22,7 @@ const openApiDocument = (): Json => {
   return document;
 };
 
-/** Every operation, from the document that is published with this program. */
+/** Every operation of the published document. */
 export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
   return paths.flatMap(Object.values).map(({ operationId, summary, parameters = [], requestBody }: Operation) => {
@@ -35,16 +35,16 @@ export function documentedOperations(): OperationInfo[] {
   });
 }
 
-/** The operation of this name; throws with the nearest ones where there is none. */
+/** The operation of this name. The error for an unknown name suggests the nearest ones. */
 export function operationOf(id: string): OperationInfo {
   const operations = documentedOperations();
   const operation = operations.find((one) => one.id === id);
   if (operation) return operation;
   const all = operations.map((one) => one.id);
-  // users.frobnicate: of the users' operations alone.
+  // For users.frobnicate, list only the operations of users.
   const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
   const ids = within.length > 0 ? within : all;
-  throw new UsageError(`no operation is called "${id}"${hint(id, all) || `; there are ${ids.join(", ")}`}`);
+  throw new UsageError(`no operation is called "${id}"${hint(id, all) || `; the operations are ${ids.join(", ")}`}`);
 }
 
 interface Operation {
@@ -62,7 +62,7 @@ const target = (reference: string): Json =>
     .slice(1)
     .reduce<unknown>((part, key) => (part as Json)[key], openApiDocument()) as Json;
 
-/** What a schema is made of: what it refers to and joins, and what it leaves a choice of. */
+/** The schemas inside a schema: those that it joins (allOf, $ref), and its alternatives (anyOf, oneOf). */
 function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
   const reference = schema["$ref"];
   const joined = [
@@ -72,13 +72,13 @@ function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
   return { joined, choices: [schema["anyOf"], schema["oneOf"]].flatMap((all) => (all ?? []) as Json[]) };
 }
 
-/** Every form that a value may have: references followed, choices and conjunctions laid side by side. */
+/** A schema and all schemas inside it, in one list, with references resolved. */
 export function formsOf(schema: Json): Json[] {
   const { joined, choices } = branchesOf(schema);
   return [schema, ...[...joined, ...choices].flatMap(formsOf)];
 }
 
-/** The names that must be there, whatever is chosen. */
+/** The names that every alternative requires. */
 export function requiredOf(schema: Json): string[] {
   const { joined, choices } = branchesOf(schema);
   const [first = [], ...others] = choices.map(requiredOf);
@@ -86,7 +86,7 @@ export function requiredOf(schema: Json): string[] {
   return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(requiredOf), ...common];
 }
 
-/** The names that a value may have below it, with their schemas; undefined where any name may be. */
+/** The names that an object may have, and the schema of each; undefined for a name that the schema does not know. */
 export function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
   const forms = formsOf(schema);
   const named = forms.map(({ properties }) => (properties ?? {}) as Record<string, Json>);
@@ -105,7 +105,7 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
 /** The fields of an operation. */
 export const namesOf = ({ fields }: OperationInfo): string[] => partsOf(fields).names;
 
-/** The text of a value, in the type that its schema names. */
+/** Converts the text of a value to the type in its schema. */
 function typed(text: string, schema: Json, place: string): unknown {
   const forms = formsOf(schema);
   const types = new Set(forms.map(({ type }) => type).filter(Boolean));
@@ -121,7 +121,7 @@ function typed(text: string, schema: Json, place: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Where any value may be, what is not JSON is text.
+    // If the schema allows any value, text that is not JSON stays text.
     if (isText || types.size === 0) return text;
     throw new UsageError(`${place} must be ${[...types].join(" or ")}, not "${text}"`);
   }
@@ -129,13 +129,14 @@ function typed(text: string, schema: Json, place: string): unknown {
 
 type Tree = { [name: string]: unknown };
 
-/** `a.b=value` and `list[]=value` words, `body=@file`, and identifiers without their names, as what an operation takes. */
+/** Converts words to the input of an operation: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name. */
 export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[]): Tree {
   const input: Tree = {};
   for (const word of words) {
     const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
     const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(bare === undefined ? word : `${bare}=${word}`) ?? [];
-    if (place === undefined) throw new UsageError(`"${word}" is no field; write name=value, a.b=value or list[]=value`);
+    if (place === undefined)
+      throw new UsageError(`"${word}" is not a field; write name=value, a.b=value or list[]=value`);
     if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
     else put(input, place, text, fields, id);
   }
@@ -148,13 +149,13 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
   let schema = fields;
   let at = input;
   names.forEach((name, i) => {
-    if (name === "" || name === "__proto__") throw new UsageError(`"${place}" is no place of a field`);
+    if (name === "" || name === "__proto__") throw new UsageError(`"${place}" is not the name of a field`);
     const parts = partsOf(schema);
     const part = parts.of(name);
-    // What an operation takes is always named; what lies below may be open to any name.
+    // The names at the top are all known; an object below may allow any name.
     if (part === undefined && (i === 0 || parts.names.length > 0))
       throw new UsageError(
-        `${id} has no field ${place}${hint(name, parts.names) || `; it takes ${parts.names.join(", ") || "none"}`}`,
+        `${id} has no field ${place}${hint(name, parts.names) || `; ${parts.names.length > 0 ? `its fields are ${parts.names.join(", ")}` : "it takes no fields"}`}`,
       );
     schema = part ?? {};
     if (i === names.length - 1) {

@@ -1,13 +1,13 @@
 import { defineCommand } from "citty";
 import { version } from "../lib/kernel/version.ts";
 
-/** Every command; each is loaded when it is asked for. */
+/** Every command. Each is loaded when it is used. */
 export const main = defineCommand({
   meta: {
     name: "svc-server",
     version: version(),
     description:
-      "A deployment-and-generation service in one process. Bare svc-server, with any of its flags, is svc-server start.",
+      "A deployment-and-generation service in one process. Without a command, svc-server runs svc-server start.",
   },
   subCommands: {
     dev: async () => (await import("./serve.ts")).dev,

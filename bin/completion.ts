@@ -21,11 +21,11 @@ compdef _svc_server svc-server`,
 
 export const completion = command(
   "completion",
-  "Print what completes words in a shell: source <(svc-server completion bash)",
+  "Print a completion script for a shell: source <(svc-server completion bash)",
   { shell: { type: "positional", description: "bash, zsh or fish." } },
   ({ shell }) => {
     const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
-    if (script === undefined) throw new UsageError(`completion is there for ${Object.keys(scripts).join(", ")}`);
+    if (script === undefined) throw new UsageError(`there is completion for ${Object.keys(scripts).join(", ")}`);
     say(script);
   },
 );
@@ -33,7 +33,7 @@ export const completion = command(
 type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
 const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
 
-/** The words that may stand where the last one is begun. */
+/** The completions of the last word. */
 export async function candidates(words: readonly string[], commands: Commands): Promise<string[]> {
   const last = words.at(-1) ?? "";
   let args: ArgsDef = {};

@@ -8,23 +8,23 @@ import { baseOf, type Connection, clientOf } from "./connection.ts";
 
 export type ServiceEvent = v.InferOutput<typeof event>;
 
-/** Why a stream ended: the code of its close, or the status of the answer that came instead of a stream. */
+/** Why a stream ended: its close code, or the status of an answer that came instead of a stream. */
 interface Ended {
   readonly code: number;
   readonly reason: string;
 }
 
-/** The service pings every 30 seconds: after this much silence nobody is there. */
+/** The service pings every 30 seconds, so after this much silence the connection is lost. */
 const silence = "75s";
 
 /**
- * The events that the service's stream tells, from after the one named on, in their order; answers why it ended. `begun` is
- * called once nothing is missed any more.
+ * The events of the service's stream after the event `after`, in their order; returns why the stream ended. `connected` is
+ * called as soon as no later event can be missed.
  */
 async function* readStream(
   { url, apiKey }: Connection,
   after: string,
-  begun: () => void,
+  connected: () => void,
 ): AsyncGenerator<ServiceEvent, Ended, void> {
   const { WebSocket } = await import("ws");
   const socket = new WebSocket(`${baseOf(url).replace(/^http/i, "ws")}/stream?after=${after}`, {
@@ -39,72 +39,75 @@ async function* readStream(
   const ended = new Promise<Ended>((resolve) => {
     socket.once("close", (code, reason) => resolve({ code: refused ?? code, reason: String(reason) }));
   });
-  let calm = () => {};
-  const lives = () => {
-    calm();
-    calm = systemTimer(silence, () => socket.terminate());
+  let cancelTimeout = () => {};
+  const resetTimeout = () => {
+    cancelTimeout();
+    cancelTimeout = machineTimer(silence, () => socket.terminate());
   };
-  socket.once("ping", begun);
+  socket.once("ping", connected);
   socket
-    .on("open", lives)
-    .on("ping", lives)
+    .on("open", resetTimeout)
+    .on("ping", resetTimeout)
     .on("error", () => {});
   try {
     for await (const [data] of on(socket, "message", { close: ["close"] })) {
       const { success, output } = v.safeParse(event, JSON.parse(String(data)));
-      // Changes of state are told as well, and have no id.
+      // The stream also carries state changes, which have no id.
       if (success) yield output;
     }
   } catch {
-    // Whatever goes wrong, the close that follows tells of it.
+    // The close event that follows any failure carries the reason.
   } finally {
-    calm();
+    cancelTimeout();
     socket.terminate();
   }
   return ended;
 }
 
-/** What waiting does not mend, of the reasons for which a stream ends. */
+/** The error of a stream that ended for good; undefined if a new attempt can succeed. */
 function permanentError({ code, reason }: Ended): ClientProblem | undefined {
   if (code === 401 || code === codes.unauthorized)
-    return new ClientProblem("unauthorized", reason || "the API key is not valid any more");
+    return new ClientProblem("unauthorized", reason || "the API key is no longer valid");
   if (code === 403 || code === codes.forbidden)
     return new ClientProblem("insufficient_scope", reason || "the API key must have the scope webhooks:read");
-  // A service that starts anew, or a proxy before it; and all other codes of WebSockets, which lie above.
+  // A service that restarts, or a proxy before it. All other close codes of WebSockets are above 500, too.
   if (code === 429 || code >= 500) return undefined;
-  const sentence = `the service answered ${code} instead of opening a WebSocket; what stands before it must pass those on`;
+  const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy before it must pass WebSockets on`;
   return new ClientProblem("unreadable", sentence);
 }
 
-/** How long to wait before the stream is opened anew, after so many times in vain. */
-const waitBeforeRetry = (tries: number) =>
-  new Promise<void>((resolve) => void machineTimer(Math.min(250 * 2 ** tries, 5_000), resolve, { hold: true }));
+/** Waits before the stream is opened again, longer after each failed attempt. */
+const waitBeforeRetry = (attempts: number) =>
+  new Promise<void>((resolve) => void machineTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
 
-/** The events behind one, oldest first: of more than a stream goes back. */
+/** The events after this one, oldest first, from the list: it goes back further than the stream. */
 async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {
-  const found: ServiceEvent[] = [];
+  const events: ServiceEvent[] = [];
   for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
     if (one.id <= after) break;
-    found.unshift(one);
+    events.unshift(one);
   }
-  return found;
+  return events;
 }
 
-/** Behind which every event is. */
+/** An identifier before that of every event. */
 const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /**
- * The events of a service from now on, each once and in their order, whatever connections break and however often the
- * service starts anew. `begun` is called when nothing is missed any more. Throws {ClientProblem} where the key stops.
+ * The events of a service from now on, each once and in order, across broken connections and restarts of the service.
+ * `connected` is called once no later event can be missed. Throws {ClientProblem} when the key stops working.
  */
-export async function* followEvents(place: Connection, begun: () => void): AsyncGenerator<ServiceEvent, never, void> {
-  const client = clientOf(place);
+export async function* followEvents(
+  connection: Connection,
+  connected: () => void,
+): AsyncGenerator<ServiceEvent, never, void> {
+  const client = clientOf(connection);
   let last = (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeFirst;
   const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
-  let opened = begun;
-  for (let tries = 0; ; tries++) {
-    const stream = readStream(place, last, () => {
-      tries = 0;
+  let opened = connected;
+  for (let attempts = 0; ; attempts++) {
+    const stream = readStream(connection, last, () => {
+      attempts = 0;
       opened();
       opened = () => say("Connected again.");
     });
@@ -116,12 +119,12 @@ export async function* followEvents(place: Connection, begun: () => void): Async
     const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
-    if (tries === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
+    if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
     if (code === codes.tooFar)
-      for (const happened of await eventsAfter(client, last)) {
-        last = happened.id;
-        yield happened;
+      for (const missed of await eventsAfter(client, last)) {
+        last = missed.id;
+        yield missed;
       }
-    await waitBeforeRetry(tries);
+    await waitBeforeRetry(attempts);
   }
 }

@@ -9,15 +9,15 @@ type Command = Parameters<typeof runCommand>[0];
 
 interface FoundCommand {
   readonly command: Command;
-  /** The command above it, for the line of its usage. */
+  /** The command above it, for the usage line. */
   readonly parent: Command | undefined;
-  /** The words that lead to it. */
+  /** The words that name it. */
   readonly path: readonly string[];
   /** The names of the commands below it. */
   readonly below: readonly string[];
 }
 
-/** The command that the first words lead to, as far as they are known. */
+/** Finds the command that the first words name, as deep as they are known. */
 async function findCommand(words: readonly string[]): Promise<FoundCommand> {
   let command = main as Command;
   let parent: Command | undefined;
@@ -37,7 +37,7 @@ async function help(words: readonly string[]): Promise<string> {
   const { command, parent, path } = await findCommand(words);
   const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
   const usage = await renderUsage(command, above);
-  // What pads the last column would make empty lines in a narrow terminal.
+  // Padding after the last column would wrap to empty lines in a narrow terminal.
   const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
   if (path[0] !== "call") return text;
   const { operationHelp, operationList } = await import("./operation-help.ts");
@@ -45,13 +45,13 @@ async function help(words: readonly string[]): Promise<string> {
   return id.startsWith("-") ? `${text}\n${operationList()}` : operationHelp(id);
 }
 
-/** A command that is none, with those that are. */
+/** The error for an unknown command. It lists the known ones. */
 async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
-  const known = `; there are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  const known = `; the commands are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
   if (word === undefined || word.startsWith("-"))
-    return new UsageError(`svc-server ${path.join(" ")} is several commands${known}`);
+    return new UsageError(`svc-server ${path.join(" ")} needs a command${known}`);
   const { documentedOperations } = await import("./call-fields.ts");
   const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
   const near = operation
@@ -66,13 +66,13 @@ const isUsage = (error: unknown) =>
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
 export interface Outcome {
-  /** 0 stopped as asked or done, 1 failed, 2 wrong usage. */
+  /** The exit code: 0 for success or a requested stop, 1 for a failure, 2 for wrong usage. */
   readonly code: number;
-  /** Why it failed, for people. */
-  readonly says?: string;
+  /** The error message, for stderr. */
+  readonly message?: string;
 }
 
-/** Runs a command to its end. */
+/** Runs a command. Resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<Outcome> {
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   const [first] = words;
@@ -100,9 +100,9 @@ export async function run(given: readonly string[]): Promise<Outcome> {
     const error = isCommand ? await unknownCommand(words) : caught;
     const { path } = await findCommand(words);
     const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
-    // Wherever a key was written by mistake, it is not written once more.
+    // A key that was given by mistake must not appear in the message.
     const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
-    const says = `svc-server: ${message}${see}\n`;
-    return { code: isUsage(error) ? 2 : 1, says };
+    const text = `svc-server: ${message}${see}\n`;
+    return { code: isUsage(error) ? 2 : 1, message: text };
   }
 }

@@ -4,18 +4,18 @@ import type { Options } from "../lib/index.ts";
 import { nearest } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
-/** Where a server listens, and the file that its options may come from. */
+/** The options of a server that are none of createService(): where it listens, and its configuration file. */
 export const listenArgs: ArgsDef = {
   port: { type: "string", description: "The port to listen on; 0 picks a free one (7400).", valueHint: "N" },
   host: { type: "string", description: "The address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
   config: {
     type: "string",
-    description: "A JSON file of options, named as in createService(), with port and host. Flags win.",
+    description: "A JSON file with the options of createService(), and with port and host. Flags override it.",
     valueHint: "FILE",
   },
 };
 
-/** What each command takes when nothing else is said. */
+/** The defaults of each command, where they differ from those of createService(). */
 const defaults = {
   dev: { mode: "dev", logLevel: "warn" },
   start: { mode: "start", database: "./svc-data", logLevel: "info" },
@@ -27,28 +27,28 @@ export interface Configuration {
   readonly options: Options;
   readonly port: number;
   readonly host: string;
-  /** What was given, and counts for nothing. */
+  /** Warnings about variables that have no effect. */
   readonly notes: readonly string[];
-  /** The same refusal, which names what set the option that is wrong. */
-  explained(error: unknown): unknown;
+  /** The same error, naming the flag, variable or file that set the wrong option. */
+  explainedError(error: unknown): unknown;
 }
 
 type Tree = Record<string, unknown>;
 
-/** Flags win over the environment, and it over the file. The schema of the options judges what comes of it. */
+/** Merges the options: flags override the environment, which overrides the file. parseOptions() checks the result. */
 export function configuration(mode: Mode, args: Readonly<Record<string, unknown>>): Configuration {
   const given = (name: string) => {
     const variable = `SVC_${name.toUpperCase()}`;
     const isFlag = args[name] !== undefined;
     const text = isFlag ? String(args[name]) : fromEnvironment(variable);
-    return { by: isFlag ? `option --${name}` : variable, text };
+    return { source: isFlag ? `option --${name}` : variable, text };
   };
-  const { by, text } = given("port");
-  const port = parseWhole(by, text, 65_535);
+  const { source, text } = given("port");
+  const port = parseWhole(source, text, 65_535);
   const path = given("config").text;
   const { port: filePort, host: fileHost, ...file } = path === undefined ? {} : fileOptions(path);
   if (file["mode"] !== undefined && file["mode"] !== mode)
-    throw new UsageError(`${path}: option mode is said by the command, which is svc-server ${mode}; leave it out`);
+    throw new UsageError(`${path}: the command svc-server ${mode} sets the option mode; leave it out`);
   const options: Tree = { ...defaults[mode], ...file, mode };
   const settings = settingsOf(args);
   for (const { path, value } of settings) put(options, path.split("."), value);
@@ -57,26 +57,26 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
     port: port ?? filePort ?? 7400,
     host: given("host").text ?? fileHost ?? "127.0.0.1",
     notes: misspelledVariables(),
-    explained(error) {
+    explainedError(error) {
       if (!(error instanceof BadOptions)) return error;
       const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
       if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
       const within = error.path.slice(setting.path.length + 1);
-      return new UsageError(`${setting.by}${within && ` (${within})`} ${error.rule}`);
+      return new UsageError(`${setting.source}${within && ` (${within})`} ${error.rule}`);
     },
   };
 }
 
-/** The other variables that are read somewhere. */
+/** Variables that set no option but are read elsewhere. */
 const otherVariables = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "WEBHOOK_SECRET"];
 
-/** Variables that nobody reads, but are nearly called like one that is. Any other may be somebody else's. */
+/** Warnings about variables whose names are close to a known one. Any other SVC_ variable may belong to another program. */
 function misspelledVariables(): string[] {
   const known = [...allOptions.map(variableOf), ...otherVariables.map((name) => `SVC_${name}`)];
   const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
   return set.flatMap((name) => {
-    const near = nearestName(name, known);
-    return near === undefined ? [] : [`the variable ${name} counts for nothing; did you mean ${near}?`];
+    const near = nearest(name, known);
+    return near === undefined ? [] : [`the variable ${name} has no effect; did you mean ${near}?`];
   });
 }
 
@@ -86,7 +86,7 @@ function put(options: Tree, [name = "", ...rest]: readonly string[], value: unkn
     return;
   }
   const below = options[name] ?? {};
-  // What a file holds in the place of options stays there, to be refused.
+  // A file that holds another value in the place of options keeps it, and parseOptions() refuses it.
   if (typeof below !== "object") return;
   options[name] = { ...below };
   put(options[name] as Tree, rest, value);

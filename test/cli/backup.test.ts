@@ -144,7 +144,7 @@ test("files of generations that are missing or changed are told by backup, resto
 test("a seed is checked, and makes a new database", (t) => {
   const folder = scratch(t);
   const database = join(folder, "svc.db");
-  assert.match(run(["seed", demo]).stdout, /^The seed is right: 1 organization, 3 users, 1 project/);
+  assert.match(run(["seed", demo]).stdout, /^The seed is valid: 1 organization, 3 users, 1 project/);
   assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [
     ...["organizations", "users", "projects", "database"],
   ]);
@@ -154,7 +154,7 @@ test("a seed is checked, and makes a new database", (t) => {
     /^ID +NAME +USER +ROLE +SCOPES .*\nkey_\w+ +\S.* (owner|admin|developer|viewer) +\S/,
   );
   const own = run(["keys", "create", "--database", database]).stdout;
-  assert.match(own, /of a user with the role owner; its scopes are \*, so it may all that the role may\./);
+  assert.match(own, /of a user with the role owner\. Its scopes are \*: everything that the role may do\./);
   const narrow = run([
     "keys",
     "create",
@@ -165,8 +165,8 @@ test("a seed is checked, and makes a new database", (t) => {
     "--database",
     database,
   ]).stdout;
-  assert.match(narrow, /of a user with the role viewer; its scopes are projects:read\. It/);
-  assert.equal(run(["mail", "--database", database]).stdout, "No mails were sent yet.\n");
+  assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
+  assert.equal(run(["mail", "--database", database]).stdout, "No e-mails were sent yet.\n");
   assert.match(
     run(["mail"], folder).stderr,
     /svc-data cannot be used: it does not exist; .* svc-server dev in memory: GET \/_svc\/mail/,

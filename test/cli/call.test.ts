@@ -72,7 +72,7 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
     [
       ["users.frobnicate"],
       2,
-      /no operation is called "users\.frobnicate"; there are users\.list, (users\.\w+(, )?)+\n/,
+      /no operation is called "users\.frobnicate"; the operations are users\.list, (users\.\w+(, )?)+\n/,
     ],
     [["integrations.create", "type=chat"], 1, /config\.webhook_url is required/],
     [["projects.get"], 2, /projects\.get needs id/],
@@ -85,7 +85,7 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
     assert.equal(stdout, "");
   }
   const wrong = run(["call", "me.get"], home, { ...nobody, SVC_API_KEY: "sk_live_wrong_key" });
-  assert.match(wrong.stderr, /\(unauthorized.*\n {2}SVC_API_KEY was refused: it is wrong or revoked/);
+  assert.match(wrong.stderr, /\(unauthorized.*\n {2}SVC_API_KEY was refused: it is wrong, revoked/);
   assert.ok(!wrong.stderr.includes("wrong_key"));
   const login = run(["login"], home, { ...nobody, input: "sk_live_wrong_key\n" });
   assert.match(login.stderr, /\(unauthorized.*\n {2}the key on stdin was refused/);
@@ -104,9 +104,9 @@ test("fields that are wrong, each with what would be right", () => {
     return inputOf(operation, words);
   };
   const cases: [string, string, RegExp][] = [
-    ["projects.create", "colour=red", /no field colour; it takes name, region, description/],
+    ["projects.create", "colour=red", /no field colour; its fields are name, region, description/],
     ["deployments.create", "source.rep=acme/web", /no field source\.rep; did you mean repo\?/],
-    ["me.get", "foo=1", /me\.get has no field foo; it takes none/],
+    ["me.get", "foo=1", /me\.get has no field foo; it takes no fields/],
     ["projects.create", "name", /"name" is no field; write name=value/],
     ["projects.create", "__proto__.a=1", /is no place of a field/],
     ["projects.create", "a..b=1", /is no place of a field|no field/],
@@ -164,9 +164,9 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   for (const more of [{}, { SVC_API_KEY: "sk_live_demo_other" }])
     assert.equal(run(["call", "me.get"], home, { ...elsewhere, ...more, SVC_PROFILE: "demo" }).status, 0);
   const named = run(["login"], home, { ...nobody, SVC_PROFILE: "new", input: key });
-  assert.match(named.stdout, /^The profile new is kept/, named.stderr);
+  assert.match(named.stdout, /^Saved the profile new: /, named.stderr);
   const common = { ...nobody, SVC_PROFILE: "" };
-  assert.match(run(["login"], home, { ...common, input: key }).stdout, /^The profile default is kept/);
+  assert.match(run(["login"], home, { ...common, input: key }).stdout, /^Saved the profile default: /);
   assert.equal(run(["call", "me.get"], home, { ...common, SVC_URL: "" }).status, 0, "the last resort");
   assert.notEqual(run(["call", "me.get"], home, { ...common, SVC_API_KEY: "sk_live_demo_other" }).status, 0);
   assert.match(run(["call", "me.get", "--profile", "dmo"], home, nobody).stderr, /no profile "dmo"/);
@@ -187,7 +187,7 @@ test("login that is stopped with Ctrl+C says so, ends with 1, and keeps nothing"
   const { stop, ended } = stream(t, ["login"], { ...nobody, input: "sk_live_demo_mine\n" });
   await once(mute, "request");
   stop("SIGINT");
-  assert.deepEqual(await ended, { code: 1, errors: "\nsvc-server: login was stopped; no key was kept\n" });
+  assert.deepEqual(await ended, { code: 1, errors: "\nsvc-server: login was stopped; no key was saved\n" });
   assert.deepEqual(readdirSync(home), []);
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { launch, run, scratch, stream } from "../program.ts";
 
-test("start warns of what a database brings along from dev, in the log and the banner, with what mends it", async (t) => {
+test("start warns about fixed keys and a future clock of a dev database, in the log and the banner, with the remedy", async (t) => {
   const database = join(scratch(t), "svc.db");
   const words = ["--port", "0", "--database", database];
   const log = (level: string) => ["--log-level", level];
@@ -43,10 +43,10 @@ test("start warns of what a database brings along from dev, in the log and the b
   assert.doesNotMatch(after.errors(), /--key/);
 });
 
-test("a variable that is nearly one of ours, and a mode that is not the command's, are told", async (t) => {
+test("a misspelled variable and a mode that is not the command's are reported", async (t) => {
   const folder = scratch(t);
   const env = { SVC_RATELIMIT: "5", SVC_SERVER_PORT: "tcp://10.0.0.1:7400" };
-  const said = /the variable SVC_RATELIMIT counts for nothing; did you mean SVC_RATE_LIMIT\?/;
+  const said = /the variable SVC_RATELIMIT has no effect; did you mean SVC_RATE_LIMIT\?/;
   const doctor = run(["doctor", "--port", "0"], folder, env);
   assert.match(doctor.stdout, /WRONG +options +/);
   assert.match(doctor.stdout, said);
@@ -58,8 +58,5 @@ test("a variable that is nearly one of ours, and a mode that is not the command'
   const config = join(folder, "config.json");
   writeFileSync(config, '{"mode":"dev"}');
   const { status, stderr } = run(["start", "--port", "0", "--config", config], folder);
-  assert.deepEqual(
-    [status, stderr.includes("option mode is said by the command, which is svc-server start")],
-    [2, true],
-  );
+  assert.deepEqual([status, stderr.includes("the command svc-server start sets the option mode")], [2, true]);
 });

@@ -27,7 +27,7 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   assert.deepEqual(look().wrong, []);
   if (process.platform !== "win32") {
     chmodSync(`${database}.key`, 0o644);
-    assert.match(look().wrong[0]?.says ?? "", /can be read by others; run: chmod 600/);
+    assert.match(look().wrong[0]?.says ?? "", /other users can read [^;]*; run: chmod 600/);
   }
   rmSync(`${database}.key`);
   const lost = look();
@@ -67,13 +67,13 @@ test("doctor asks the servers that run models, as the options name them", async 
   assert.deepEqual(
     findings.filter(({ check }) => check.startsWith("backend")).map(({ check, ok, says }) => [check, ok, says]),
     [
-      ["backend right", true, `${url} answers and takes the key`],
-      ["backend wrong", false, `${url} answers 401; mend generations.backends.wrong.key`],
-      ["backend keyless", false, `${url} answers 401; give it a key in generations.backends.keyless.key`],
+      ["backend right", true, `${url} answers and accepts the key`],
+      ["backend wrong", false, `${url} answers 401; correct generations.backends.wrong.key`],
+      ["backend keyless", false, `${url} answers 401; set generations.backends.keyless.key`],
       [
         "backend gone",
         false,
-        "http://127.0.0.1:1/v1 does not answer: connection refused; start the server, or mend generations.backends.gone.url",
+        "http://127.0.0.1:1/v1 does not answer: connection refused; start the server, or correct generations.backends.gone.url",
       ],
     ],
   );

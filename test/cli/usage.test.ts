@@ -40,9 +40,9 @@ async function refused({ folder }: ReturnType<typeof person>, code: number, case
   const nobody = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
   for (const [words, sentence, more = {}] of cases) {
     const outcome = await within({ ...nobody, ...more }, () => command(words));
-    assert.equal(outcome.code, code, `${words.join(" ")}: ${outcome.says}`);
-    assert.match(outcome.says ?? "", sentence);
-    assert.ok(!outcome.says?.includes("hush"));
+    assert.equal(outcome.code, code, `${words.join(" ")}: ${outcome.message}`);
+    assert.match(outcome.message ?? "", sentence);
+    assert.ok(!outcome.message?.includes("hush"));
   }
   assert.deepEqual(readdirSync(folder), before, "nothing was made");
 }
@@ -70,8 +70,7 @@ test("options that are wrong end with 2, under the name of what set them, and wh
       { SVC_GENERATIONS_BACKENDS: '{"a" "hush"}' },
     ],
     [["start", "--clock", "manual"], /option --clock must be real in the mode start/],
-    [["start", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
-    [["dev", "--host", "0.0.0.0"], /--public-url, or say --behind-proxy/],
+    [["start", "--host", "0.0.0.0"], /set --public-url, or --behind-proxy/],
     [["dev", "--database", "postgres://x"], /no PostgreSQL store yet/],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
     [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not JSON: see line 2, column 21/],
@@ -93,8 +92,8 @@ test("wrong words of any other command end with 2, and one sentence that says wh
   here.file("b.json", '{"organizations":[{"name":""}]}');
   await refused(here, 2, [
     [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
-    [["nonsense"], /no command is called nonsense; there are dev, start, call/],
-    [["keys"], /svc-server keys is several commands; there are keys create, keys list, keys revoke/],
+    [["nonsense"], /no command is called nonsense; the commands are dev, start, call/],
+    [["keys"], /svc-server keys needs a command; the commands are keys create, keys list, keys revoke/],
     [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
@@ -141,7 +140,7 @@ test("right words that the world refuses end with 1, and make nothing", async (t
     [["mail"], /it does not exist/],
     [["backup", "copy.db"], /svc-data cannot be used: it does not exist; name the database with --database/],
     [["restore", "copy.db"], /copy\.db cannot be used: it does not exist/],
-    [["seed", "seed.json", "--database", "seed.json"], /is there already/],
+    [["seed", "seed.json", "--database", "seed.json"], /already exists/],
     [["call", "me.get"], /cannot be reached/, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo" }],
   ]);
 });
@@ -184,7 +183,7 @@ test("a start that makes a database says so with its whole path, and the next on
   assert.doesNotMatch(second.errors(), /was made/);
   const { banner } = await import("../../bin/banner.ts");
   const about = { ...first, mode: "start", options: { database }, warnings: [], color: false } as const;
-  assert.ok(banner({ ...about, isNew: true }).includes(`${database}, which was made just now`));
+  assert.ok(banner({ ...about, isNew: true }).includes(`${database} (new)`));
   assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
 });
 
