@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { insideSender } from "../client/in-process.ts";
+import { inProcessSender } from "../client/in-process.ts";
 import { type Client, clientOver } from "../client/typed-client.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
@@ -116,7 +116,7 @@ export function createFacade(host: Host): Service {
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = handed(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
-      return clientOver(insideSender(app, apiKey || undefined));
+      return clientOver(inProcessSender(app, apiKey || undefined));
     },
     async listen(at = {}) {
       requireOpen();

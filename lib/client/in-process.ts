@@ -6,12 +6,12 @@ import { createSender, type Sender } from "./send.ts";
 const never = new AbortController().signal;
 
 /**
- * The typed client's calls without a port: straight to their operations, past routes and requests, through the same
- * checks, windows and faults. Nothing is tried again, because no connection can break by itself.
+ * Sends the typed client's calls without a port: straight to their operations, without routes and requests, but through
+ * the same checks, rate limits and faults. It never retries, because no connection can break by itself.
  */
-export function insideSender(app: () => App, apiKey: string | undefined): Sender {
-  const answered = (url: string, init: RequestInit) => app().fetch(new Request(url, init));
-  const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: answered, retries: 0 });
+export function inProcessSender(app: () => App, apiKey: string | undefined): Sender {
+  const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new Request(url, init));
+  const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: fetchInProcess, retries: 0 });
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
   return {
     ...sender,
@@ -25,17 +25,17 @@ export function insideSender(app: () => App, apiKey: string | undefined): Sender
         .call(id, called)
         .catch((cause) => {
           signal.throwIfAborted();
-          throw new ClientProblem("unreachable", "the connection broke off, because a fault wanted it to", { cause });
+          throw new ClientProblem("unreachable", "the connection broke, because a fault asked for it", { cause });
         });
       signal.throwIfAborted();
-      const said = typeof answer.body === "string" ? JSON.parse(answer.body) : undefined;
-      if (answer.status >= 400) throw problemOf(refusal(answer), said);
-      return flatOf(said);
+      const parsed = typeof answer.body === "string" ? JSON.parse(answer.body) : undefined;
+      if (answer.status >= 400) throw problemOf(headOf(answer), parsed);
+      return flatOf(parsed);
     },
   };
 }
 
-const refusal = ({ status, headers, request_id }: Answer) => ({
+const headOf = ({ status, headers, request_id }: Answer) => ({
   status,
   url: "the service",
   headers: new Headers({ ...headers, "x-request-id": request_id }),

@@ -4,7 +4,7 @@ import type { EveryOperation } from "../operations.ts";
 import { calls } from "./calls.ts";
 import { follow } from "./follow.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
-import { patience_s, type WaitOptions, waitFor } from "./wait.ts";
+import { type WaitOptions, wait_s, waitFor } from "./wait.ts";
 
 /** `projects.list`, `deployments.create`, … */
 export type OperationId = EveryOperation["id"];
@@ -12,14 +12,14 @@ type Of<Id> = Extract<EveryOperation, { readonly id: Id }>;
 
 type Names<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
 type Given<S> = S extends Schema ? v.InferInput<S> : unknown;
-// A query's numbers are text on the way only.
-type Asked<S> = S extends Schema ? v.InferOutput<S> : unknown;
+// Callers pass the numbers of a query as numbers: they are text only in the URL.
+type Query<S> = S extends Schema ? v.InferOutput<S> : unknown;
 type Whole<T> = { [K in keyof T]: T[K] };
 
-/** What a call takes: the parameters of its path, its query and the fields of its body, side by side. */
+/** The input of a call: path parameters, query and body fields in one object. */
 export type Input<Id extends OperationId> =
   Of<Id> extends { path: infer Path; query: infer Q; body: infer B }
-    ? Whole<{ [Name in Names<Path>]: string } & Asked<Q> & Given<B>>
+    ? Whole<{ [Name in Names<Path>]: string } & Query<Q> & Given<B>>
     : never;
 
 export interface Meta {
@@ -32,11 +32,11 @@ export interface Page<T> {
   readonly meta: Meta & { readonly per_page: number; readonly next_cursor: string | null };
 }
 
-/** A record, without what surrounds it. */
+/** The record that an operation answers, without the envelope. */
 export type Result<Id extends OperationId> =
   Of<Id> extends { result: infer R } ? (R extends Schema ? v.InferInput<R> : never) : never;
 
-/** What a call answers: always in the flat form, whichever envelope the service uses. */
+/** The answer of a call: always in the flat form, whatever envelope the service uses. */
 export type Answer<Id extends OperationId> = Of<Id>["answers"] extends "empty"
   ? undefined
   : Of<Id>["answers"] extends "document"
@@ -54,7 +54,7 @@ type Feature = OperationId extends infer Id ? (Id extends `${infer F}.${string}`
 type Calls = {
   readonly [F in Feature]: { readonly [Id in OperationId as Id extends `${F}.${infer Verb}` ? Verb : never]: Call<Id> };
 };
-/** Work that ends by itself. */
+/** The features whose records end by themselves. */
 const works = ["deployments", "generations"] as const satisfies readonly Feature[];
 type Work = (typeof works)[number];
 
@@ -66,19 +66,19 @@ export type Client = Calls & {
     options?: CallOptions,
   ): AsyncGenerator<T>;
   /**
-   * The record once its work has ended, however it did; `timeout` (milliseconds) or a `signal` bounds the wait. Rejects with
-   * `timed_out` after that, and where the service's clock stands for half a minute of the wait.
+   * The record once its work has ended, with any outcome; `timeout` (milliseconds) or a `signal` limits the wait. Rejects with
+   * `timed_out` after that, and if the service's clock stands still for half a minute of the wait.
    *
    * @throws {TypeError} for a feature whose records never end.
    */
   waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
   /** The entries of a deployment's log as they are written, until it has ended. */
   followLogs(id: string, options?: CallOptions): AsyncGenerator<Result<"deployments.logs">>;
-  /** Any operation by its name, for programs that know it at run time only. Answers the flat form. */
+  /** Calls any operation by its name, for programs that know the name only at run time. Answers the flat form. */
   call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
 };
 
-/** Every operation as a typed call, and what is made of them, over whatever sends. */
+/** The client over a sender: every operation as a typed call, and the helpers built on them. */
 export function clientOver(sender: Sender): Client {
   const call: Client["call"] = async (id, input, given) => sender.call(requestOf(id, input), given);
   const features: Record<string, Record<string, unknown>> = {};
@@ -92,9 +92,9 @@ export function clientOver(sender: Sender): Client {
   const more: Omit<Client, Feature> = {
     call,
     paginate,
-    // The service judges what it answers by the very schemas that these types are inferred from.
+    // The service shapes its answers by the schemas from which these types are inferred.
     waitUntilDone: (async (feature: string, id: string, given?: WaitOptions) =>
-      waitFor(sender, requestOf(`${workOf(feature)}.get`, { id, wait: patience_s }), given)) as never,
+      waitFor(sender, requestOf(`${workOf(feature)}.get`, { id, wait: wait_s }), given)) as never,
     followLogs: (id, given = {}) =>
       follow(sender, requestOf("deployments.logs", { id, follow: "true" }), given) as never,
   };
@@ -106,7 +106,7 @@ function workOf(feature: string): string {
   throw new TypeError(`waitUntilDone is for ${works.join(" and ")}, which end, and not for ${feature}`);
 }
 
-/** What is named in the path goes there; the rest is the query of what reads, and the body of what writes. */
+/** Splits an input: names of the path go there; the rest is the body, or the query if the operation takes no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = (Object.hasOwn(calls, id) ? calls[id as OperationId] : "").split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);

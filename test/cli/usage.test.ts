@@ -115,7 +115,7 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["login", "--sk_live_hush"], /unknown option --sk_live_…/],
     [["sk_live_hush"], /no command is called sk_live_…/],
     [["call", "sk_live_hush"], /no operation is called "sk_live_…"/],
-    [["call", "me.get", "sk_live_hush"], /"sk_live_…" is no field/],
+    [["call", "me.get", "sk_live_hush"], /"sk_live_…" is not a field/],
     [["dev", "--key", "sk_live_hush!"], /option --key must be sk_live_ and 4 to 128/],
     [["call", "me.get"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
     [["call", "me.get"], /SVC_API_KEY must be sk_live_…, on one line/, { SVC_API_KEY: "two words" }],

@@ -66,7 +66,7 @@ test("a server that redirects: a POST is not turned into a GET whose answer look
   await assert.rejects(createClient({ baseUrl, ...hasty }).projects.create({ name: "web", region: "eu-west-1" }), {
     code: "unreadable",
     status: 301,
-    message: /\/v1\/projects leads to \/v2\/projects/,
+    message: /\/v1\/projects redirects to \/v2\/projects/,
   });
   assert.deepEqual(asked, ["POST /v1/projects"]);
 });
