@@ -25,7 +25,7 @@ export const completion = command(
   { shell: { type: "positional", description: "bash, zsh or fish." } },
   ({ shell }) => {
     const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
-    if (script === undefined) throw new UsageError(`there is completion for ${Object.keys(scripts).join(", ")}`);
+    if (script === undefined) throw new UsageError(`the shell must be one of ${Object.keys(scripts).join(", ")}`);
     say(script);
   },
 );

@@ -50,8 +50,7 @@ async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
   const known = `; the commands are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
-  if (word === undefined || word.startsWith("-"))
-    return new UsageError(`svc-server ${path.join(" ")} needs a command${known}`);
+  if (word === undefined || word.startsWith("-")) return new UsageError(`${path.join(" ")} needs a command${known}`);
   const { documentedOperations } = await import("./call-fields.ts");
   const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
   const near = operation

@@ -31,7 +31,7 @@ const all = [
   ...openapiOperations,
 ];
 
-/** What the typed client is inferred from. */
+/** The type from which the typed client is inferred. */
 export type EveryOperation = (typeof all)[number];
 
 /** Every operation of the interface. */

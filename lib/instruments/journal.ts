@@ -8,7 +8,7 @@ import { check, oneOf, record } from "../kernel/validation.ts";
 const kinds = ["request", "state", "event", "try"] as const;
 type Kind = (typeof kinds)[number];
 
-/** What happened, on one axis: `seq` counts on through all kinds, `at` is the service's clock. */
+/** One entry. `seq` counts through all kinds; `at` is the time on the service's clock. */
 export type JournalEntry = { readonly seq: number; readonly at: string } & (
   | ({ readonly kind: "request" } & Observed)
   /** A deployment or a generation entered a state. */
@@ -26,13 +26,13 @@ export type JournalEntry = { readonly seq: number; readonly at: string } & (
       readonly event: string;
       readonly data: object;
     }
-  /** A try of a delivery ended. */
+  /** An attempt of a delivery ended. */
   | Omit<Extract<Change, { kind: "try" }>, "at">
 );
-type Told = JournalEntry extends infer E ? (E extends unknown ? Omit<E, "seq" | "at"> : never) : never;
+type Unnumbered = JournalEntry extends infer E ? (E extends unknown ? Omit<E, "seq" | "at"> : never) : never;
 
-/** How many entries of each kind are kept: the newest. */
-const most = 1000;
+/** The number of entries of each kind that are stored; the oldest are dropped. */
+const maxEntries = 1000;
 
 const sinceRule = "must be the seq of an entry, or an instant such as 2026-01-01T00:00:00Z";
 const since = v.pipe(
@@ -55,18 +55,18 @@ export type JournalQuery = v.InferInput<typeof journalQuery>;
 export interface Journal extends Snapshotable {
   request(seen: Observed): void;
   change(change: Change): void;
-  /** What is kept, oldest first. Throws a 422 for a query that is wrong. */
+  /** The stored entries, oldest first. Throws a 422 for a wrong query. */
   list(query?: JournalQuery): JournalEntry[];
 }
 
 type Entries = Readonly<Record<Kind, readonly JournalEntry[]>>;
-interface Kept {
+interface Saved {
   readonly seq: number;
   readonly entries: Entries;
 }
 
-/** What a change looks like here; undefined for those that say nothing to a tester. */
-function toldOf(change: Change): Told | undefined {
+/** The entry of a change; undefined for changes that are of no use to a tester. */
+function entryOf(change: Change): Unnumbered | undefined {
   if (change.kind === "deployment" || change.kind === "generation") {
     const { kind: of, organization_id, id, status } = change;
     return { kind: "state", of, organization_id, id, status };
@@ -76,32 +76,32 @@ function toldOf(change: Change): Told | undefined {
     return { kind: "event", organization_id, id, event, data };
   }
   if (change.kind !== "try") return undefined;
-  const { at: _, ...told } = change;
-  return told;
+  const { at: _, ...entry } = change;
+  return entry;
 }
 
-/** The last requests, moves, events and tries, for a tester who asks what happened. It holds no secret and no body. */
+/** Records the last requests, state changes, events and attempts for a tester. It holds no secret and no body. */
 export function createJournal(clock: Clock): Journal {
   let seq = 0;
   let entries: Record<Kind, JournalEntry[]> = { request: [], state: [], event: [], try: [] };
 
-  const add = (told: Told) => {
-    const of = entries[told.kind];
+  const add = (entry: Unnumbered) => {
+    const of = entries[entry.kind];
     seq += 1;
-    of.push({ seq, at: clock.iso(), ...told });
-    // Now and then instead of at each entry: shortening a list costs as much as it is long.
-    if (of.length >= 2 * most) of.splice(0, of.length - most);
+    of.push({ seq, at: clock.iso(), ...entry });
+    // Once per 1,000 entries: the cost of shortening a list grows with its length.
+    if (of.length >= 2 * maxEntries) of.splice(0, of.length - maxEntries);
   };
-  const newest = (kind: Kind) => entries[kind].slice(-most);
+  const newest = (kind: Kind) => entries[kind].slice(-maxEntries);
 
   return {
     request(seen) {
-      // What a tester does is no part of what is looked at.
+      // The tester's own calls are not recorded.
       if (!seen.path.startsWith("/_svc/")) add({ kind: "request", ...seen });
     },
     change(change) {
-      const told = toldOf(change);
-      if (told) add(told);
+      const entry = entryOf(change);
+      if (entry) add(entry);
     },
     list(query = {}) {
       const { since, kind } = check(journalQuery, query);
@@ -113,12 +113,12 @@ export function createJournal(clock: Clock): Journal {
         .filter(isNew)
         .sort((a, b) => a.seq - b.seq);
     },
-    save: (): Kept => ({
+    save: (): Saved => ({
       seq,
       entries: { request: newest("request"), state: newest("state"), event: newest("event"), try: newest("try") },
     }),
-    load(kept) {
-      const before = kept as Kept;
+    load(value) {
+      const before = value as Saved;
       seq = before.seq;
       const { request, state, event } = before.entries;
       entries = { request: [...request], state: [...state], event: [...event], try: [...before.entries.try] };

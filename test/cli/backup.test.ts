@@ -132,7 +132,7 @@ test("files of generations that are missing or changed are told by backup, resto
   assert.equal(poor.status, 0, poor.stderr);
   assert.match(poor.stdout, /the files of 2 generations are missing or changed, such as that of gen_\w+: their links/);
   const doctor = () => run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout;
-  assert.match(doctor(), /WRONG +files +the files of 2 generations .*; bring .*svc\.db-files back from the backup/);
+  assert.match(doctor(), /WRONG +files +the files of 2 generations .*; restore .*svc\.db-files from the backup/);
   const restored = run(["restore", at("poor.db"), "--database", at("svc.db"), "--force", "--json"]);
   assert.deepEqual(JSON.parse(restored.stdout).lost_files, [gone.id, longer.id].sort());
   const bytes = readFileSync(fileOf(whole));
@@ -169,10 +169,10 @@ test("a seed is checked, and makes a new database", (t) => {
   assert.equal(run(["mail", "--database", database]).stdout, "No e-mails were sent yet.\n");
   assert.match(
     run(["mail"], folder).stderr,
-    /svc-data cannot be used: it does not exist; .* svc-server dev in memory: GET \/_svc\/mail/,
+    /svc-data cannot be used: it does not exist; .* \(svc-server dev\) answers GET \/_svc\/mail/,
   );
   const again = run(["seed", demo, "--database", database]);
-  assert.deepEqual([again.status, /is there already; a seed fills a new one/.test(again.stderr)], [1, true]);
+  assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);
   const wrong = join(folder, "wrong.json");
   writeFileSync(wrong, '{"organizations":[{"name":""}]}');
   assert.match(run(["seed", wrong]).stderr, /organizations\.0\.name must have 1 to 64 characters/);

@@ -90,9 +90,9 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
   const login = run(["login"], home, { ...nobody, input: "sk_live_wrong_key\n" });
   assert.match(login.stderr, /\(unauthorized.*\n {2}the key on stdin was refused/);
   const none = run(["call", "me.get"], home, nobody);
-  assert.match(none.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or keep a key with: svc-server login/);
+  assert.match(none.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or save a key with: svc-server login/);
   const secure = run(["call", "me.get", "--url", String(env.SVC_URL).replace("http:", "https:")], home, env);
-  assert.match(secure.stderr, /cannot be reached; it speaks no TLS: try http:/);
+  assert.match(secure.stderr, /cannot be reached; it does not speak TLS: try http:/);
   const down = run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
   assert.deepEqual([down.status, /cannot be reached; is the server running/.test(down.stderr)], [1, true]);
 });
@@ -107,9 +107,9 @@ test("fields that are wrong, each with what would be right", () => {
     ["projects.create", "colour=red", /no field colour; its fields are name, region, description/],
     ["deployments.create", "source.rep=acme/web", /no field source\.rep; did you mean repo\?/],
     ["me.get", "foo=1", /me\.get has no field foo; it takes no fields/],
-    ["projects.create", "name", /"name" is no field; write name=value/],
-    ["projects.create", "__proto__.a=1", /is no place of a field/],
-    ["projects.create", "a..b=1", /is no place of a field|no field/],
+    ["projects.create", "name", /"name" is not a field; write name=value/],
+    ["projects.create", "__proto__.a=1", /is not the name of a field/],
+    ["projects.create", "a..b=1", /is not the name of a field|no field/],
     ["projects.create", "body=@none.json", /none\.json cannot be read as JSON/],
     ["projects.list", "per_page=many", /per_page must be integer, not "many"/],
   ];

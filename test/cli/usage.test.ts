@@ -93,7 +93,7 @@ test("wrong words of any other command end with 2, and one sentence that says wh
   await refused(here, 2, [
     [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
     [["nonsense"], /no command is called nonsense; the commands are dev, start, call/],
-    [["keys"], /svc-server keys needs a command; the commands are keys create, keys list, keys revoke/],
+    [["keys"], /svc-server: keys needs a command; the commands are keys create, keys list, keys revoke/],
     [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
@@ -126,7 +126,7 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["openapi", "--envelope", "round"], /option --envelope must be flat or full/],
     [["listen"], /option --forward-to must be a URL/],
     [["doctor", "--port", "x"], /option --port must be a whole number/],
-    [["completion", "cmd"], /completion is there for bash, zsh, fish/],
+    [["completion", "cmd"], /the shell must be one of bash, zsh, fish/],
   ]);
 });
 
