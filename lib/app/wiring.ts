@@ -12,7 +12,7 @@ import { createJournal } from "../instruments/journal.ts";
 import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
 import { createLoop } from "../jobs/loop.ts";
 import { type Periodic, periodicJobs } from "../jobs/periodic.ts";
-import { createRunner } from "../jobs/runner.ts";
+import { createRunner, type Runner } from "../jobs/runner.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
@@ -58,18 +58,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   if (mode === "dev") features.feed.listen(journal.change);
 
   const meter = createMeter();
-  const metrics = createMetrics({
-    meter,
-    clock,
-    mode,
-    feed: features.feed,
-    closing: closing.signal,
-    databaseBytes: store.engine.size,
-    jobs: runner.load,
-    deliveries: features.outbox.pending,
-    deployments: features.rollout.load,
-    generations: features.generationsProgress.load,
-  });
+  const metrics = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
   const limits = { windows, idempotency };
   const instruments = { inbox, faults, journal };
   const http = { features, limits, meter, metrics, clockControl, instruments, closing: closing.signal };
@@ -139,4 +128,19 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
   };
   const loop = createLoop({ clock, runner, log, keepClock: saveClock });
   return { periodic, runner, loop, saveClock };
+}
+
+type Process = Pick<Parameters<typeof createMetrics>[0], "meter" | "mode" | "closing">;
+
+function wireMetrics({ store, clock }: Foundation, features: Features, runner: Runner, process: Process) {
+  return createMetrics({
+    ...process,
+    clock,
+    feed: features.feed,
+    databaseBytes: store.engine.size,
+    jobs: runner.load,
+    deliveries: features.outbox.pending,
+    deployments: features.rollout.load,
+    generations: features.generationsProgress.load,
+  });
 }
