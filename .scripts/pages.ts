@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { CommandDef, Resolvable } from "citty";
 import { main } from "../bin/commands.ts";
-import { type Declared, declared, variableOf } from "../lib/config/parse-options.ts";
+import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
@@ -17,13 +17,13 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-const optionTable = (options: readonly Declared[]) =>
+const optionTable = (options: readonly OptionInfo[]) =>
   table(
     ["option", "flag", "variable", "default", "meaning"],
-    options.map(({ path, help, fallback, flag, written }) => [
+    options.map(({ path, help, fallback, flag, format }) => [
       `\`${path}\``,
       flag === undefined ? "" : `\`--${flag}\``,
-      written === undefined ? "" : `\`${variableOf({ path })}\``,
+      format === undefined ? "" : `\`${variableOf({ path })}\``,
       fallback === undefined ? "" : `\`${JSON.stringify(fallback)}\``,
       help,
     ]),
@@ -32,7 +32,7 @@ const optionTable = (options: readonly Declared[]) =>
 /** The options that most people set, for the README. */
 const common = ["database", "clock", "seed", "publicUrl", "behindProxy", "outbound.allow", "generations.backends"];
 const commonOptions = common.map((path) => {
-  const option = declared.find((one) => one.path === path);
+  const option = allOptions.find((one) => one.path === path);
   if (!option) throw new Error(`no option is called ${path}`);
   return option;
 });
@@ -81,7 +81,7 @@ const recipes = readdirSync("fixtures/recipes")
   });
 
 const parts: Record<string, () => string | Promise<string>> = {
-  options: () => optionTable(declared),
+  options: () => optionTable(allOptions),
   commonOptions: () => optionTable(commonOptions),
   problems: () =>
     table(

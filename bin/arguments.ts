@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
@@ -33,7 +33,7 @@ export function requireKnown(words: readonly string[], args: ArgsDef, { more = f
     }
     const takesValue = known.get(option);
     if (takesValue === undefined)
-      throw new UsageError(`unknown option ${word.split("=", 1)[0]}${hint(option, [...known.keys()], "--")}`);
+      throw new UsageError(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, [...known.keys()], "--")}`);
     if (!takesValue && inline !== undefined) throw new UsageError(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];

@@ -44,7 +44,9 @@ export function operationOf(id: string): OperationInfo {
   // For users.frobnicate, list only the operations of users.
   const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
   const ids = within.length > 0 ? within : all;
-  throw new UsageError(`no operation is called "${id}"${hint(id, all) || `; the operations are ${ids.join(", ")}`}`);
+  throw new UsageError(
+    `no operation is called "${id}"${didYouMean(id, all) || `; the operations are ${ids.join(", ")}`}`,
+  );
 }
 
 interface Operation {
@@ -155,7 +157,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
     // The names at the top are all known; an object below may allow any name.
     if (part === undefined && (i === 0 || parts.names.length > 0))
       throw new UsageError(
-        `${id} has no field ${place}${hint(name, parts.names) || `; ${parts.names.length > 0 ? `its fields are ${parts.names.join(", ")}` : "it takes no fields"}`}`,
+        `${id} has no field ${place}${didYouMean(name, parts.names) || `; ${parts.names.length > 0 ? `its fields are ${parts.names.join(", ")}` : "it takes no fields"}`}`,
       );
     schema = part ?? {};
     if (i === names.length - 1) {

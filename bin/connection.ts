@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
-import { hint } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
@@ -73,7 +73,7 @@ export function connectionOf(args: Given, named = profileName(args)): Connection
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (named !== null && !profile)
     throw new UsageError(
-      `there is no profile "${name}"${hint(name, Object.keys(profiles))}; make it with: svc-server login`,
+      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; make it with: svc-server login`,
     );
   const saved = { url: profile?.url, urlSource: `the address in the profile ${name}` };
   const candidates = [

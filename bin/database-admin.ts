@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
-import { databaseError } from "../lib/store/database-error.ts";
+import { asDatabaseError } from "../lib/store/database-error.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
@@ -30,7 +30,7 @@ export async function withAdmin(args: Given, work: (admin: Admin) => Promise<voi
   try {
     await work(admin);
   } catch (error) {
-    throw databaseError(database, error);
+    throw asDatabaseError(database, error);
   } finally {
     await admin.close();
   }

@@ -55,7 +55,7 @@ const checks: Readonly<Record<string, Check>> = {
       if (!hasAccess(file, constants.R_OK | constants.W_OK))
         throw new Error(`this user cannot read and write ${file}; run as its owner, or change its permissions`);
     }
-    judge(database);
+    checkDatabase(database);
     return `${database} is intact, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
   "key file"({ database }) {
@@ -71,12 +71,12 @@ const checks: Readonly<Record<string, Check>> = {
       );
     if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
       throw new Error(`other users can read ${key}; run: chmod 600 ${key}`);
-    judgeKey(database);
+    checkKey(database);
     return `only its owner can read ${key}, and it decrypts the secrets`;
   },
   files({ database }) {
     if (!existsSync(database)) return "will be made with the first generation";
-    const lost = lostFiles(database);
+    const lost = damagedAssets(database);
     if (lost.length > 0) throw new Error(`${describeLost(lost)}; restore ${database}-files from the backup`);
     return "all files of generations are there and unchanged";
   },
@@ -124,12 +124,12 @@ type Backend = Settings["generations"]["backends"][string];
 async function backend(name: string, { url, key }: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
   const outbound = createOutbound({ mode: "start" });
-  const { status, error } = await outbound.ask({
+  const { status, error } = await outbound.callBackend({
     method: "GET",
     url: `${url.replace(/\/+$/, "")}/models`,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    trusted: [new URL(url).origin],
-    most: 16 * megabyte,
+    trustedOrigins: [new URL(url).origin],
+    max_bytes: 16 * megabyte,
     timeout_ms: 5_000,
   });
   await outbound.close();

@@ -42,7 +42,7 @@ async function* readStream(
   let cancelTimeout = () => {};
   const resetTimeout = () => {
     cancelTimeout();
-    cancelTimeout = machineTimer(silence, () => socket.terminate());
+    cancelTimeout = systemTimer(silence, () => socket.terminate());
   };
   socket.once("ping", connected);
   socket
@@ -78,7 +78,7 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
 
 /** Waits before the stream is opened again, longer after each failed attempt. */
 const waitBeforeRetry = (attempts: number) =>
-  new Promise<void>((resolve) => void machineTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
+  new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
 
 /** The events after this one, oldest first, from the list: it goes back further than the stream. */
 async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {

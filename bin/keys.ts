@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { createClock, instant, isoOf } from "../lib/kernel/clock.ts";
+import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { parseWhole, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
@@ -46,7 +46,7 @@ const create = command(
     const given = String(args.scopes ?? "*").split(",");
     const wrong = given.find((one) => !scopes.some((scope) => scope === one));
     if (wrong !== undefined) throw new UsageError(`option --scopes: "${wrong}" is none of ${scopes.join(", ")}`);
-    const expires = args["expires-at"] === undefined ? undefined : instant(String(args["expires-at"]));
+    const expires = args["expires-at"] === undefined ? undefined : parseInstant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
       throw new UsageError("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
     if (expires !== undefined && expires <= createClock("real").now())

@@ -48,7 +48,7 @@ function parseEvents(text: string): string[] {
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
     throw new UsageError(
-      `option --events: no event is called "${wrong}"${hint(wrong, known) || `; there are ${known.join(", ")}`}`,
+      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; there are ${known.join(", ")}`}`,
     );
   return wanted;
 }
@@ -58,7 +58,7 @@ async function run(given: Given): Promise<void> {
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
     throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
   const wanted = given["events"] === undefined ? undefined : parseEvents(String(given["events"]));
-  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().letters(32)}`;
+  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const connected = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);

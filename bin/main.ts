@@ -55,7 +55,7 @@ async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
   const near = operation
     ? `; write svc-server call ${operation.id}`
-    : hint(word, below, [...path, ""].join(" ")) || known;
+    : didYouMean(word, below, [...path, ""].join(" ")) || known;
   return new UsageError(`no command is called ${[...path, word].join(" ")}${near}`);
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
-import { machineTimer } from "../lib/kernel/clock.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
@@ -103,7 +103,7 @@ function untilStopped(service: Service): Promise<void> {
       if (stopping) process.exit(1);
       stopping = true;
       // close() gives work in flight ten seconds. This limit is for a close that hangs.
-      machineTimer("15s", () => resolve());
+      systemTimer("15s", () => resolve());
       service.close().then(resolve, reject);
     };
     for (const signal of stopSignals) process.on(signal, stop);

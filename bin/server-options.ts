@@ -1,7 +1,7 @@
 import type { ArgsDef } from "citty";
 import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
-import { nearest } from "../lib/kernel/did-you-mean.ts";
+import { nearestName } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
 /** The options of a server that are none of createService(): where it listens, and its configuration file. */
@@ -75,7 +75,7 @@ function misspelledVariables(): string[] {
   const known = [...allOptions.map(variableOf), ...otherVariables.map((name) => `SVC_${name}`)];
   const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
   return set.flatMap((name) => {
-    const near = nearest(name, known);
+    const near = nearestName(name, known);
     return near === undefined ? [] : [`the variable ${name} has no effect; did you mean ${near}?`];
   });
 }

@@ -32,7 +32,7 @@ export async function beginService(
     const wiring = wire(foundation, settings, host);
     const { features, periodic, loop } = wiring;
     const apiKey = await bootstrap(foundation, features, settings, seed);
-    await plantPeriodic(periodic, store, clock);
+    await addPeriodicJobs(periodic, store, clock);
     await loop.start("after a crash");
     await features.rollout.resume();
     await features.generations.sweep();

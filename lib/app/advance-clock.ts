@@ -1,5 +1,5 @@
 import type { Loop } from "../jobs/loop.ts";
-import { type Clock, isoOf, latest } from "../kernel/clock.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 
 /** The result of moving the clock: the time that it shows now, and how many jobs ran. */
@@ -29,7 +29,7 @@ export function createClockControl(clock: Clock, loop: Loop): ClockControl {
     const ran = await loop.advance((now) => {
       const at = target(now);
       if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
-      if (!(at <= latest)) throw invalid(path, `must not lead beyond ${isoOf(latest)}`);
+      if (!(at <= latestInstant)) throw invalid(path, `must not lead beyond ${isoOf(latestInstant)}`);
       return at;
     });
     return { now: clock.iso(), ran };

@@ -113,7 +113,7 @@ export async function createOrganization(
   { organizations }: Pick<Features, "organizations">,
   given: { name: string; plan?: Plan },
 ) {
-  const wanted = handed(newOrganization, "wanted", given, '{ name: "acme" }');
+  const wanted = checkArgument(newOrganization, "wanted", given, '{ name: "acme" }');
   if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
   const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
   return { id, name, plan };

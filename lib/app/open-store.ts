@@ -16,7 +16,7 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 const inMemory = ":memory:";
 
 /**
- * The base of every feature: store, clock, ids, random, log, vault, assets. `exclusive` locks the file for a server;
+ * The base of every feature: store, clock, ids, random, log, encryption, assets. `exclusive` locks the file for a server;
  * without it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
@@ -43,14 +43,14 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
         option: settings.clock,
       });
     const fingerprint = (await serviceState().read({ name: "vault" }))?.value;
-    const vault = createVault(
+    const encryption = createEncryption(
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
       random.bytes,
     );
     if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKey(settings.database);
     await store.transaction(async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
-      if (fingerprint === undefined) await serviceState(tx).write({ name: "vault", value: vault.fingerprint });
+      if (fingerprint === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
     });
     const newest = opened.created ? [] : await Promise.all(serviceState().newest.map((find) => find({})));
     const after = newest
@@ -59,7 +59,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
     const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
-    return { opened, store, clock, ids, random, log, vault, serviceState, assets };
+    return { opened, store, clock, ids, random, log, encryption, serviceState, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
@@ -83,7 +83,7 @@ export function copyFoundation(
     ids: createIds(clock, random),
     random,
     log: logOf(settings, store, clock),
-    vault: vault.copy(random.bytes),
+    encryption: encryption.withRandom(random.bytes),
     serviceState: store.using(settingsRepository),
     assets: settings.database === inMemory ? assetsInMemory() : assets,
   };
@@ -119,14 +119,14 @@ function requireCreatable({ database, mode, create }: Settings, exclusive: boole
 /** A replaced state logs nothing: the errors of its cut-off work concern nobody. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
-  const toLogger: Take = (level, message, fields) => {
+  const toLogger: LogSink = (level, message, fields) => {
     try {
       logger?.[level](message, fields);
     } catch {
       // A request must not fail because a log entry could not be written.
     }
   };
-  const take: Take = logger ? toLogger : lines({ json: !process.stderr.isTTY, now: clock.iso, write });
+  const take: LogSink = logger ? toLogger : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write });
   // A user's logger filters levels itself.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

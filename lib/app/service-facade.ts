@@ -86,7 +86,10 @@ export interface Service extends Instruments<Service> {
 }
 
 /** Where to listen. An empty host would mean every address of the machine, so it is refused. */
-const listenAddress = record({ port: v.optional(whole(0, 65_535), 0), host: v.optional(textOf(1, 253), "127.0.0.1") });
+const listenAddress = record({
+  port: v.optional(wholeNumber(0, 65_535), 0),
+  host: v.optional(textOf(1, 253), "127.0.0.1"),
+});
 /** A null key means no key, as in the client over a port. */
 const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
@@ -115,12 +118,12 @@ export function createFacade(host: Host): Service {
       return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
     },
     client(as = {}) {
-      const { apiKey = host.state.apiKey } = handed(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
+      const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
       return clientOver(inProcessSender(app, apiKey || undefined));
     },
     async listen(at = {}) {
       requireOpen();
-      const address = handed(listenAddress, "at", at, "{ port: 7400 }");
+      const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
       const handlers: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
@@ -185,7 +188,7 @@ export function createFacade(host: Host): Service {
       async create(wanted) {
         const { foundation, wiring } = host.state;
         const right = '{ role: "viewer" }';
-        const { key } = await createKey(foundation, wiring.features, handed(newKey, "wanted", wanted, right));
+        const { key } = await createKey(foundation, wiring.features, checkArgument(newKey, "wanted", wanted, right));
         return { key };
       },
     },
@@ -193,7 +196,7 @@ export function createFacade(host: Host): Service {
       create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
     },
     get busy() {
-      return host.state.wiring.loop.busy();
+      return host.state.wiring.loop.runningByHand();
     },
     close: host.close,
   };

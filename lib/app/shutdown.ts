@@ -8,7 +8,7 @@ async function within(limit: string, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
   const timeout = new Promise<void>((resolve) => {
     // It must fire even where nothing else keeps the process alive, or the rest of the shutdown would never run.
-    cancel = machineTimer(limit, resolve, { hold: true });
+    cancel = systemTimer(limit, resolve, { hold: true });
   });
   await Promise.race([work, timeout]).finally(() => cancel());
 }
@@ -20,7 +20,7 @@ export async function shutDown(
   { isFork }: { readonly isFork: boolean },
 ): Promise<void> {
   const { store, clock, log, opened } = foundation;
-  const { closing, loop, features, outbound, deferredWrites, saveClock } = wiring;
+  const { closing, loop, features, outbound, deferredWrites, storeClock } = wiring;
   closing.abort();
   features.outbox.stop();
   features.execution.stop();
@@ -34,7 +34,7 @@ export async function shutDown(
       for (const scenario of (await unused()).filter((one) => !isFork || isOwn(one)))
         log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
-    const saveTime = () => saveClock(clock.now());
+    const saveTime = () => storeClock(clock.now());
     // Jobs are released first: a request that is cut off after that is no failed attempt.
     for (const step of [loop.release, outbound.close, deferredWrites.flush, saveTime, warnOfUnused]) {
       await step().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));

@@ -2,7 +2,7 @@ import type { Settings } from "../config/parse-options.ts";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createHosts } from "../http/hosts.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { type Opened, openImage } from "../store/database-files.ts";
+import { type OpenDatabase, openImage } from "../store/database-files.ts";
 import type { HostContext } from "./host-context.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { discardState, shutDown } from "./shutdown.ts";
@@ -18,7 +18,7 @@ export interface Host extends HostContext {
   /** Sets the first state, which reset comes back to. */
   start(state: HostState): Promise<void>;
   /** Replaces the current state by a snapshot, on a database of its own. */
-  load(snapshot: Snapshot, opened: Opened, from: Foundation): Promise<void>;
+  load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation): Promise<void>;
   fork(): Promise<Host>;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return current();
   };
   /** Taken between two transactions, so nothing in it is half done and no running work has to end first. */
-  const take = () => openState().foundation.store.engine.between(() => snapshotOf(openState()));
+  const take = () => openState().foundation.store.engine.betweenTransactions(() => snapshotOf(openState()));
   const load: Host["load"] = async ({ beside, apiKey }, opened, from) => {
     const foundation = copyFoundation(opened, settings, from);
     const wiring = wire(foundation, settings, context);
@@ -97,7 +97,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const restored = restoring.then(async () => {
       const { foundation } = openState();
       const { opened, store } = foundation;
-      await store.engine.between(() => load(snapshot, opened.withRows(snapshot.database), foundation));
+      await store.engine.betweenTransactions(() => load(snapshot, opened.withImage(snapshot.database), foundation));
       return context.iso();
     });
     restoring = restored.catch(() => {});

@@ -11,7 +11,7 @@ import { createInbox } from "../instruments/inbox.ts";
 import { createJournal } from "../instruments/journal.ts";
 import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
 import { createLoop } from "../jobs/loop.ts";
-import { type Periodic, periodicJobs } from "../jobs/periodic.ts";
+import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
@@ -33,7 +33,7 @@ export type Wiring = ReturnType<typeof wire>;
 
 /** Everything that runs on one foundation: network, features, job loop, instruments, HTTP interface. */
 export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
-  const { store, clock, log, ids, random, vault, assets } = foundation;
+  const { store, clock, log, ids, random, encryption, assets } = foundation;
   const { mode } = settings;
   const closing = new AbortController();
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
@@ -46,11 +46,11 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? host.listening[0]?.url ?? "http://localhost";
   const features = createFeatures(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
-  const windows = createWindows({ store, clock, dirty: () => deferredWrites.soon() });
-  const deferredWrites = createDeferredWrites({ store, log, writers: [windows.flush, features.keys.flush] });
-  const idempotency = createIdempotency({ store, clock, vault });
+  const windows = createWindows({ store, clock, dirty: () => deferredWrites.schedule() });
+  const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
+  const idempotency = createIdempotency({ store, clock, encryption });
 
-  const { periodic, runner, loop, saveClock } = wireJobs(foundation, features, [idempotency, windows]);
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
   const clockControl = createClockControl(clock, loop);
 
   const faults = createFaults({ clock, closing: closing.signal });
@@ -75,7 +75,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     received,
     faults,
     journal,
-    assets: assets.part,
+    assets: assets.snapshotable,
   };
   return {
     mode,
@@ -86,7 +86,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     deferredWrites,
     periodic,
     loop,
-    saveClock,
+    storeClock,
     clockControl,
     inbox,
     received,
@@ -113,7 +113,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };
-  const periodic: Periodic[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
   const runner = createRunner({
     store,
     clock,
@@ -122,12 +122,12 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     owner: `process ${process.pid}`,
     jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
   });
-  const saveClock = async (at: number) => {
+  const storeClock = async (at: number) => {
     if (clock.mode === "real") return;
     await store.transaction((tx) => serviceState(tx).write({ name: "clock", value: isoOf(at) }));
   };
-  const loop = createLoop({ clock, runner, log, keepClock: saveClock });
-  return { periodic, runner, loop, saveClock };
+  const loop = createLoop({ clock, runner, log, storeClock });
+  return { periodic, runner, loop, storeClock };
 }
 
 type Process = Pick<Parameters<typeof createMetrics>[0], "meter" | "mode" | "closing">;

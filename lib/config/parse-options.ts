@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { hint } from "../kernel/did-you-mean.ts";
-import { explain, isUnknown } from "../kernel/validation.ts";
+import { didYouMean } from "../kernel/did-you-mean.ts";
+import { detailOf, isUnknown } from "../kernel/validation.ts";
 import type { OptionHelp } from "./option-types.ts";
 import { optionsSchema } from "./options-schema.ts";
 

@@ -122,15 +122,15 @@ function requireUnique({ organizations }: ParsedSeed): void {
     seen.set(`${kind} ${value}`, place);
   };
   organizations.forEach((one, i) => {
-    unique(`organizations.${i}.name`, "organization", folded(one.name));
+    unique(`organizations.${i}.name`, "organization", foldCase(one.name));
     one.users?.forEach((user, j) => {
-      unique(`organizations.${i}.users.${j}.email`, `user ${i}`, folded(user.email));
+      unique(`organizations.${i}.users.${j}.email`, `user ${i}`, foldCase(user.email));
       user.keys?.forEach(({ key }, k) => {
         unique(`organizations.${i}.users.${j}.keys.${k}.key`, "key", key);
       });
     });
     one.projects?.forEach((project, j) => {
-      unique(`organizations.${i}.projects.${j}.name`, `project ${i}`, folded(project.name));
+      unique(`organizations.${i}.projects.${j}.name`, `project ${i}`, foldCase(project.name));
       project.environments?.forEach(({ name }, k) => {
         unique(`organizations.${i}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
       });

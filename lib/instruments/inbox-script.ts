@@ -24,10 +24,7 @@ const status = v.pipe(
 const isTrue = v.literal(true, "must be true");
 const forms = 'must be a status, {"status", "headers", "body"}, {"timeout": true} or {"drop": true}';
 
-/**
- * The answer of an inbox to one delivery: a status, a whole answer, no answer until the attempt times out after ten
- * seconds, or a broken connection.
- */
+/** An inbox's answer to one delivery: a status, a whole response, silence until the request times out, or a reset connection. */
 export const answer = v.union(
   [
     status,
@@ -51,16 +48,15 @@ export const answers = v.pipe(
   v.readonly(),
 );
 
-/** The timeout of an attempt, on the service's clock. SPEC: "no `2xx` arrives within 10 seconds". */
-const timeout_ms = 10_000;
-
-/** The result of an attempt, as the sender sees it. */
-export function sentOf(given: InboxAnswer, now: number): Sent {
-  const nothing = { status: null, response: null, duration_ms: 0 };
-  if (typeof given === "number") return { ...nothing, status: given, error: null, response: "" };
-  if ("drop" in given) return { ...nothing, error: "connection reset" };
-  if ("timeout" in given)
-    return { ...nothing, error: "timeout after 10 s", duration_ms: timeout_ms, open_ms: timeout_ms };
+/** The sender's view of a scripted answer. */
+export function sentFor(given: InboxAnswer, now: number): Sent {
+  const none = { status: null, response: null, duration_ms: 0 };
+  if (typeof given === "number") return { ...none, status: given, error: null, response: "" };
+  if ("drop" in given) return { ...none, error: "connection reset" };
+  if ("timeout" in given) {
+    const [duration_ms, error] = [requestTimeout_ms, timeoutError(requestTimeout_ms)];
+    return { status: null, response: null, error, duration_ms, open_ms: duration_ms };
+  }
   const { status, headers, body = "" } = given;
   const header = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "retry-after")?.[1];
   const response = excerptOf(Buffer.from(body));

@@ -15,26 +15,25 @@ export interface Caught {
   /** The raw text that the signature covers. */
   readonly body: string;
   readonly received_at: string;
-  /** The answer, in the form of a script; null before a function has answered, and after it failed. */
+  /** The response, in the form of a script; null until a function has answered, and where it failed. */
   response: InboxAnswer | null;
 }
 
-/** The number of deliveries that are stored; the oldest are dropped. */
+/** Older deliveries are dropped. */
 const maxCaught = 1000;
 
-/** The name of the inbox at a URL; undefined for any other URL. */
-export const inboxOf = memoize((url): string | undefined =>
-  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined,
-);
+/** The NAME of `https://NAME.inbox.test/…`; undefined for any other URL. */
+export const inboxOf = (url: string): string | undefined =>
+  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
 
 export interface Inbox extends Outbound, Snapshotable {
-  /** Answers deliveries to `https://NAME.inbox.test/…` with a function; it goes before scripted answers. */
+  /** From now on a function answers the deliveries to `https://NAME.inbox.test/…`; it goes before any script. */
   sink(name: string, answer: Sink): void;
-  /** The stored deliveries, oldest first. */
+  /** The deliveries, oldest first; of one inbox, or of all. */
   list(endpoint?: string): Caught[];
-  /** Removes the deliveries; scripted answers stay. */
+  /** Forgets all deliveries; scripts and functions stay. */
   clear(): void;
-  /** Sets the next answers of an inbox, in this order; after them it answers 200. */
+  /** The next answers of an inbox, in this order; after them it answers 200. */
   script(name: string, responses: readonly InboxAnswer[]): void;
 }
 
@@ -43,15 +42,15 @@ interface Saved {
   readonly scripts: ReadonlyMap<string, readonly InboxAnswer[]>;
 }
 
-const sinkInput = v.object({
+const sinkCall = v.object({
   name: inboxName,
   answer: v.custom<Sink>((given) => typeof given === "function", "must be a function: (request) => response"),
 });
-const scriptInput = v.object({ name: inboxName, responses: answers });
+const scriptCall = v.object({ name: inboxName, responses: answers });
 
 /**
- * Keeps requests to `https://NAME.inbox.test/…` in the process. All others go through `transport`, if it is given, or over
- * the network. `sinks` are no part of the state: restoring a snapshot does not change them.
+ * Catches deliveries to `https://NAME.inbox.test/…` in the process. All others go through `transport`, where the options
+ * name one, or over the network. `sinks` are no part of a snapshot: they stay when one is restored.
  */
 export function createInbox(
   network: Outbound,
@@ -73,10 +72,10 @@ export function createInbox(
     const { url, headers, body } = request;
     const sink = sinks.get(endpoint);
     const response = sink ? null : nextAnswer(endpoint);
-    const entry: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
-    caught.push(entry);
+    const delivery: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
+    caught.push(delivery);
     if (caught.length > maxCaught) caught.shift();
-    if (!sink) return sentOf(response ?? 200, Date.parse(now()));
+    if (!sink) return sentFor(response ?? 200, Date.parse(now()));
     const sent = await functions.send(sink, request);
     delivery.response = sent.status;
     return sent;
@@ -89,7 +88,7 @@ export function createInbox(
 
   return {
     sink(name, answer) {
-      const given = check(sinkInput, { name, answer });
+      const given = check(sinkCall, { name, answer });
       sinks.set(given.name, given.answer);
     },
     list: copies,
@@ -97,7 +96,7 @@ export function createInbox(
       caught = [];
     },
     script(name, responses) {
-      const given = check(scriptInput, { name, responses });
+      const given = check(scriptCall, { name, responses });
       scripts.set(given.name, given.responses);
     },
     send(request) {
@@ -112,10 +111,10 @@ export function createInbox(
       await network.close();
     },
     save: (): Saved => ({ caught: copies(), scripts: new Map(scripts) }),
-    load(value) {
-      const before = value as Saved;
-      caught = before.caught.map((one) => ({ ...one }));
-      scripts = new Map(before.scripts);
+    load(state) {
+      const saved = state as Saved;
+      caught = saved.caught.map((delivery) => ({ ...delivery }));
+      scripts = new Map(saved.scripts);
     },
   };
 }

@@ -126,7 +126,7 @@ async function waitFor(
   event: string | ((delivery: ReceivedDelivery) => boolean),
   more: WaitOptions = {},
 ): Promise<ReceivedDelivery> {
-  const { endpoint, timeout } = handed(waitOptions, "more", more, '{ endpoint: "hook" }');
+  const { endpoint, timeout } = checkArgument(waitOptions, "more", more, '{ endpoint: "hook" }');
   const inbox = endpoint?.toLowerCase();
   const isWanted =
     typeof event === "function" ? event : (one: ReceivedDelivery) => event === "*" || one.event === event;
@@ -139,7 +139,7 @@ async function waitFor(
     const found = take();
     if (found) return found;
     if (clock.now() >= until) throw new Error(`${failure} within ${timeout}`);
-    await received.another(until, signal);
+    await received.waitForNext(until, signal);
   }
   const found = take();
   if (found) return found;
@@ -157,7 +157,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
   if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
   return {
     inbox: {
-      list: (of = {}) => inbox.list(handed(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
+      list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
       clear: inbox.clear,
       script: inbox.script,
     },

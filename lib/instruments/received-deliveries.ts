@@ -5,7 +5,7 @@ import { inboxOf } from "./inbox.ts";
 
 /** A delivery that a receiver answered, with any status. */
 export interface ReceivedDelivery {
-  /** The NAME of `https://NAME.inbox.test/…`; null for other URLs. */
+  /** The NAME of `https://NAME.inbox.test/…`; null for any other URL. */
   readonly endpoint: string | null;
   readonly method: "POST";
   readonly url: string;
@@ -13,22 +13,22 @@ export interface ReceivedDelivery {
   /** The raw text that the signature covers. */
   readonly body: string;
   readonly received_at: string;
-  /** The status of the answer. */
+  /** The status of the response. */
   readonly response: number;
   /** The header `X-Service-Event`; null without it. */
   readonly event: string | null;
-  /** The event's data; undefined in bodies of another form, such as chat messages. */
+  /** The event's data; undefined for bodies of another form, such as a chat message. */
   readonly data: unknown;
 }
 
-/** The number of deliveries that are stored; the oldest are dropped. */
-const maxStored = 1000;
+/** Older deliveries are dropped. */
+const maxDeliveries = 1000;
 
 export interface ReceivedDeliveries extends Outbound, Snapshotable {
-  /** Removes and returns the oldest delivery that matches; undefined if none has arrived. */
+  /** Removes and returns the oldest delivery that matches; undefined where none does. */
   take(matches: (delivery: ReceivedDelivery) => boolean): ReceivedDelivery | undefined;
-  /** Resolves when another delivery arrives, when the service's clock reaches `until`, or when `signal` is aborted. */
-  another(until: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when the next delivery arrives, when the service's clock would show `until`, or when `signal` is aborted. */
+  waitForNext(until: number, signal: AbortSignal): Promise<void>;
 }
 
 function dataOf(body: string): unknown {
@@ -41,27 +41,7 @@ function dataOf(body: string): unknown {
   }
 }
 
-function receivedOf({ url, headers, body }: OutboundRequest, received_at: string, response: number): ReceivedDelivery {
-  let read: { readonly data: unknown } | undefined;
-  const event = headers["x-service-event"] ?? null;
-  return {
-    endpoint: inboxOf(url) ?? null,
-    method: "POST",
-    url,
-    headers,
-    body,
-    received_at,
-    response,
-    event,
-    // Parsed on demand: the data of most deliveries is never read.
-    get data() {
-      read ??= { data: dataOf(body) };
-      return read.data;
-    },
-  };
-}
-
-/** Passes requests on, and records the deliveries that were answered. */
+/** Records the deliveries that were answered. */
 export function createReceivedDeliveries(outbound: Outbound, clock: Clock): ReceivedDeliveries {
   let received: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();
@@ -69,8 +49,19 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
     async send(request) {
       const sent = await outbound.send(request);
       if (sent.status !== null) {
-        arrived.push(receivedOf(request, clock.iso(), sent.status));
-        if (arrived.length > maxStored) arrived.shift();
+        const { url, headers, body } = request;
+        received.push({
+          endpoint: inboxOf(url) ?? null,
+          method: "POST",
+          url,
+          headers,
+          body,
+          received_at: clock.iso(),
+          response: sent.status,
+          event: headers["x-service-event"] ?? null,
+          data: dataOf(body),
+        });
+        if (received.length > maxDeliveries) received.shift();
         for (const wake of waiting) wake();
       }
       return sent;
@@ -82,7 +73,7 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
       const index = received.findIndex(matches);
       return index < 0 ? undefined : received.splice(index, 1)[0];
     },
-    another: (until, signal) =>
+    waitForNext: (until, signal) =>
       new Promise((resolve) => {
         const end = () => {
           cancel();
@@ -94,9 +85,9 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
         waiting.add(end);
         signal.addEventListener("abort", end);
       }),
-    save: () => [...arrived],
-    load(value) {
-      arrived = [...(value as ReceivedDelivery[])];
+    save: () => [...received],
+    load(saved) {
+      received = [...(saved as ReceivedDelivery[])];
     },
   };
 }
