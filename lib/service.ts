@@ -36,7 +36,7 @@ export async function beginService(
     await loop.start("after a crash");
     await features.rollout.resume();
     await features.generations.sweep();
-    await features.generationsProgress.resume();
+    await features.execution.resume();
     if (opened.created && settings.database !== ":memory:")
       log.info("a new database was made", { database: resolve(settings.database) });
     const { allow } = settings.outbound;

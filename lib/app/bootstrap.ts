@@ -49,9 +49,9 @@ async function firstKey(
   const { key } = settings;
   if (key === undefined && (settings.seed || !isNew)) {
     const seeded = settings.seed ? ownerKey(seed) : null;
-    return seeded !== null && (await features.keys.known(seeded)) ? seeded : null;
+    return seeded !== null && (await features.keys.findId(seeded)) ? seeded : null;
   }
-  const known = key === undefined ? undefined : await features.keys.known(key);
+  const known = key === undefined ? undefined : await features.keys.findId(key);
   if (known !== undefined) {
     await recordFixedKey(foundation, known);
     return key ?? null;

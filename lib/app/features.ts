@@ -48,7 +48,13 @@ export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJo
 
 export type Features = ReturnType<typeof createFeatures>;
 
-/** Every feature, made once and given what it needs: with `service.ts` the only file that knows them all. */
+/** The format of the deliveries of each type of endpoint. */
+const formats = {
+  webhook: signedJson,
+  ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
+};
+
+/** Makes every feature and hands each its ports. This is the only file that knows them all. */
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
@@ -60,10 +66,6 @@ export function createFeatures(
   const bus = createBus(ports);
   const queue = createQueue({ ...ports, wake });
   const endpoints = createEndpoints({ ...ports, queue });
-  const formats = {
-    webhook: signedJson,
-    ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
-  };
   const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
   const retention_ms = settings.deliveries.retention;
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, retention_ms });
@@ -73,7 +75,7 @@ export function createFeatures(
   const users = usersService({ ...ports, bus, keys });
   const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
   const scenarios = scenariosService(ports);
-  const told = settings.mode === "dev" ? scenarios : undefined;
+  const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const variables = (of: { project_id: string; name: string }) => environments.values(of);
   const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
   const removeDeployments = createProjectRemoval(ports);
@@ -83,16 +85,21 @@ export function createFeatures(
   const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, removeContents, onRemoved });
   const environments = environmentsService({ ...ports, projects });
   const deployments = deploymentsService({
-    ...{ ...ports, bus, projects, environments, driver, rollout },
-    scenarios: driver.takesScenarios ? told : undefined,
+    ...ports,
+    bus,
+    projects,
+    environments,
+    driver,
+    rollout,
+    scenarios: driver.takesScenarios ? devScenarios : undefined,
   });
-  // Each asks the other within a transaction, and none while it is made.
+  // These two call each other, but only within a transaction, when both are made.
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;
   const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });
   return {
-    ...composeGenerations({ ...ports, queue, outbound, origin, scenarios: told }, settings.generations),
+    ...createGenerations({ ...ports, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
     bus,
     feed,
     keys,
@@ -117,7 +124,7 @@ export function createFeatures(
   };
 }
 
-function composeGenerations(
+function createGenerations(
   ports: Foundation & {
     feed: ChangeFeed;
     waiting: Waiting;

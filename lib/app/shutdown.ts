@@ -26,7 +26,7 @@ export async function shutDown(
   features.execution.stop();
   try {
     // Painting is cut off at once: it costs nothing to start again.
-    await features.runners.close();
+    await features.modelDrivers.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { unused, isOwn } = features.scenarios;
@@ -53,9 +53,9 @@ export async function discardState({ foundation, wiring }: HostState, successor:
   store.retire();
   closing.abort();
   features.outbox.stop();
-  features.generationsProgress.stop();
+  features.execution.stop();
   deferredWrites.stop();
-  await Promise.all([features.runners.close(), outbound.close(), within("10s", loop.stop())]);
+  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
   // The successor goes on with the database of a file; a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }

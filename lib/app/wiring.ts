@@ -140,7 +140,7 @@ function wireMetrics({ store, clock }: Foundation, features: Features, runner: R
     databaseBytes: store.engine.size,
     jobs: runner.load,
     deliveries: features.outbox.pending,
-    deployments: features.rollout.load,
-    generations: features.generationsProgress.load,
+    deployments: features.rollout.unfinished,
+    generations: features.execution.unfinished,
   });
 }
