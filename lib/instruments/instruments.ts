@@ -8,7 +8,7 @@ import { checkArgument, record } from "../kernel/validation.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
-import type { FaultsDesk, NewFault, StoredFault } from "./faults.ts";
+import type { Faults, NewFault, StoredFault } from "./faults.ts";
 import type { Caught, Inbox } from "./inbox.ts";
 import type { InboxAnswer } from "./inbox-script.ts";
 import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
@@ -111,7 +111,7 @@ interface Ports {
   readonly closing: AbortController;
   readonly inbox: Inbox;
   readonly received: ReceivedDeliveries;
-  readonly faults: FaultsDesk;
+  readonly faults: Faults;
   readonly journal: Journal;
   readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations">;
 }

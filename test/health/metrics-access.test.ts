@@ -17,7 +17,7 @@ test("over loopback the metrics need no key, under a loopback name alone", async
     assert.equal((await asked(here, forwarded)).status, 401, "what a proxy hands on is not local");
 });
 
-test("behind a proxy everybody needs the key of an owner or admin", async (t) => {
+test("behind a proxy every request needs the key of an owner or admin", async (t) => {
   const here = await wire(t, { behindProxy: true });
   for (const who of ["owner", "admin"] as const) {
     const { status, headers } = await asked(here, bearer(who));

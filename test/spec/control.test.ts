@@ -145,7 +145,7 @@ async function over(
   });
 }
 
-test("who reaches the control interface", async (t) => {
+test("access to the control interface", async (t) => {
   const hosts = ["svc.example.com"];
   await t.test("a program on this machine", async (t) => assert.equal(await over(t, {}, {}), 200));
   await t.test("by a loopback name", async (t) => assert.equal(await over(t, {}, { host: "localhost:1" }), 200));
@@ -175,7 +175,7 @@ test("who reaches the control interface", async (t) => {
       assert.equal(here.service.clock.now().toISOString(), start);
     });
   }
-  await t.test("nobody in the mode start", async (t) => {
+  await t.test("no request in the mode start", async (t) => {
     const here = await world(t, { mode: "start", clock: "real", random: undefined });
     for (const path of [clock, "/_svc/mail"]) {
       assert.equal(expect(await here.call("nobody", "GET", path), 404).error.code, "not_found");
