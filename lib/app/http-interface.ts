@@ -21,7 +21,7 @@ import { withFaults } from "../instruments/fault-handler.ts";
 import type { Faults } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
-import { liveRoute } from "../live/websocket.ts";
+import { createLiveRoute } from "../live/websocket.ts";
 import { operations } from "../operations.ts";
 import type { ClockControl } from "./advance-clock.ts";
 import type { Features } from "./features.ts";
@@ -87,7 +87,7 @@ function routeTable(
     log,
     closing,
   });
-  const live = liveRoute({
+  const live = createLiveRoute({
     feed: features.feed,
     events: features.events,
     authenticator,

@@ -65,7 +65,16 @@ const isHandshake = ({ method, headers }: IncomingMessage) =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
 
 /** The WebSocket of CONTRACT section 9: an organization's events and state changes as they happen. */
-export function liveRoute({ feed, events, authenticator, log, meter, closing, operation, checkHost }: Ports): Route {
+export function createLiveRoute({
+  feed,
+  events,
+  authenticator,
+  log,
+  meter,
+  closing,
+  operation,
+  checkHost,
+}: Ports): Route {
   const open = new Set<Subscriber>();
   const byOrganization = new Map<string, Set<Subscriber>>();
   /** The headers of each 101. */
