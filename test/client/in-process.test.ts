@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
+import { bearer } from "../headers.ts";
 import { keyOf, type World, world } from "../world.ts";
 
 /** `service.client()`: what a call without a request has in common with a request, and what not. */
@@ -82,7 +83,7 @@ test("who asks again and again, awaiting nothing else, lets the service do its w
   const client = service.client({ apiKey: keyOf("owner") });
   const project = await client.projects.create({ name: "web", region: "eu-west-1" });
   const { id } = await client.deployments.create({ project_id: project.id, environment: "production", source: git });
-  const headers = { authorization: `Bearer ${keyOf("owner")}` };
+  const headers = bearer(keyOf("owner"));
   while ((await client.deployments.get({ id })).status === "queued");
   const fetched = async () => (await service.fetch(`/v1/deployments/${id}`, { headers })).json();
   while (((await fetched()) as { status: string }).status !== "active");

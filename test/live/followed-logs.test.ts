@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
 import { parse } from "../events.ts";
+import { bearer } from "../headers.ts";
 import { lines, open, owner, type Wire, wire } from "../sockets.ts";
 import { expect } from "../world.ts";
 

@@ -4,7 +4,8 @@ import { Agent, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { dial, refused } from "../readers.ts";
 import { lines, owner, wire } from "../sockets.ts";
 import { expect, keyOf } from "../world.ts";
@@ -87,7 +88,7 @@ test("a stream does not go back further than a thousand events", async (t) => {
 for (const form of [
   (key: string) => key,
   (key: string) => `Bearer ${key}`,
-  (key: string) => JSON.stringify({ authorization: `Bearer ${key}` }),
+  (key: string) => JSON.stringify(bearer(key)),
 ]) {
   test(`the key may be the first message: ${form("sk_live_…")}`, async (t) => {
     const here = await wire(t);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Options } from "../../lib/index.ts";
+import { bearer } from "../headers.ts";
 import { pathsOf, seen } from "../stories.ts";
 import { expect, start, world } from "../world.ts";
 
@@ -124,7 +125,7 @@ test("POST /_svc/invitations/accept is the same as the interface's, and answers 
   const { meta: _, api_key, ...user } = expect(await here.call("nobody", "POST", path, { token, name: "Ada" }), 200);
   const expected = { name: "Ada", email: "ada@example.com", role: "admin", status: "active", joined_at: start };
   assert.deepEqual(user, { id: user.id, ...expected });
-  expect(await here.call("nobody", "GET", "/v1/me", undefined, { authorization: `Bearer ${api_key}` }), 200);
+  expect(await here.call("nobody", "GET", "/v1/me", undefined, bearer(api_key)), 200);
   expect(await here.call("nobody", "POST", path, { token, name: "Ada" }), 404);
 });
 
