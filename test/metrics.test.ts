@@ -169,7 +169,10 @@ test("what waits is counted as far as 10,000", async (t) => {
 test("generations are counted by state, and jobs that are late by how late they are", async (t) => {
   const here = await world(t, { clock: "manual@2026-01-01T00:00:00Z", generations: { concurrency: 1 } });
   for (const prompt of ["a lake", "a wood"])
-    expect(await here.call("owner", "POST", "/v1/generations", { model: "x", input: { prompt } }), 201);
+    expect(
+      await here.call("owner", "POST", "/v1/generations", { model: "x", resolution: "32x32", input: { prompt } }),
+      201,
+    );
   const early = await scrape(here);
   assert.equal(
     (early.get("svc_generations state=queued") ?? 0) + (early.get("svc_generations state=in_progress") ?? 0),

@@ -6,6 +6,7 @@ import { isAllowed, parseAddress, parseAllow, sameAddress, targetOf } from "../l
 import { checkUrl } from "../lib/drivers/destination.ts";
 import { createOutbound } from "../lib/drivers/outbound.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "./corpus.ts";
+import { runs } from "./properties.ts";
 import { startRaw } from "./receiver.ts";
 
 const nothing = parseAllow([]);
@@ -94,7 +95,7 @@ describe("addresses", () => {
         assert.equal(isAllowed("dev", nothing, address, here), isPublic || (near(address) && !closed(address)));
         assert.equal(isAllowed("start", all, address, here), !closed(address));
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 
@@ -112,7 +113,7 @@ describe("addresses", () => {
         assert.equal(isAllowed("start", nothing, address, here), isPublic);
         assert.equal(isAllowed("dev", nothing, address, here), isPublic || (near(address) && !closed(address)));
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 
@@ -188,7 +189,7 @@ describe("URLs", () => {
         assert.ok(href.length <= 2048);
         assert.deepEqual(checkUrl(href), found);
       }),
-      { numRuns: 1000 },
+      runs(100),
     );
   });
 

@@ -1,6 +1,10 @@
 import { inspect } from "node:util";
 
-const place = ({ file = "" }) => file.replaceAll("\\", "/").replace(/^.*\/(?=test\/)/, "").replace(/\.js$/, ".ts");
+const place = ({ file = "" }) =>
+  file
+    .replaceAll("\\", "/")
+    .replace(/^.*\/(?=test\/)/, "")
+    .replace(/\.js$/, ".ts");
 
 /** Shows a pipe or a log what a person looks for in it: each failure with its error, what was skipped, and the counts. */
 export default async function* reporter(events) {
@@ -9,7 +13,8 @@ export default async function* reporter(events) {
     if (type === "test:stderr" || type === "test:stdout") yield data.message;
     if (type === "test:diagnostic" && data.nesting === 0) yield `ℹ ${data.message}\n`;
     if (type === "test:start") names.splice(data.nesting, names.length, data.name);
-    if (type === "test:pass" && data.skip !== undefined) yield `﹣ ${place(data)}: ${names.join(" › ")} # ${data.skip}\n`;
+    if (type === "test:pass" && data.skip !== undefined)
+      yield `﹣ ${place(data)}: ${names.join(" › ")} # ${data.skip}\n`;
     // Where a part fails, so does the whole: the part says why.
     if (type !== "test:fail" || data.details.error.failureType === "subtestsFailed") continue;
     const { error, duration_ms } = data.details;
