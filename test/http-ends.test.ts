@@ -33,10 +33,7 @@ test("a refused WebSocket ends its connection, whether the other side ends its o
   const [error] = await Promise.all([
     once(socket, "error"),
     (async () => {
-      while (!socket.destroyed) {
-        socket.write("x");
-        await new Promise((go) => setImmediate(go));
-      }
+      while (!socket.destroyed) await new Promise((written) => socket.write("x", written));
     })(),
   ]);
   assert.match(String(error), /ECONNRESET|EPIPE/);

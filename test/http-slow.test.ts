@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -7,13 +7,12 @@ import { createPatience } from "../lib/http/patience.ts";
 import { listen, type Upgrade } from "../lib/http/server.ts";
 import { all, lines, open } from "./sockets.ts";
 
-const turn = () => new Promise((go) => setImmediate(go));
-
 /** A server that answers once a body is whole, and whose seconds a test lets pass one by one. */
 async function slow(t: TestContext, upgrade: Upgrade = () => {}) {
   let at = 0;
   let due: (() => void) | undefined;
   const accepted: Socket[] = [];
+  const arrivals = new EventEmitter();
   const timer = (_: string | number, run: () => void) => {
     due = run;
     return () => {};
@@ -22,6 +21,7 @@ async function slow(t: TestContext, upgrade: Upgrade = () => {}) {
   const { connected } = patience;
   patience.connected = (socket) => {
     accepted.push(socket);
+    arrivals.emit("accepted");
     connected(socket);
   };
   const read: (() => void)[] = [];
@@ -47,18 +47,22 @@ async function slow(t: TestContext, upgrade: Upgrade = () => {}) {
     /** A connection, and all that comes out of it until it is closed. */
     async connect() {
       const socket = await open(server.port);
-      while (!accepted.some(({ remotePort }) => remotePort === socket.localPort)) await turn();
-      const its = accepted.find(({ remotePort }) => remotePort === socket.localPort);
+      const found = () => accepted.find(({ remotePort }) => remotePort === socket.localPort);
+      if (!found()) await once(arrivals, "accepted");
+      const its = found();
+      assert.ok(its);
+      const closed = new Promise((resolve) => its.on("close", resolve));
       return {
         socket,
         its,
         all: all(socket),
+        /** Resolves once the server has read it. */
         async write(text: string) {
-          const before = its?.bytesRead ?? 0;
+          const wanted = its.bytesRead + text.length;
           socket.write(text);
-          while ((its?.bytesRead ?? 0) < before + text.length) {
-            assert.equal(its?.destroyed, false, "the connection was closed too early");
-            await turn();
+          while (its.bytesRead < wanted) {
+            assert.equal(its.destroyed, false, "the connection was closed too early");
+            await Promise.race([once(its, "data"), closed]);
           }
         },
         async answered() {

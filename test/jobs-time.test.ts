@@ -35,14 +35,14 @@ test("a wait that is longer than a timer can be is waited for all the same", asy
   assert.equal((await seen(here, deployment.id)).status, "active");
 });
 
-/** A service on a port under a clock that runs, and how a deployment is followed by asking again and again. */
+/** A service on a port under a clock that runs, and how a deployment's end is waited for. */
 async function running(t: TestContext, options: Options) {
   const here = await world(t, { rateLimit: 1_000_000, ...options });
   const { url } = await here.service.listen();
   const headers = { authorization: `Bearer ${keyOf("developer")}`, "content-type": "application/json" };
   const ended = async (id: string) => {
     for (;;) {
-      const response = await fetch(`${url}/v1/deployments/${id}`, { headers });
+      const response = await fetch(`${url}/v1/deployments/${id}?wait=60`, { headers });
       const { completed_at, ...deployment } = v.parse(shape, await response.json());
       if (completed_at !== null) return { ...deployment, completed_at };
     }

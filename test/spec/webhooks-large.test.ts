@@ -151,7 +151,7 @@ async function skipped(t: TestContext, number: number) {
     const replied = reply.finally(() => {
       over = true;
     });
-    while (!over) {
+    for (let turns = 0; !over && turns < 1e6; turns++) {
       const now = queued.get() as number;
       if (!seen.has(now)) await look(now);
       seen.add(now);
