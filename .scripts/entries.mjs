@@ -6,7 +6,7 @@ export const entries = {
   "lib/client": "lib/client.ts",
   "lib/testing": "lib/testing.ts",
   "bin/svc-server": "bin/svc-server.ts",
-  "lib/painting": "lib/drivers/painted/worker.ts",
+  "lib/painting": "lib/drivers/painter/worker.ts",
 };
 
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));

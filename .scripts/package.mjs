@@ -18,7 +18,12 @@ try {
   for (const needed of [
     "LICENSE",
     "README.md",
+    "CHANGELOG.md",
     "schema/0001_service.sql",
+    "schema/README.md",
+    "fixtures/demo.json",
+    "fixtures/hosting/svc-server.service",
+    "fixtures/recipes/driver.ts",
     "dist/LICENSES.txt",
     "dist/lib/painting.js",
   ]) {

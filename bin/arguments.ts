@@ -1,50 +1,50 @@
 import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { hint } from "../lib/kernel/nearest.ts";
-import { type Declared, declared, variableOf } from "../lib/options.ts";
+import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 
-/** Wrong usage: exit code 2. */
-export class Usage extends Error {}
+/** A command that was used wrongly: exit code 2. */
+export class UsageError extends Error {}
 
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** citty passes over what it does not know: unknown options, surplus words, missing values. Here they are errors. */
-export function strict(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
+/** Refuses unknown options, surplus words and missing values, which citty ignores. */
+export function requireKnown(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
   const known = new Map<string, boolean>([
     ["help", false],
     ["h", false],
   ]);
-  let places = 0;
+  let positionals = 0;
   for (const [name, definition] of Object.entries(args)) {
-    if (definition.type === "positional") places += 1;
+    if (definition.type === "positional") positionals += 1;
     else for (const one of [name, kebab(name)]) known.set(one, definition.type === "string");
   }
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? "";
     const [, option, inline] = /^--?([^=]+)(=.*)?$/s.exec(word) ?? [];
     if (option === undefined) {
-      if (places-- <= 0 && !more)
-        throw new Usage(
+      if (positionals-- <= 0 && !more)
+        throw new UsageError(
           word.startsWith("sk_live_")
-            ? "a key is never an argument, which every user of this machine could read; give it on stdin: svc-server login < key.txt"
+            ? "a key is never an argument, because every user of this machine can read arguments; give it on stdin: svc-server login < key.txt"
             : `unexpected word "${word}"`,
         );
       continue;
     }
     const takesValue = known.get(option);
     if (takesValue === undefined)
-      throw new Usage(`unknown option ${word.split("=", 1)[0]}${hint(option, [...known.keys()], "--")}`);
-    if (!takesValue && inline !== undefined) throw new Usage(`option --${option} takes no value`);
+      throw new UsageError(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, [...known.keys()], "--")}`);
+    if (!takesValue && inline !== undefined) throw new UsageError(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];
     if (value === undefined || value === "" || (inline === undefined && value.startsWith("--")))
-      throw new Usage(`option --${option} needs a value`);
+      throw new UsageError(`option --${option} needs a value`);
   }
 }
 
-/** The flags that the options schema names, as citty takes them. */
+/** The flags of the options schema, in the form that citty takes. */
 export const optionArgs: ArgsDef = Object.fromEntries(
-  declared.flatMap(({ flag, help, value }) =>
+  allOptions.flatMap(({ flag, help, value }) =>
     flag === undefined
       ? []
       : [
@@ -55,71 +55,75 @@ export const optionArgs: ArgsDef = Object.fromEntries(
   ),
 );
 
-/** What of the environment counts: an empty variable is none. */
+/** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
-/** The database of the commands that look after one. */
+/** The database of a command that works on a file: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
 
-export function switchOf(text: string | undefined, variable: string): boolean | undefined {
-  if (text !== undefined && text !== "true" && text !== "false") throw new Usage(`${variable} must be true or false`);
+export function parseSwitch(text: string | undefined, variable: string): boolean | undefined {
+  if (text !== undefined && text !== "true" && text !== "false")
+    throw new UsageError(`${variable} must be true or false`);
   return text === undefined ? undefined : text === "true";
 }
 
-/** The value of an option that was given as text. The schema judges it, so what is no number stays text. */
-const readers: Record<NonNullable<Declared["written"]>, (text: string, by: string) => unknown> = {
+/** Parses the text of an option by its format. A text that is no number stays text, and the schema then refuses it. */
+const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
-  switch: switchOf,
+  switch: parseSwitch,
   list: (text) => text.split(",").map((one) => one.trim()),
   file: (text) => readJson(text, "seed"),
-  json: parsed,
+  json: parseJson,
 };
 
-/** An option that somebody set, and by what: `option --rate-limit`, `SVC_RATE_LIMIT`. */
+/** An option that was set, and its source: `option --rate-limit` or `SVC_RATE_LIMIT`. */
 export interface Setting {
   readonly path: string;
   readonly value: unknown;
-  readonly by: string;
+  readonly source: string;
 }
 
-/** The options that flags set, else the environment, in the types of the schema. */
+/** The options set by flags, else by the environment, in the types of the schema. */
 export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
-  return declared.flatMap((option) => {
-    const { path, flag = "", written } = option;
-    if (written === undefined) return [];
+  return allOptions.flatMap((option) => {
+    const { path, flag = "", format } = option;
+    if (format === undefined) return [];
     const variable = variableOf(option);
     const isFlag = args[flag] !== undefined;
-    const by = isFlag ? `option --${flag}` : variable;
+    const source = isFlag ? `option --${flag}` : variable;
     const given = isFlag ? args[flag] : fromEnvironment(variable);
     if (given === undefined) return [];
-    return [{ path, by, value: typeof given === "string" ? readers[written](given, by) : given }];
+    return [{ path, source, value: typeof given === "string" ? parsers[format](given, source) : given }];
   });
 }
 
-/** A JSON file, or a sentence that names the place where it is wrong. */
+/** Reads a JSON file. The error names the line and column where it is wrong. */
 export function readJson(path: string, what: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
-    throw new Usage(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
   }
-  return parsed(text, `the ${what} file ${path}`);
+  return parseJson(text, `the ${what} file ${path}`);
 }
 
-function parsed(text: string, what: string): unknown {
+function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const lines = text.slice(0, faultOf(text)).split("\n");
-    throw new Usage(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
+    const lines = text.slice(0, syntaxErrorAt(text)).split("\n");
+    throw new UsageError(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
   }
 }
 
-/** Where JSON goes wrong. Node tells the position of some faults only, so it is searched: the first prefix that no end could mend. */
-function faultOf(text: string): number {
+/**
+ * The position of the first syntax error. Node reports it for some errors only, so this searches for the shortest prefix
+ * that no further text could make valid.
+ */
+function syntaxErrorAt(text: string): number {
   const broken = (length: number) => {
     try {
       JSON.parse(text.slice(0, length));
@@ -140,10 +144,10 @@ function faultOf(text: string): number {
   return wrong - 1;
 }
 
-/** A whole number of a flag or a variable. */
-export function numberOf(by: string, text: string | undefined, most: number, least = 0): number | undefined {
+/** A whole number from a flag or a variable. */
+export function parseWhole(source: string, text: string | undefined, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)
-    throw new Usage(`${by} must be a whole number from ${least} to ${most}`);
+    throw new UsageError(`${source} must be a whole number from ${least} to ${most}`);
   return Number(text);
 }

@@ -3,19 +3,19 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
 
-/** What a person is told when the service is up: where it is, with which key, and a line to try that works as printed. */
+/** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: {
   mode: "dev" | "start";
   url: string;
   base_url: string;
   api_key: string | null;
   options: Options;
-  /** Whether this very start made the database. */
+  /** Whether this start made the database. */
   isNew: boolean;
   readonly warnings: readonly string[];
   color: boolean;
 }): string {
-  const { mode, base_url, api_key, options, isNew, warnings } = about;
+  const { mode, url, base_url, api_key, options, isNew, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
   const rows: [string, string][] = [
@@ -23,14 +23,12 @@ export function banner(about: {
     [
       "API key",
       api_key ??
-        "shown at the first start; make another with: svc-server keys create" +
+        "was shown at the first start; make another with: svc-server keys create" +
           (database === "./svc-data" ? "" : ` --database ${database}`),
     ],
     [
       "Database",
-      database === ":memory:"
-        ? "in memory: it ends with this program"
-        : `${resolve(database)}${isNew ? ", which was made just now" : ""}`,
+      database === ":memory:" ? "in memory; it ends with this program" : `${resolve(database)}${isNew ? " (new)" : ""}`,
     ],
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as [string, string]] : []),
   ];
@@ -48,7 +46,7 @@ export function banner(about: {
     `  curl ${auth} ${base_url}/me`,
     `  curl ${auth} -H 'Content-Type: application/json' -d '{"name":"my-project","region":"eu-west-1"}' ${base_url}/projects`,
     ...(mode === "dev" && options.clock?.startsWith("manual")
-      ? [`  curl -H 'Content-Type: application/json' -d '{"by":"10s"}' ${about.url}/_svc/clock/advance`]
+      ? [`  curl -H 'Content-Type: application/json' -d '{"by":"10s"}' ${url}/_svc/clock/advance`]
       : []),
     "",
     "Press Ctrl+C to stop.",

@@ -1,7 +1,8 @@
 import type { ArgsDef, CommandDef } from "citty";
-import { Usage } from "./arguments.ts";
-import { command, say } from "./command.ts";
-import { described, namesOf } from "./fields.ts";
+import { UsageError } from "./arguments.ts";
+import { documentedOperations, namesOf } from "./call-fields.ts";
+import { command } from "./define-command.ts";
+import { say } from "./output.ts";
 
 const scripts: Readonly<Record<string, string>> = {
   bash: `_svc_server() {
@@ -20,26 +21,26 @@ compdef _svc_server svc-server`,
 
 export const completion = command(
   "completion",
-  "Print what completes words in a shell: source <(svc-server completion bash)",
+  "Print a completion script for a shell: source <(svc-server completion bash)",
   { shell: { type: "positional", description: "bash, zsh or fish." } },
   ({ shell }) => {
     const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
-    if (script === undefined) throw new Usage(`completion is there for ${Object.keys(scripts).join(", ")}`);
+    if (script === undefined) throw new UsageError(`the shell must be one of ${Object.keys(scripts).join(", ")}`);
     say(script);
   },
 );
 
 type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
-const loaded = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
+const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
 
-/** The words that may stand where the last one is begun. */
+/** The completions of the last word. */
 export async function candidates(words: readonly string[], commands: Commands): Promise<string[]> {
   const last = words.at(-1) ?? "";
   let args: ArgsDef = {};
   let next = commands;
   let id: string | undefined;
   for (const word of words.slice(0, -1)) {
-    const found = await loaded(Object.hasOwn(next, word) ? next[word] : undefined);
+    const found = await loadCommand(Object.hasOwn(next, word) ? next[word] : undefined);
     if (found) {
       args = ((await found.args) as ArgsDef) ?? {};
       next = ((await found.subCommands) ?? {}) as Commands;
@@ -57,7 +58,7 @@ export async function candidates(words: readonly string[], commands: Commands): 
 }
 
 async function fields(id: string | undefined): Promise<string[]> {
-  const operations = described();
+  const operations = documentedOperations();
   if (id === undefined) return operations.map((one) => one.id);
   const operation = operations.find((one) => one.id === id);
   return operation ? namesOf(operation).map((name) => `${name}=`) : [];

@@ -1,33 +1,34 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { createOutbound } from "../lib/drivers/outbound.ts";
-import { createPainter } from "../lib/drivers/painted/painter.ts";
+import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
+import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
-import { parseOptions, type Settings } from "../lib/options.ts";
-import { judge, judgeKey, lostFiles } from "../lib/store/judge.ts";
-import { loadNative } from "../lib/store/native.ts";
+import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
+import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf } from "./arguments.ts";
-import { command, type Given, json, lostOf, say, table } from "./command.ts";
-import { configuration, placeArgs } from "./configuration.ts";
-import { probe } from "./serve.ts";
+import { command, type Given, json } from "./define-command.ts";
+import { describeLost, say, table } from "./output.ts";
+import { requireFreePort } from "./serve.ts";
+import { configuration, listenArgs } from "./server-options.ts";
 
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** What was found; where it is wrong, what mends it. */
+  /** What was found, and how to fix it if it is wrong. */
   readonly says: string;
 }
 
-interface At {
+interface Target {
   readonly database: string;
   readonly port: number;
   readonly host: string;
 }
-type Check = (at: At) => string | Promise<string>;
+type Check = (at: Target) => string | Promise<string>;
 const megabyte = 1_048_576;
 
-function may(path: string, mode: number): boolean {
+function hasAccess(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);
     return true;
@@ -36,7 +37,7 @@ function may(path: string, mode: number): boolean {
   }
 }
 
-/** What mends it is the message of what a check throws. */
+/** Each check answers what it found, or throws an error that says how to fix it. */
 const checks: Readonly<Record<string, Check>> = {
   node() {
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -51,54 +52,56 @@ const checks: Readonly<Record<string, Check>> = {
   database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
-      if (!may(file, constants.R_OK | constants.W_OK))
-        throw new Error(`${file} cannot be read and written by this user; run as its owner, or give it the right`);
+      if (!hasAccess(file, constants.R_OK | constants.W_OK))
+        throw new Error(`this user cannot read and write ${file}; run as its owner, or change its permissions`);
     }
-    judge(database);
-    return `${database} is whole, ${Math.ceil(statSync(database).size / megabyte)} MB`;
+    checkDatabase(database);
+    return `${database} is intact, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
   "key file"({ database }) {
     const key = `${database}.key`;
     if (!existsSync(key)) {
       if (existsSync(database))
         throw new Error(`${key} is missing; restore it from the backup: secrets cannot be read without it`);
-      return "made with the database";
+      return "will be made with the database";
     }
     if (!existsSync(database))
-      throw new Error(`${key} is there without its database; is a volume not mounted? Else begin anew with --create`);
+      throw new Error(
+        `${key} exists without its database; is a volume not mounted? If the database is lost, make a new one with --create`,
+      );
     if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
-      throw new Error(`${key} can be read by others; run: chmod 600 ${key}`);
-    judgeKey(database);
-    return `${key} can be read by its owner alone, and opens the secrets`;
+      throw new Error(`other users can read ${key}; run: chmod 600 ${key}`);
+    checkKey(database);
+    return `only its owner can read ${key}, and it decrypts the secrets`;
   },
   files({ database }) {
-    if (!existsSync(database)) return "made with the first generation";
-    const lost = lostFiles(database);
-    if (lost.length > 0) throw new Error(`${lostOf(lost)}; bring ${database}-files back from the backup`);
-    return "those of generations are all there, as they were stored";
+    if (!existsSync(database)) return "will be made with the first generation";
+    const lost = damagedAssets(database);
+    if (lost.length > 0) throw new Error(`${describeLost(lost)}; restore ${database}-files from the backup`);
+    return "all files of generations are there and unchanged";
   },
   disk({ database }) {
     let folder = dirname(database);
     while (!existsSync(folder)) folder = dirname(folder);
-    if (!may(folder, constants.W_OK))
-      throw new Error(`${folder} cannot be written; run as its owner, or name another place with --database`);
+    if (!hasAccess(folder, constants.W_OK))
+      throw new Error(`this user cannot write to ${folder}; run as its owner, or name another place with --database`);
     const { bavail, bsize } = statfsSync(folder);
     const free = Math.floor((bavail * bsize) / megabyte);
-    if (free < 256) throw new Error(`${folder} has ${free} MB left; make room, 256 MB at least`);
-    return `${folder} can be written, ${free} MB left`;
+    if (free < 256) throw new Error(`${folder} has ${free} MB left; free at least 256 MB`);
+    return `${folder} is writable, ${free} MB left`;
   },
   clock({ database }) {
     const now = createClock("real").now();
-    // A clock that stands before what it has already written would sign links and expire keys wrongly.
+    // A clock behind its own last write would sign links and expire keys wrongly.
     const last = existsSync(database) ? statSync(database).mtimeMs : 0;
     if (now < Date.parse("2026-01-01T00:00:00Z") || last > now + 60_000)
       throw new Error(
-        `the clock says ${new Date(now).toISOString()}, which is over; let it follow a time server (timedatectl set-ntp true)`,
+        `the clock shows ${new Date(now).toISOString()}, which is in the past; synchronize it with a time server (timedatectl set-ntp true)`,
       );
     return new Date(now).toISOString();
   },
   async port({ port, host }) {
-    await probe(port, host);
+    await requireFreePort(port, host);
     return `${host}, port ${port} is free`;
   },
   async drivers() {
@@ -107,59 +110,66 @@ const checks: Readonly<Record<string, Check>> = {
     try {
       await painter.paint({ kind: "image", format: "png", prompt: "a lake", ...size });
     } catch (error) {
-      throw new Error(`${(error as Error).message}; install svc-server anew, its file dist/lib/painting.js must run`);
+      throw new Error(`${(error as Error).message}; reinstall svc-server: its file dist/lib/painting.js must run`);
     } finally {
       await painter.close();
     }
-    return "deployments are simulated; a picture was painted offline; mails are kept, and sent by nobody";
+    return "deployments are simulated; a picture was painted offline; e-mails are stored and not sent";
   },
 };
 
 type Backend = Settings["generations"]["backends"][string];
 
-/** Whether a server that runs models is there and takes its key: it is asked for its models, which costs nothing. */
+/** Checks that a backend answers and accepts its key. It asks for the list of models, which costs nothing. */
 async function backend(name: string, { url, key }: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
   const outbound = createOutbound({ mode: "start" });
-  const { status, error } = await outbound.ask({
-    ...{ method: "GET", url: `${url.replace(/\/+$/, "")}/models`, trusted: [new URL(url).origin] },
+  const { status, error } = await outbound.callBackend({
+    method: "GET",
+    url: `${url.replace(/\/+$/, "")}/models`,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    ...{ most: 16 * megabyte, timeout_ms: 5_000 },
+    trustedOrigins: [new URL(url).origin],
+    max_bytes: 16 * megabyte,
+    timeout_ms: 5_000,
   });
   await outbound.close();
-  if (status === null) throw new Error(`${url} does not answer: ${error}; start the server, or mend ${option}.url`);
+  if (status === null) throw new Error(`${url} does not answer: ${error}; start the server, or correct ${option}.url`);
   if (status === 401 || status === 403)
-    throw new Error(`${url} answers ${status}; ${key === undefined ? "give it a key in" : "mend"} ${option}.key`);
-  if (status >= 500) throw new Error(`${url} answers ${status}; look into that server's log`);
-  return `${url} answers${key === undefined ? " without a key" : " and takes the key"}`;
+    throw new Error(`${url} answers ${status}; ${key === undefined ? "set" : "correct"} ${option}.key`);
+  if (status >= 500) throw new Error(`${url} answers ${status}; read that server's log`);
+  return `${url} answers${key === undefined ? " without a key" : " and accepts the key"}`;
 }
 
 export const doctor = command(
   "doctor",
-  "Look whether svc-server can run here with these options, and say what mends what is wrong.",
+  "Check whether svc-server can run here with these options, and say how to fix what is wrong.",
   {
     database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
-    ...placeArgs,
+    ...listenArgs,
     ...json,
   },
-  examine,
+  runChecks,
 );
 
-/** The options as `start` would have them, and what is wrong with them. */
-function optionsOf(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<At, "database"> {
+/** Checks the options as `start` would read them. */
+function checkOptions(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<Target, "database"> {
   const check = "options";
   const at = configuration("start", args);
   try {
     const settings = parseOptions(at.options);
     const says = at.notes.join("; ");
-    return { ...at, settings, finding: { check, ok: says === "", says: says || "can be used" } };
+    return { ...at, settings, finding: { check, ok: says === "", says: says || "valid" } };
   } catch (error) {
-    return { ...at, settings: undefined, finding: { check, ok: false, says: (at.explained(error) as Error).message } };
+    return {
+      ...at,
+      settings: undefined,
+      finding: { check, ok: false, says: (at.explainedError(error) as Error).message },
+    };
   }
 }
 
-async function examine(args: Given): Promise<void> {
-  const { settings, finding, port, host } = optionsOf(args);
+async function runChecks(args: Given): Promise<void> {
+  const { settings, finding, port, host } = checkOptions(args);
   const database = resolve(settings?.database ?? databaseOf(args));
   const findings = [finding];
   const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [

@@ -1,93 +1,62 @@
-import { existsSync } from "node:fs";
-import { type ArgsDef, defineCommand } from "citty";
-import { type Admin, openAdmin } from "../lib/admin.ts";
-import { createClock, instant, isoOf } from "../lib/kernel/clock.ts";
+import { defineCommand } from "citty";
+import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { Unusable, unusable } from "../lib/store/unusable.ts";
-import { databaseOf, numberOf, Usage } from "./arguments.ts";
-import { command, type Given, json, say, table } from "./command.ts";
-
-const inMemory = ":memory:";
-
-const where: ArgsDef = {
-  database: {
-    type: "string",
-    description: "The database file (./svc-data). A server may be running on it.",
-    valueHint: "PATH",
-  },
-  organization: {
-    type: "string",
-    description: "The organization's name; the first one, where it is not given.",
-    valueHint: "NAME",
-  },
-  ...json,
-};
+import { parseWhole, UsageError } from "./arguments.ts";
+import { databaseArgs, withAdmin } from "./database-admin.ts";
+import { command, type Given } from "./define-command.ts";
+import { say, table } from "./output.ts";
 
 const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
 
-async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Promise<void> {
-  const database = databaseOf(args);
-  if (database === inMemory)
-    throw new Usage("option --database must be a file; a database in memory belongs to its server alone");
-  const admin = await openAdmin(database);
-  try {
-    await work(admin);
-  } catch (error) {
-    throw unusable(database, error);
-  } finally {
-    await admin.close();
-  }
-}
-
 const create = command(
   "create",
-  "Make an API key. It is shown this once.",
+  "Make an API key. It is shown only once.",
   {
-    ...where,
+    ...databaseArgs,
     role: {
       type: "string",
-      description: `The role of the key's user: ${roles.join(", ")} (owner). The user is made where there is none.`,
+      description: `The role of the key's user: ${roles.join(", ")} (owner). Makes the user if the organization has none.`,
       valueHint: "ROLE",
     },
     scopes: {
       type: "string",
-      description: "What the key may do, with commas between (*).",
+      description: "The scopes of the key, separated by commas (*).",
       valueHint: "SCOPE,…",
     },
     name: {
       type: "string",
-      description: "What the key is called (key).",
+      description: "The name of the key (key).",
       valueHint: "TEXT",
     },
     "expires-at": {
       type: "string",
-      description: "When it ends, such as 2027-01-01T00:00:00Z.",
+      description: "When the key expires, such as 2027-01-01T00:00:00Z.",
       valueHint: "INSTANT",
     },
     "rate-limit": {
       type: "string",
-      description: "Its requests in a window of ten minutes.",
+      description: "The key's requests per window of ten minutes.",
       valueHint: "N",
     },
   },
   (args) => {
     const role = String(args.role ?? "owner");
-    if (!roles.some((one) => one === role)) throw new Usage(`option --role must be ${roles.join(", ")}`);
-    const wanted = String(args.scopes ?? "*").split(",");
-    const wrong = wanted.find((one) => !scopes.some((scope) => scope === one));
-    if (wrong !== undefined) throw new Usage(`option --scopes: "${wrong}" is none of ${scopes.join(", ")}`);
-    const expires = args["expires-at"] === undefined ? undefined : instant(String(args["expires-at"]));
+    if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be ${roles.join(", ")}`);
+    const given = String(args.scopes ?? "*").split(",");
+    const wrong = given.find((one) => !scopes.some((scope) => scope === one));
+    if (wrong !== undefined) throw new UsageError(`option --scopes: "${wrong}" is none of ${scopes.join(", ")}`);
+    const expires = args["expires-at"] === undefined ? undefined : parseInstant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
-      throw new Usage("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
+      throw new UsageError("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
     if (expires !== undefined && expires <= createClock("real").now())
-      throw new Usage("option --expires-at must be in the future");
-    const rate_limit = numberOf("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
+      throw new UsageError("option --expires-at must be in the future");
+    const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
     return withAdmin(args, async (admin) => {
       const made = await admin.createKey({
         ...organizationOf(args),
         role: role as Role,
-        scopes: wanted as Scope[],
+        scopes: given as Scope[],
         name: String(args.name ?? "key"),
         ...(expires !== undefined && { expires_at: isoOf(expires) }),
         ...(rate_limit !== undefined && { rate_limit }),
@@ -95,13 +64,13 @@ const create = command(
       say(
         args.json
           ? JSON.stringify(made)
-          : `${made.key}\n\nThis is ${made.id}, of a user with the role ${role}; its scopes are ${wanted.join(", ")}${wanted.includes("*") ? ", so it may all that the role may" : ""}. It is shown this once: keep it where secrets are kept.`,
+          : `${made.key}\n\nThis is ${made.id}, of a user with the role ${role}. Its scopes are ${given.join(", ")}${given.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.`,
       );
     });
   },
 );
 
-const list = command("list", "List the API keys of an organization.", where, (args) =>
+const list = command("list", "List the API keys of an organization.", databaseArgs, (args) =>
   withAdmin(args, async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
@@ -111,7 +80,7 @@ const list = command("list", "List the API keys of an organization.", where, (ar
       user_name,
       role,
       scopes.join(","),
-      last_used_at ?? "not yet",
+      last_used_at ?? "never",
       expires_at ?? "never",
     ]);
     say(table([["ID", "NAME", "USER", "ROLE", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
@@ -120,12 +89,12 @@ const list = command("list", "List the API keys of an organization.", where, (ar
 
 const revoke = command(
   "revoke",
-  "Revoke an API key: it stops at once.",
+  "Revoke an API key. It stops working at once.",
   {
-    ...where,
+    ...databaseArgs,
     id: {
       type: "positional",
-      description: "The key's identifier, as keys list shows it.",
+      description: "The key's identifier, from keys list.",
     },
   },
   (args) =>
@@ -135,35 +104,10 @@ const revoke = command(
     }),
 );
 
-const mail = command(
-  "mail",
-  "Show the mails that the service would have sent, such as invitations.",
-  {
-    database: where.database as ArgsDef[string],
-    ...json,
-  },
-  (args) => {
-    const database = databaseOf(args);
-    if (database !== inMemory && !existsSync(database))
-      throw new Unusable(
-        database,
-        "it does not exist; name it with --database, or ask a server of svc-server dev in memory: GET /_svc/mail",
-      );
-    return withAdmin(args, async (admin) => {
-      const mails = await admin.mails();
-      if (args.json) return say(JSON.stringify(mails));
-      if (mails.length === 0) say("No mails were sent yet.");
-      for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
-    });
-  },
-);
-
-const keys = defineCommand({
+export const keys = defineCommand({
   meta: {
     name: "keys",
-    description: "Make, list and revoke API keys of a database file.",
+    description: "Make, list and revoke the API keys in a database file.",
   },
   subCommands: { create, list, revoke },
 });
-
-export { keys, mail };

@@ -1,26 +1,28 @@
 import type { ArgsDef } from "citty";
-import { signatureOf } from "../lib/deliveries/signature.ts";
+import { signatureOf } from "../lib/endpoints/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
-import { hint } from "../lib/kernel/nearest.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
-import { Usage } from "./arguments.ts";
-import { command, endAsAsked, type Given, say } from "./command.ts";
-import { type Happened, hearing } from "./hearing.ts";
-import { explained, placeOf, reach } from "./reach.ts";
+import { UsageError } from "./arguments.ts";
+import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { command, type Given } from "./define-command.ts";
+import { followEvents, type ServiceEvent } from "./event-stream.ts";
+import { say } from "./output.ts";
+import { exitOnSignal } from "./signals.ts";
 
 const args: ArgsDef = {
   "forward-to": {
     type: "string",
-    description: "The receiver on your machine, such as http://localhost:3000/webhooks.",
+    description: "The receiver's URL, such as http://localhost:3000/webhooks.",
     valueHint: "URL",
   },
-  events: { type: "string", description: "The events to forward, with commas between (all).", valueHint: "NAME,…" },
-  ...reach,
+  events: { type: "string", description: "The events to forward, separated by commas (all).", valueHint: "NAME,…" },
+  ...connectionArgs,
 };
 
-/** Posts one event as a delivery is posted, and answers what came back in a few words. */
-async function forward(to: string, { id, event, timestamp, data }: Happened, secret: string): Promise<string> {
+/** Posts one event as a delivery, and answers the result in a few words. */
+async function forward(to: string, { id, event, timestamp, data }: ServiceEvent, secret: string): Promise<string> {
   const body = JSON.stringify({ event, timestamp, data });
   const headers = {
     "content-type": "application/json",
@@ -40,13 +42,13 @@ async function forward(to: string, { id, event, timestamp, data }: Happened, sec
   }
 }
 
-function namesIn(text: string): string[] {
+function parseEvents(text: string): string[] {
   const known = Object.keys(catalog);
   const wanted = text.split(",");
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
-    throw new Usage(
-      `option --events: no event is called "${wrong}"${hint(wrong, known) || `; there are ${known.join(", ")}`}`,
+    throw new UsageError(
+      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; there are ${known.join(", ")}`}`,
     );
   return wanted;
 }
@@ -54,29 +56,29 @@ function namesIn(text: string): string[] {
 async function run(given: Given): Promise<void> {
   const to = String(given["forward-to"] ?? "");
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
-    throw new Usage("option --forward-to must be a URL such as http://localhost:3000/webhooks");
-  const wanted = given["events"] === undefined ? undefined : namesIn(String(given["events"]));
-  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().letters(32)}`;
+    throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
+  const wanted = given["events"] === undefined ? undefined : parseEvents(String(given["events"]));
+  const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
-  const begun = () =>
+  const connected = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
-  endAsAsked();
-  const place = placeOf(given);
+  exitOnSignal();
+  const connection = connectionOf(given);
   try {
-    for await (const happened of hearing(place, begun)) {
-      if (wanted && !wanted.includes(happened.event)) continue;
-      const result = await forward(to, happened, secret);
-      const { id, event, timestamp } = happened;
+    for await (const serviceEvent of followEvents(connection, connected)) {
+      if (wanted && !wanted.includes(serviceEvent.event)) continue;
+      const result = await forward(to, serviceEvent, secret);
+      const { id, event, timestamp } = serviceEvent;
       write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
     }
   } catch (error) {
-    throw explained(error, place);
+    throw explainedError(error, connection);
   }
 }
 
 export const listen = command(
   "listen",
-  "Forward events as they happen to a receiver on your machine, over plain http, signed as deliveries are (SVC_WEBHOOK_SECRET, else a secret that is shown).",
+  "Forward events to a receiver on your machine as they happen, signed like deliveries with SVC_WEBHOOK_SECRET, or with a secret that is printed.",
   args,
   run,
 );

@@ -1,15 +1,15 @@
-import { table } from "./command.ts";
-import { type Described, described, formsOf, neededOf, operationOf, partsOf } from "./fields.ts";
+import { documentedOperations, formsOf, type OperationInfo, operationOf, partsOf, requiredOf } from "./call-fields.ts";
+import { table } from "./output.ts";
 
 type Schema = Parameters<typeof formsOf>[0];
 
-/** What `svc-server call NAME --help` says of an operation; throws where none has this name. */
+/** The text of `svc-server call NAME --help`. Throws for an unknown name. */
 export const operationHelp = (id: string): string => about(operationOf(id));
 
 export const operationList = (): string =>
-  `OPERATIONS\n\n${table(described().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
+  `OPERATIONS\n\n${table(documentedOperations().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
 
-function about({ id, summary, fields, path, example }: Described): string {
+function about({ id, summary, fields, path, example }: OperationInfo): string {
   const words = [...path.map((name) => `${name}=…`), ...wordsOf(example, "")];
   const rows = rowsOf(fields, "", 0);
   return [
@@ -21,34 +21,34 @@ function about({ id, summary, fields, path, example }: Described): string {
   ].join("\n");
 }
 
-/** A record as the words that would say it. */
-const wordsOf = (record: Schema, within: string): string[] =>
+/** The words that give this record on the command line. */
+const wordsOf = (record: Schema, prefix: string): string[] =>
   Object.entries(record).flatMap(([name, value]) => {
-    const place = within + name;
+    const place = prefix + name;
     if (Array.isArray(value)) return [`${place}=${value.join(",")}`];
     if (typeof value === "object" && value !== null) return wordsOf(value as Schema, `${place}.`);
     const text = String(value);
     return [`${place}=${/^[\w.@:/*-]*$/.test(text) ? text : `'${text}'`}`];
   });
 
-const mostDeep = 3;
+const maxDepth = 3;
 
-/** A line a field; where it has one of several forms, their fields apart and behind all others. */
-function rowsOf(schema: Schema, within: string, depth: number): string[][] {
+/** One line per field. The fields of alternative forms come last, form by form. */
+function rowsOf(schema: Schema, prefix: string, depth: number): string[][] {
   const parts = partsOf(schema);
-  const needed = neededOf(schema);
+  const needed = requiredOf(schema);
   const rows: string[][] = [];
   const chosen: string[][] = [];
   for (const name of parts.names) {
-    const place = within + name;
+    const place = prefix + name;
     const part = parts.of(name) ?? {};
     const forms = formsOf(part).filter(({ properties }) => properties);
-    if (forms.length > 1 && depth < mostDeep) {
+    if (forms.length > 1 && depth < maxDepth) {
       for (const form of forms)
         chosen.push(line(), line(`${place}, ${titleOf(form)}:`), ...rowsOf(form, `${place}.`, depth + 1));
       continue;
     }
-    const below = depth < mostDeep ? rowsOf(part, `${place}.`, depth + 1) : [];
+    const below = depth < maxDepth ? rowsOf(part, `${place}.`, depth + 1) : [];
     const said = formsOf(part).find(({ description }) => description)?.["description"];
     if (below.length > 0) rows.push(...below);
     else rows.push(line(place, needed.includes(name) ? "required" : "", kindOf(part), String(said ?? "")));
@@ -58,11 +58,11 @@ function rowsOf(schema: Schema, within: string, depth: number): string[][] {
 
 const line = (place = "", need = "", kind = "", said = "") => [`  ${place}`, need, kind, said];
 
-/** What one of several forms is called: by its title, or by the word that tells it from the others. */
+/** The name of one alternative form: its title, or the constant that identifies it. */
 const titleOf = ({ title, properties }: Schema) =>
   String(title ?? Object.values(properties as Record<string, Schema>).find((one) => one["const"])?.["const"]);
 
-/** The words that a value may be, or its type. */
+/** The allowed words of a value, or its type. */
 function kindOf(schema: Schema): string {
   const forms = formsOf(schema);
   const words = forms.flatMap(

@@ -1,30 +1,35 @@
 /** The public surface of svc-server, and nothing else. */
 
-export type { NewFault, StoredFault } from "./control/faults.ts";
-export type { JournalEntry, JournalQuery } from "./control/journal.ts";
-export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
-export type { Arrival } from "./drivers/arrivals.ts";
+export type { Advanced } from "./app/advance-clock.ts";
+export type { Service } from "./app/service-facade.ts";
+export type { Client } from "./client/typed-client.ts";
+export { BadOptions, type Options } from "./config/parse-options.ts";
+export { BadSeed, type Seed } from "./config/seed.ts";
 export type {
   DeploymentDriver,
   DeploymentWork,
   LogLine,
   Progress,
-} from "./drivers/deployment.ts";
-export type { Sink } from "./drivers/functions.ts";
-export type { GenerationDriver, GenerationWork, Progress as GenerationProgress } from "./drivers/generation.ts";
-export type { Caught } from "./drivers/inbox.ts";
-export type { SimulatedOutcome } from "./drivers/outcome.ts";
-export type { InboxAnswer } from "./drivers/scripted.ts";
-export { simulatedDeployments } from "./drivers/simulated.ts";
-export { type SimulatedGeneration, simulatedGenerations } from "./drivers/simulated-generations.ts";
-export type { Advanced, Service } from "./facade.ts";
+} from "./drivers/deployment/contract.ts";
+export { simulatedDeployments } from "./drivers/deployment/simulated.ts";
+export type {
+  GenerationDriver,
+  GenerationWork,
+  Progress as GenerationProgress,
+} from "./drivers/generation/contract.ts";
+export { type SimulatedGeneration, simulatedGenerations } from "./drivers/generation/simulated.ts";
+export type { Sink } from "./drivers/outbound/function-transport.ts";
+export type { SimulatedOutcome } from "./drivers/simulated-outcome.ts";
+export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 export type { Listening } from "./http/server.ts";
+export type { NewFault, StoredFault } from "./instruments/faults.ts";
+export type { Caught } from "./instruments/inbox.ts";
+export type { InboxAnswer } from "./instruments/inbox-script.ts";
+export type { JournalEntry, JournalQuery } from "./instruments/journal.ts";
+export type { ReceivedDelivery } from "./instruments/received-deliveries.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
-export { BadOptions, type Options } from "./options.ts";
 export type { NewScenario } from "./scenarios/schema.ts";
 export type { Scenario } from "./scenarios/service.ts";
-export { BadSeed, type Seed } from "./seed.ts";
 export { createService } from "./service.ts";
-export { Unusable } from "./store/unusable.ts";
-export type { Client } from "./typed.ts";
+export { DatabaseError } from "./store/database-error.ts";

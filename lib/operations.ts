@@ -1,4 +1,5 @@
 import { deploymentsOperations } from "./deployments/operations.ts";
+import { deliveryOperations } from "./endpoints/operations.ts";
 import { environmentsOperations } from "./environments/operations.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { generationsOperations } from "./generations/operations.ts";
@@ -20,7 +21,9 @@ const all = [
   ...usersOperations,
   ...invitationsOperations,
   ...integrationsOperations,
+  ...deliveryOperations("integration"),
   ...webhooksOperations,
+  ...deliveryOperations("webhook"),
   ...generationsOperations,
   ...eventsOperations,
   ...keysOperations,
@@ -28,7 +31,7 @@ const all = [
   ...openapiOperations,
 ];
 
-/** What the typed client is inferred from. */
+/** The type from which the typed client is inferred. */
 export type EveryOperation = (typeof all)[number];
 
 /** Every operation of the interface. */

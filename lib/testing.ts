@@ -1,38 +1,39 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
-import type { Service } from "./facade.ts";
-import type { Options } from "./options.ts";
+import type { Service } from "./app/service-facade.ts";
+import type { Options } from "./config/parse-options.ts";
 import { createService } from "./service.ts";
 
-export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
+export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 
-type End = () => Promise<void>;
+type CleanUp = () => Promise<void>;
 
-/** What a test is handed by its runner: `t` of node:test, the context of Vitest; Jest has none. */
-export type Test = { after(end: End): unknown } | { onTestFinished(end: End): unknown } | undefined;
+/** The context of a test: `t` of node:test, or that of Vitest; Jest has none. */
+export type Test = { after(cleanUp: CleanUp): unknown } | { onTestFinished(cleanUp: CleanUp): unknown } | undefined;
 
-/** Without a context, as in Jest: what is to end with the present test. */
-const untold: End[] = [];
-const { afterEach } = globalThis as { afterEach?: (run: End) => void };
+/** The clean-up of the current test, for runners without a context, such as Jest. */
+const pending: CleanUp[] = [];
+const { afterEach } = globalThis as { afterEach?: (run: CleanUp) => void };
 afterEach?.(async () => {
-  for (const end of untold.splice(0).reverse()) await end();
+  for (const cleanUp of pending.splice(0).reverse()) await cleanUp();
 });
 
-/** How this runner is told what is to end with the test. Throws for what is no context, before anything is made: Vitest's is a function. */
-function endingOf(t: Test): (end: End) => unknown {
+/** Finds how to register clean-up with this runner. Throws for anything but a context; Vitest's is a function. */
+function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
   if (t === undefined || t === null) {
-    if (afterEach) return (end) => untold.push(end);
+    if (afterEach) return (cleanUp) => pending.push(cleanUp);
   } else if (Object(t) === t) {
-    if ("after" in t) return (end) => t.after(end);
-    if ("onTestFinished" in t) return (end) => t.onTestFinished(end);
+    if ("after" in t) return (cleanUp) => t.after(cleanUp);
+    if ("onTestFinished" in t) return (cleanUp) => t.onTestFinished(cleanUp);
   }
   throw new TypeError("hand in the test's context: createTestService(t), or createTestService(t, options)");
 }
 
-/** Closes the service with the test, and fails the test where something was left running. */
-async function endWith(t: Test, making: () => Promise<Service>): Promise<Service> {
-  const atTheEnd = endingOf(t);
-  const service = await making();
-  atTheEnd(async () => {
+/** Makes a service that closes when the test ends. The test fails if jobs still run then. */
+async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> {
+  // First, so that a wrong context is refused before a service is made.
+  const register = registrarOf(t);
+  const service = await make();
+  register(async () => {
     const { busy } = service;
     await service.close();
     if (busy > 0)
@@ -44,16 +45,16 @@ async function endWith(t: Test, making: () => Promise<Service>): Promise<Service
 }
 
 /**
- * A service that ends with its test. Unless the options say otherwise its clock is a manual one that stands at the
- * beginning of 2026, and its chance is seeded: so every run is the same to the byte.
+ * A service that closes when its test ends. By default it has a manual clock that starts at the beginning of 2026, and
+ * seeded random numbers, so every run gives the same bytes.
  */
 export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
-  return endWith(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
+  return forTest(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 
-/** A fork that ends with its test: a suite builds one expensive service, and each test has its own copy. */
+/** A fork that closes when its test ends: a suite makes one expensive service, and each test takes its own copy. */
 export async function forkTestService(t: Test, service: Service): Promise<Service> {
-  // It can be missing for JavaScript, and where a `beforeEach` made it too late.
+  // It can be undefined in JavaScript, and if a `beforeEach` makes it too late.
   if (!service) throw new TypeError("hand in the service to fork: forkTestService(t, service)");
-  return endWith(t, () => service.fork());
+  return forTest(t, () => service.fork());
 }

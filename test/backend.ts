@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A small picture, as a backend would send it. */
+/** A small picture from a backend. */
 export const pixel = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -13,7 +13,7 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of a request is what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a request
   readonly body: any;
 }
 
@@ -26,7 +26,7 @@ export const json =
 
 export const picture = json(200, { created: 1, data: [{ b64_json: pixel.toString("base64") }] });
 
-/** A server that speaks the images interface of OpenAI over plain http, as those on an operator's own machine do. */
+/** A server with the images interface of OpenAI over plain http, like one on an operator's own machine. */
 export async function startBackend(t: TestContext, answer: Answering = picture) {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import type { Seed } from "../lib/index.ts";
 import { type Reply, seed, type World } from "./world.ts";
 
-/** What several files need to call as somebody who is not in the usual seed. */
+/** Callers beside those of the usual seed. */
 
 type SeedUser = NonNullable<Seed["organizations"][number]["users"]>[number];
 type SeedKey = NonNullable<SeedUser["keys"]>[number];
@@ -37,7 +37,7 @@ export const callAs = (
   headers: Record<string, string> = {},
 ): Promise<Reply> => call("nobody", method, path, body, { ...bearer(`sk_live_${name}`), ...headers });
 
-/** The path of a database in a folder of its own, which goes away with the test. */
+/** The path of a database in its own folder, which is removed with the test. */
 export function temporary(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

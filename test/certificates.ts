@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isoOf } from "../lib/kernel/clock.ts";
 
-/** Certificates made while a test runs, so that none lies in the repository and grows old. Just enough of X.509 and DER. */
+/** Certificates made while a test runs, so the repository holds none that expires. A minimum of X.509 and DER. */
 export interface Certificate {
   readonly name: string;
   readonly key: string;
@@ -15,9 +15,9 @@ export interface Wanted {
   /** Milliseconds since 1970. */
   readonly from?: number;
   readonly to?: number;
-  /** Who signs; by default the certificate does so itself. */
+  /** The issuer; self-signed by default. */
   readonly issuer?: Certificate;
-  /** It may sign others. */
+  /** Whether it may sign others. */
   readonly signs?: boolean;
 }
 
@@ -88,7 +88,7 @@ const alternatives = (names: readonly string[], addresses: readonly string[]) =>
 /** basicConstraints, critical: this is an authority. */
 const authority = sequence(objectId("551d13"), der(0x01, Buffer.of(255)), octets(sequence(der(0x01, Buffer.of(255)))));
 
-/** Lines of 64, and no empty one at the end, which OpenSSL takes for the end of what it reads. */
+/** Lines of 64 characters without an empty one at the end, at which OpenSSL stops reading. */
 const pem = (bytes: Buffer) =>
   [
     "-----BEGIN CERTIFICATE-----",

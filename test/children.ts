@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { compiled } from "./bundle.ts";
 
-const childFile = compiled("test/crash.child.js");
+const childFile = compiled("test/store/crash.child.js");
 
-/** A server in a process of its own, and the lines that it prints. */
+/** A server in its own process, and the lines that it prints. */
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
   readonly lines: AsyncIterable<string>;
@@ -13,7 +13,7 @@ export interface Child {
 
 export type Command = "hold" | "key" | "write" | "deadly" | "announce" | "climb" | "paint" | "remove";
 
-/** Whom a child runs as: root may write everywhere, so tests of what is read-only run as nobody. */
+/** The user of a child: root may write everywhere, so tests of read-only files run as nobody. */
 export interface Who {
   readonly uid?: number;
   readonly gid?: number;
@@ -25,7 +25,7 @@ export async function startChild(file: string, command: Command, who: Who = {}, 
   return { process: process_, lines: createInterface({ input: process_.stdout }) };
 }
 
-/** All lines until the process is gone; `stop` is asked at each one whether the process is to be killed upon it. */
+/** All lines until the process has ended; the process is killed at the line for which `stop` is true. */
 export async function linesOf({ process, lines }: Child, stop: (line: string, count: number) => boolean) {
   const seen: string[] = [];
   for await (const line of lines) {
@@ -35,21 +35,21 @@ export async function linesOf({ process, lines }: Child, stop: (line: string, co
   return seen;
 }
 
-/** Runs a child that may write no byte into any file, so that its first try to do so ends it. */
+/** Runs a child that may not write to any file, so its first write ends it. */
 export async function withoutRoom(file: string, command: Command): Promise<void> {
   const limited = 'ulimit -f 0; exec "$0" "$@"';
   const child = spawn("sh", ["-c", limited, process.execPath, childFile, file, command], { stdio: "ignore" });
   await once(child, "exit");
 }
 
-/** Starts a child that opens the file and ends at once; answers what it said. */
+/** Starts a child that opens the file and ends at once; returns its output. */
 export async function tryOpening(file: string, who: Who = {}): Promise<string> {
   const child = await startChild(file, "hold", who);
   child.process.stdin.end();
   return (await linesOf(child, () => false)).at(-1) ?? "nothing";
 }
 
-/** A child that holds the file, once it does. */
+/** Resolves with a child once it holds the file. */
 export async function holding(file: string): Promise<Child & { readonly pid: number }> {
   const child = await startChild(file, "hold");
   for await (const line of child.lines) {
@@ -59,7 +59,7 @@ export async function holding(file: string): Promise<Child & { readonly pid: num
   throw new Error("the child ended before it was ready");
 }
 
-/** Kills a child without a word, and resolves when it is gone. */
+/** Kills a child with SIGKILL, and resolves when it has ended. */
 export async function kill({ process }: Child): Promise<void> {
   const gone = once(process, "exit");
   process.kill("SIGKILL");

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
 import { test } from "node:test";
 import { documents } from "../.scripts/documents.ts";
-import { parseSeed } from "../lib/seed.ts";
+import { parseOptions } from "../lib/config/parse-options.ts";
+import { parseSeed } from "../lib/config/seed.ts";
 
 for (const { path, text } of await documents()) {
   test(`${path} is what the code says`, () => {
@@ -10,6 +12,65 @@ for (const { path, text } of await documents()) {
     assert.ok(readFileSync(path, "utf8") === text, `run "npm run generate" and commit ${path}`);
   });
 }
+
+const pages = [".", "schema", "fixtures", "lib", "test"].flatMap((folder) =>
+  readdirSync(folder, { recursive: folder !== "." })
+    .map((file) => join(folder, String(file).replaceAll("\\", "/")))
+    .filter((file) => file.endsWith(".md")),
+);
+/** Where the links of a page lead, from the top of the repository, and the heading that they name. */
+const linksOf = (page: string, text = readFileSync(page, "utf8")) =>
+  [...text.replaceAll(/```[\s\S]*?```/g, "").matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].map(
+    ([, path = "", heading = ""]) => ({ file: path === "" ? page : join(dirname(page), path), heading }),
+  );
+const headingsOf = (file: string) =>
+  [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+
+test("every link of a page leads to a file, and to a heading of it", () => {
+  for (const page of pages) {
+    for (const { file, heading } of linksOf(page)) {
+      assert.ok(existsSync(file), `${page} links ${file}, which does not exist`);
+      if (heading) assert.ok(headingsOf(file).includes(heading), `${page} links #${heading}, which ${file} lacks`);
+    }
+  }
+});
+
+test("the pages of the package link what is in it", () => {
+  const { files } = JSON.parse(readFileSync("package.json", "utf8"));
+  const isIn = (file: string) => ["README.md", ...files].some((one) => file === one || file.startsWith(`${one}/`));
+  for (const page of pages.filter(isIn)) {
+    // The README ends with a chapter about the repository, which says so.
+    const [text] = readFileSync(page, "utf8").split("\n## Working on it\n");
+    for (const { file } of linksOf(page, text))
+      assert.ok(isIn(file), `${page} links ${file}, which is not in the package`);
+  }
+});
+
+test("the README is a page, and not a book", () => {
+  assert.ok(readFileSync("README.md", "utf8").split("\n").length <= 350);
+});
+
+test("every decision links its tests", () => {
+  const page = "test/spec/README.md";
+  const rows = readFileSync(page, "utf8").matchAll(/^\| (?!question|---)(.*) \|$/gm);
+  const all = [...rows].map(([row]) => row);
+  assert.ok(all.length > 100);
+  for (const row of all) {
+    const links = linksOf(page, row);
+    assert.ok(links.length > 0, `no test: ${row}`);
+    for (const { file } of links) assert.match(file, /^test\/.*\.test\.ts$/, row);
+  }
+});
+
+test("the options on the page of generations are options", () => {
+  const [, text = ""] = /```json\n([\s\S]*?)```/.exec(readFileSync("schema/generations.md", "utf8")) ?? [];
+  assert.deepEqual(Object.keys(parseOptions(JSON.parse(text)).generations.backends), ["studio"]);
+});
 
 test("the demo seed is a seed", () => {
   assert.ok(parseSeed(JSON.parse(readFileSync("fixtures/demo.json", "utf8"))).organizations.length > 0);

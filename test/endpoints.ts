@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import type { Options } from "../lib/index.ts";
 import { expect, type World, world } from "./world.ts";
 
-/** More deliveries than one transaction takes away, or sends again. */
+/** More deliveries than one transaction deletes. */
 export const many = 230;
 export const options = { rateLimit: 1_000_000 } satisfies Options;
 export const addresses = { large: "https://large.inbox.test/in", small: "https://small.inbox.test/in" };
@@ -14,7 +14,7 @@ export const kinds = {
 };
 export type Family = keyof typeof kinds;
 
-/** A world where every try fails: an endpoint with many deliveries, one with a single one, and a project for each of those. */
+/** A world where every attempt fails: an endpoint with many deliveries and one with a single delivery. */
 export async function twoEndpoints(t: TestContext, family: Family = "webhooks", more: Options = {}) {
   const here = await world(t, { ...options, ...more });
   const made = async (url: string) =>
@@ -36,7 +36,7 @@ export const metric = async ({ service }: World, name: string) => {
 };
 export const pending = (here: World) => metric(here, "svc_deliveries_pending");
 
-/** How many rows of each table are left of an endpoint. */
+/** The rows left in each table of endpoints. */
 export function rowsLeft(file: string): Record<string, number> {
   const database = new Database(file, { readonly: true });
   const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;

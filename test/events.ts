@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import type { World } from "./world.ts";
 import { keyOf } from "./world.ts";
 
-/** One of a stream of Server-Sent Events. */
+/** One Server-Sent Event. */
 export interface Sent {
   readonly id: string | undefined;
   readonly event: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a response
   readonly data: any;
 }
 
-/** What a text of Server-Sent Events says, by the rules of the standard as far as this service uses them. */
+/** Parses Server-Sent Events by the standard's rules, as far as this service uses them. */
 export function parse(text: string): Sent[] {
   return text
     .split("\n\n")
@@ -22,7 +22,7 @@ export function parse(text: string): Sent[] {
     });
 }
 
-/** A followed log, read as it comes. */
+/** Reads a followed log as it arrives. */
 export async function follow(
   { service }: World,
   id: string,
@@ -38,10 +38,10 @@ export async function follow(
   return {
     response,
     control,
-    /** What came so far. */
+    /** The events so far. */
     seen: () => parse(text),
     raw: () => text,
-    /** Reads until this many have come, or to the end. */
+    /** Reads until this many have arrived, or to the end. */
     async take(count = Number.POSITIVE_INFINITY): Promise<Sent[]> {
       while (parse(text.slice(0, text.lastIndexOf("\n\n") + 2)).length < count) {
         const { value, done } = await reader.read();

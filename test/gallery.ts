@@ -1,9 +1,9 @@
 import { after } from "node:test";
-import { createPainter } from "../lib/drivers/painted/painter.ts";
+import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { simulatedGenerations } from "../lib/index.ts";
 import { expect, type Who, type World } from "./world.ts";
 
-/** One painter for the services of a test file: a thread takes longer to start than a small picture to paint. */
+/** One painter for all services of a test file: starting a thread takes longer than painting a small picture. */
 export function gallery() {
   const painter = createPainter({ threads: 1 });
   after(() => painter.close());
@@ -11,14 +11,14 @@ export function gallery() {
   return (script?: Parameters<typeof simulatedGenerations>[0]) => simulatedGenerations(script, shared);
 }
 
-/** A picture that is painted in a moment. */
+/** A picture that is painted quickly. */
 export const small = { model: "any-image", prompt: "a hill", resolution: "32x32" } as const;
 
-/** Makes a generation and answers it. */
+/** Creates a generation and returns it. */
 export const order = async (here: World, body: object = small, who: Who = "developer") =>
   expect(await here.call(who, "POST", "/v1/generations", body), 201);
 
-/** A generation that is finished. */
+/** A finished generation. */
 export async function finished(here: World, body?: object) {
   const { id } = await order(here, body);
   await here.service.clock.advance("3s");

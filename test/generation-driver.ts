@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
-import { type GenerationDriver, type GenerationWork, progress } from "../lib/drivers/generation.ts";
-import { sniff } from "../lib/drivers/sniff.ts";
+import { type GenerationDriver, type GenerationWork, progress } from "../lib/drivers/generation/contract.ts";
+import { mediaTypeOf } from "../lib/drivers/generation/media-type.ts";
 
 /** Work that every driver can do. */
 export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
@@ -20,7 +20,7 @@ export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
   ...more,
 });
 
-/** Asks as the service does, until the work has ended. */
+/** Calls the driver as the service does, until the work has ended. */
 export async function finish(driver: GenerationDriver, order: GenerationWork) {
   let elapsed_ms = 0;
   let handle: string | null = null;
@@ -37,12 +37,12 @@ export async function finish(driver: GenerationDriver, order: GenerationWork) {
   throw new Error("it never ends");
 }
 
-/** What every driver of generations keeps to, run against each. `make` may be called several times in a test. */
+/** The contract of every generation driver, run against each. `make` may be called several times in a test. */
 export function conforms(name: string, make: (t: TestContext) => Promise<GenerationDriver>): void {
   test(`${name}: an order ends with a file of a known type, and answers keep to the contract`, async (t) => {
     const answer = await finish(await make(t), work());
     assert.equal(answer.state, "done");
-    if (answer.state === "done") assert.match(sniff(answer.bytes), /^image\//);
+    if (answer.state === "done") assert.match(mediaTypeOf(answer.bytes), /^image\//);
   });
 
   test(`${name}: the delay is a number of milliseconds`, async (t) => {

@@ -11,8 +11,8 @@ const events = `
   from events where event like 'deployment.%' group by 1`;
 
 /**
- * What is true of every database of ours at any committed moment, whatever happened to the processes that wrote it.
- * Each query answers the rows that break its rule.
+ * Rules that hold for every database after every commit, whatever happened to the processes that wrote it. Each query
+ * returns the rows that break its rule.
  */
 export const invariants: Readonly<Record<string, string>> = {
   "a deployment's state and its events were stored together": `
@@ -81,7 +81,7 @@ export const invariants: Readonly<Record<string, string>> = {
       or crashes > attempt or failures > attempt or state not in ('waiting', 'running')`,
 };
 
-/** What is wrong with a database: one line a rule that is broken, with the first rows that break it. */
+/** One line for each broken rule of a database, with the first rows that break it. */
 export function violations(database: Database): string[] {
   const wrong = Object.entries(invariants).flatMap(([rule, sql]) => {
     const rows = database.prepare(sql).all();
@@ -94,7 +94,7 @@ export function violations(database: Database): string[] {
   return wrong;
 }
 
-/** What is wrong with a database whose work has had all the time that it needs: nothing is left to be done. */
+/** The work that is left in a database which has had all the time that it needs. */
 export function unfinished(database: Database): unknown[] {
   return [
     ...database.prepare("select id, status from deployments where status in ('queued', 'building', 'deploying')").all(),

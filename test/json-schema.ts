@@ -79,7 +79,7 @@ export function named(reference: string, root: Json): Json {
   return found;
 }
 
-/** Everything that is wrong with a value by a schema of JSON Schema 2020-12; none where it is right. A keyword that is not known here throws. */
+/** All violations of a JSON Schema 2020-12 by a value. Throws for a keyword that it does not know. */
 export function faults(schema: Json, value: unknown, root: Json = schema, at = "it"): string[] {
   return Object.entries(schema).flatMap(([keyword, wanted]) => {
     if (annotations.includes(keyword)) return [];

@@ -9,18 +9,18 @@ import { createIds } from "../lib/kernel/ids.ts";
 import { type Job, jobsOf, type Outcome } from "../lib/kernel/job.ts";
 import type { Log } from "../lib/kernel/log.ts";
 import { createRandom } from "../lib/kernel/random.ts";
-import { openMemory } from "../lib/store/files.ts";
+import { openMemory } from "../lib/store/database-files.ts";
 import { createStore } from "../lib/store/store.ts";
 import { start } from "./world.ts";
 
 const quiet: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
-/** What a job of these tests does: it is told which one it is, and how often it ran. */
+/** The work of a job in these tests, given its name and how often it has run. */
 export type Work = (name: string, time: number) => Promise<Outcome> | Outcome;
 
 /**
- * The machinery of jobs without a service: one store under a standing clock, and as many processes on it as a test
- * wants. `told` holds what ran, and what was given up.
+ * The job runner without a service: one store on a manual clock, with as many processes as a test needs. `told` lists the
+ * jobs that ran, and those that were given up.
  */
 export function machinery(t: TestContext, work: Work, retries: readonly string[] = []) {
   const { engine, database } = openMemory();
@@ -49,7 +49,7 @@ export function machinery(t: TestContext, work: Work, retries: readonly string[]
   });
   const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });
   const runner = process("one");
-  const loop = createLoop({ clock, runner, log: quiet, keepClock: async () => {} });
+  const loop = createLoop({ clock, runner, log: quiet, storeClock: async () => {} });
   return {
     store,
     database,

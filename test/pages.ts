@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { Seed } from "../lib/index.ts";
 import { expect, seed, type Who, type World } from "./world.ts";
 
-/** What several files need to follow a list along its cursors. */
+/** Following a list along its cursors. */
 
-/** `acme` with so many projects: the list is newest first, so the last of them comes first. */
+/** `acme` with so many projects; the list is newest first. */
 export const withProjects = (count: number): Seed => ({
   organizations: seed.organizations.map((one) =>
     one.name === "acme"

@@ -8,12 +8,12 @@ import decodeWebp, { init as initWebp } from "@jsquash/webp/decode.js";
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** Red, green, blue (and opacity, where there are four). */
+  /** Red, green and blue; with four channels also opacity. */
   readonly channels: 3 | 4;
   readonly data: Uint8Array | Uint8ClampedArray;
 }
 
-// The decoders answer with the browser's class.
+// The decoders return the browser's class.
 Object.assign(globalThis, {
   ImageData: class {
     readonly data: Uint8ClampedArray;
@@ -30,7 +30,7 @@ const codec = async (file: string) => WebAssembly.compile(await readFile(fileURL
 await initJpeg(await codec("@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm"));
 await initWebp(await codec("@jsquash/webp/codec/dec/webp_dec.wasm"));
 
-/** Reads a picture as a program would that knows nothing of who wrote it. */
+/** Decodes a picture without knowledge of its encoder. */
 export async function decode(type: string, bytes: Uint8Array): Promise<Picture> {
   if (type === "image/png") return decodePng(Buffer.from(bytes));
   const { buffer } = new Uint8Array(bytes);
@@ -38,7 +38,7 @@ export async function decode(type: string, bytes: Uint8Array): Promise<Picture> 
   return { width, height, data, channels: 4 };
 }
 
-/** A PNG of 8 bits a channel without opacity; every chunk's checksum is compared. */
+/** Decodes a PNG of 8 bits a channel without opacity, and checks the checksum of every chunk. */
 function decodePng(file: Buffer): Picture {
   if (file.toString("latin1", 0, 8) !== "\x89PNG\r\n\x1a\n") throw new Error("not a PNG");
   const chunks = new Map<string, Buffer>();
@@ -65,7 +65,7 @@ function decodePng(file: Buffer): Picture {
   return { width, height, data, channels: 3 };
 }
 
-/** The checksum of PNG, bit by bit as its specification says it. */
+/** The checksum of PNG, bit by bit as in its specification. */
 function crc(bytes: Uint8Array): number {
   let sum = 0xffff_ffff;
   for (const byte of bytes) {
@@ -75,7 +75,7 @@ function crc(bytes: Uint8Array): number {
   return (sum ^ 0xffff_ffff) >>> 0;
 }
 
-/** How far the brightness of a picture's pixels lies from their mean, in the root mean square: 0 is one flat colour. */
+/** The standard deviation of the pixels' brightness: 0 is one flat colour. */
 export function spread({ data, channels }: Picture): number {
   const greens = Array.from({ length: data.length / channels }, (_, i) => data[i * channels + 1] ?? 0);
   const mean = greens.reduce((sum, one) => sum + one, 0) / greens.length;
@@ -86,13 +86,13 @@ export interface Film {
   readonly width: number;
   readonly height: number;
   readonly seconds: number;
-  /** How many bytes each frame has. */
+  /** The size of each frame, in bytes. */
   readonly frames: readonly number[];
-  /** The types of the outer boxes, in their order. */
+  /** The types of the outer boxes, in order. */
   readonly boxes: readonly string[];
 }
 
-/** Walks through an MP4 with one H.264 track. */
+/** Parses an MP4 with one H.264 track. */
 export function walk(bytes: Uint8Array): Film {
   const file = Buffer.from(bytes);
   const boxes = (from: number, to: number) => {
@@ -119,7 +119,7 @@ export function walk(bytes: Uint8Array): Film {
   const frames = Array.from({ length: file.readUInt32BE((sizes ?? 0) + 8) }, (_, i) =>
     file.readUInt32BE((sizes ?? 0) + 12 + i * 4),
   );
-  // Each frame must begin where the index says, with the length of its first unit.
+  // Each frame must start at its offset in the index, with the length of its first unit.
   const first = file.readUInt32BE((chunks ?? 0) + 8);
   if (file.readUInt32BE(first) + 4 > (frames[0] ?? 0)) throw new Error("the index does not lead to the first frame");
   return {
@@ -131,7 +131,7 @@ export function walk(bytes: Uint8Array): Film {
   };
 }
 
-/** What ffprobe finds in a film, or undefined where there is no ffprobe. */
+/** The result of ffprobe for a film; undefined without ffprobe. */
 export function probe(path: string): string | undefined {
   const fields = "stream=codec_name,pix_fmt,width,height,r_frame_rate,nb_read_frames";
   const words = ["-v", "error", "-count_frames", "-show_entries", fields, "-of", "csv=p=0", path];

@@ -10,14 +10,14 @@ import type { Who } from "./children.ts";
 
 export const program = compiled("bin/svc-server.js");
 
-/** A folder that goes with the test. */
+/** A folder that is removed with the test. */
 export function scratch(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Runs the program to its end; `more` is what it finds in its environment and on stdin. */
+/** Runs the program to its end; `more` sets its environment and its stdin. */
 export function run(
   words: readonly string[],
   cwd?: string,
@@ -34,7 +34,7 @@ export function run(
   });
 }
 
-/** Starts the program, and gives what it writes to stdout line by line, and how it ended; `input` as for `run`. */
+/** Starts the program, and returns the lines of its stdout and its exit; `input` as for `run`. */
 export function stream(
   t: TestContext,
   words: readonly string[],
@@ -81,11 +81,11 @@ export async function launch(t: TestContext, words: readonly string[], cwd?: str
   return {
     ...listening,
     pid: child.pid,
-    /** What it wrote to stderr so far. */
+    /** Its stderr so far. */
     errors: () => errors,
     get: (path: string, key = listening.api_key) =>
       fetch(listening.url + path, { headers: { authorization: `Bearer ${key}` } }),
-    /** Ends it, and answers the exit code and the rest of stdout. */
+    /** Stops it, and returns the exit code and the rest of stdout. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);
       const rest: string[] = [];

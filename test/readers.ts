@@ -4,13 +4,13 @@ import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
 import { owner, type Wire } from "./sockets.ts";
 
-/** What several files need to read a service's stream over a WebSocket. */
+/** Reading a service's stream over a WebSocket. */
 
-/** A client of the stream, with what it was told. */
+/** A client of the stream, with the messages that it received. */
 export function dial(t: TestContext, here: Wire, query = "", headers: Record<string, string> = owner) {
   const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
   t.after(() => socket.terminate());
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of a message is what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a message
   const told: any[] = [];
   socket.on("message", (data) => told.push(JSON.parse(String(data))));
   const closed = once(socket, "close").then(([code, reason]) => ({ code, reason: String(reason) }));
@@ -18,7 +18,7 @@ export function dial(t: TestContext, here: Wire, query = "", headers: Record<str
     socket,
     told,
     closed,
-    /** The service's first ping: from now on nothing is missed. */
+    /** The service's first ping: from then on no message is missed. */
     begun: once(socket, "ping"),
     opened: once(socket, "open"),
     async until(count: number) {
@@ -29,7 +29,7 @@ export function dial(t: TestContext, here: Wire, query = "", headers: Record<str
   };
 }
 
-/** The answer that a connection is refused with. */
+/** The response that refuses a connection. */
 export async function refused(here: Wire, query = "", headers: Record<string, string> = owner) {
   const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
   const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];

@@ -1,31 +1,99 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { describe, test } from "node:test";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
 import { promisify } from "node:util";
-import { transform } from "esbuild";
 import { compiled } from "./bundle.ts";
+import { launch, program, run, scratch } from "./program.ts";
 
-const readme = readFileSync("README.md", "utf8");
-const examples = [...readme.matchAll(/<!-- example (\w+) -->\n```ts\n([\s\S]*?)```/g)];
+const execute = promisify(execFile);
+const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 
-test("the README has its examples", () => {
-  assert.ok(examples.length >= 2);
+/** Every recipe, by name: a lost one fails. */
+const recipes = [
+  "client",
+  "delivery-orders",
+  "deployment",
+  "driver",
+  "failed-build",
+  "failed-generation",
+  "faults",
+  "forks",
+  "generation",
+  "inbox",
+  "polling",
+  "retries",
+  "scenarios",
+  "webhook-consumer",
+];
+
+test("every recipe runs as it is written", { concurrency: availableParallelism() }, async (t) => {
+  const files = readdirSync("fixtures/recipes").filter((file) => file.endsWith(".ts"));
+  assert.deepEqual(
+    files.sort(),
+    recipes.map((name) => `${name}.ts`),
+  );
+  // tsconfig.json says that "svc-server" is these sources.
+  const child = compiled("test/recipe.child.js");
+  const runs = recipes.map((name) =>
+    t.test(name, async () => void (await execute(process.execPath, [child, name], { env }))),
+  );
+  await Promise.all(runs);
 });
 
-describe("the README's examples", { concurrency: availableParallelism() }, () => {
-  for (const [, name, code = ""] of examples) {
-    test(`the README's example "${name}" runs as it is written`, async (t) => {
-      // Within the compiled package, whose name leads to itself.
-      const folder = mkdtempSync(compiled("example-"));
-      t.after(() => rmSync(folder, { recursive: true, force: true }));
-      const file = join(folder, "example.js");
-      writeFileSync(file, (await transform(code, { loader: "ts" })).code);
-      // Without this variable, by which a test would speak to the runner in bytes.
-      const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
-      await promisify(execFile)(process.execPath, [file], { env });
-    });
+const readme = readFileSync("README.md", "utf8");
+/** The lines of a block of the README, without their comments. */
+const linesOf = (name: string): string[] => {
+  const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+  assert.ok(block, `the README has the lines for ${name}`);
+  return block.trim().split("\n");
+};
+const withoutShell = process.platform === "win32" && "the lines are for a shell";
+
+/** Runs lines of the README against an emulator that was started as it says, and answers what they print. */
+async function said(t: Parameters<typeof launch>[0], name: string): Promise<string> {
+  const { start } = JSON.parse(readFileSync("package.json", "utf8")).scripts;
+  const [, words = ""] = start.split("bin/svc-server.ts ");
+  assert.ok(readme.includes("\nnpm start -- --clock manual\n"));
+  const { url } = await launch(t, [...words.split(" "), "--clock", "manual", "--port", "0"]);
+  const folder = scratch(t);
+  writeFileSync(join(folder, ".curlrc"), "fail\nsilent\nshow-error\n");
+  writeFileSync(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n`);
+  chmodSync(join(folder, "npx"), 0o755);
+  const lines = linesOf(name).join("\n").replaceAll("http://127.0.0.1:7400", url);
+  const inFolder = { ...env, CURL_HOME: folder, PATH: `${folder}:${env["PATH"]}` };
+  return (await execute("/bin/sh", ["-e", "-c", lines], { cwd: folder, env: inFolder })).stdout;
+}
+
+test("the README's lines for the emulator show three tries and a picture", { skip: withoutShell }, async (t) => {
+  const printed = await said(t, "emulator");
+  const tries = [...printed.matchAll(/"endpoint":"shop".*?"x-service-attempt":"(\d)".*?"response":(\d+)/g)];
+  assert.deepEqual(
+    tries.map(([, attempt, response]) => `${attempt}: ${response}`),
+    ["1: 500", "2: 500", "3: 200"],
+  );
+  const [picture] = /http:\S+\/assets\/gen_\w+\.png[^"]+/.exec(printed) ?? [];
+  assert.equal((await fetch(picture ?? "")).headers.get("content-type"), "image/png");
+});
+
+test("the README's commands work", { skip: withoutShell }, async (t) => {
+  const printed = await said(t, "commands");
+  for (const word of ["proj_", "wh_", "inv_", "source.repo"]) assert.ok(printed.includes(word), `${word}: ${printed}`);
+});
+
+test("the README's lines for hosting work, beside the server that they start", async (t) => {
+  const folder = scratch(t);
+  for (const line of linesOf("hosting")) {
+    const words = line.replace(/ +#.*/, "").split(" ").slice(2);
+    if (words[0] === "start") {
+      await launch(t, [...words, "--port", "0"], folder);
+      continue;
+    }
+    const { status, stdout, stderr } = run(words, folder, { SVC_PORT: "0" });
+    assert.equal(status, 0, `${line}\n${stdout}${stderr}`);
   }
+  const made = ["copy.db", "copy.db.key", "svc-data", "svc-data.key"];
+  for (const name of made) assert.ok(readdirSync(resolve(folder)).includes(name), `${name} is there`);
 });

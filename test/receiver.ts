@@ -5,13 +5,13 @@ import { type AddressInfo, createServer as createPlainServer, type Server, type 
 import { createServer as createTlsServer } from "node:tls";
 import { type Certificate, certificate } from "./certificates.ts";
 
-/** What a receiver was sent. `body` is the raw text, over which a signature is computed. */
+/** A received request. `body` is the raw text that the signature covers. */
 export interface Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The number of the connection it came over, from 1. */
+  /** The number of its connection, from 1. */
   readonly connection: number;
 }
 
@@ -21,9 +21,9 @@ export interface Receiver {
   readonly port: number;
   readonly certificate: Certificate;
   readonly requests: readonly Received[];
-  /** How many connections were accepted so far. */
+  /** The number of accepted connections. */
   accepted(): number;
-  /** Closes those connections that no request is using, from this side. */
+  /** Closes idle connections from this side. */
   closeIdle(): void;
   close(): Promise<void>;
 }
@@ -31,17 +31,17 @@ export interface Receiver {
 export interface ReceiverOptions {
   readonly certificate?: Certificate;
   readonly host?: string;
-  /** The port of another receiver, to listen to at another address. */
+  /** A port to listen on, such as that of another receiver on another address. */
   readonly port?: number;
 }
 
-/** Answers one request; by default with 200. Everything of the request has arrived by then. */
+/** Responds to one request, after all of it has arrived; by default with 200. */
 export type Handler = (request: Received, response: ServerResponse) => void;
 
 const fine: Handler = (_, response) => response.end("fine");
 const usual = certificate();
 
-/** A receiver of webhooks: HTTPS on loopback, with a certificate of its own for `localhost`. */
+/** A receiver of webhooks: HTTPS on loopback, with its own certificate for `localhost`. */
 export async function start(handler: Handler = fine, options: ReceiverOptions = {}): Promise<Receiver> {
   const pair = options.certificate ?? usual;
   const requests: Received[] = [];
@@ -64,8 +64,8 @@ export async function start(handler: Handler = fine, options: ReceiverOptions = 
 }
 
 /**
- * A receiver that writes what it likes: `handler` has every connection after its handshake, or without any where `plain`.
- * `reset` breaks it off with RST, which Node refuses to do for a socket of TLS: it is done below that.
+ * A receiver that writes raw bytes: `handler` gets every connection after its TLS handshake, or with `plain` without one.
+ * `reset` breaks the connection with RST, on the TCP socket below, since Node refuses that for a TLS socket.
  */
 export function startRaw(
   handler: (socket: Socket, reset: () => void) => void,
@@ -87,7 +87,7 @@ async function listening(server: Server, certificate: Certificate, { host = "127
     open.add(socket);
     socket.on("error", () => {}).on("close", () => open.delete(socket));
   });
-  // A client that leaves in the middle is what these tests are about.
+  // These tests are about clients that close in the middle.
   server.on("tlsClientError", () => {}).on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
   await once(server.listen(port, host), "listening");
   const at = (server.address() as AddressInfo).port;

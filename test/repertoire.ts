@@ -2,15 +2,15 @@ import type { Random } from "../lib/kernel/random.ts";
 import { operations } from "../lib/operations.ts";
 import { expect, type Reply, type Who, type World } from "./world.ts";
 
-/** What a player of the repertoire has in hand. */
+/** What the acts of the repertoire work with. */
 interface Hand {
   readonly here: World;
   readonly random: Random;
-  /** Calls an operation by its identifier, and notes the answer with all its headers. */
+  /** Calls an operation by its id, and records the response with all its headers. */
   call(id: string, params?: Readonly<Record<string, string>>, body?: object, as?: Who): Promise<Reply>;
   /** Calls a path that is no operation. */
   beside(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
-  /** The identifier of one that was made, by chance; of the newest with `last`. */
+  /** The id of a random record among those created; of the newest with `last`. */
   one(kind: string): string;
   last(kind: string): string;
 }
@@ -23,7 +23,7 @@ const commit = (random: Random) =>
 const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
   list[Math.floor(random.fraction() * list.length)] ?? list[0];
 
-/** What `kind` of endpoint offers, webhooks and integrations alike. */
+/** The operations that webhooks and integrations share. */
 const deliveries = (kind: "webhooks" | "integrations"): Record<string, Act> => ({
   [`${kind}.list`]: ({ call }) => call(`${kind}.list`),
   [`${kind}.get`]: ({ call, one }) => call(`${kind}.get`, { id: one(kind) }),
@@ -40,9 +40,9 @@ const deliveries = (kind: "webhooks" | "integrations"): Record<string, Act> => (
   [`${kind}.recover`]: ({ call, one }) => call(`${kind}.recover`, { id: one(kind) }, { since: "2026-01-01T00:00:00Z" }),
 });
 
-/** Makes somebody a member, who can then be changed. */
+/** Adds a member, who can then be changed. */
 const join: Act = async ({ here, call, random }) => {
-  expect(await call("users.invite", {}, { email: `${random.letters(12)}@acme.test`, role: "viewer" }), 201);
+  expect(await call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }), 201);
   const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
   await call("invitations.accept", {}, { token: data.at(-1).token, name: "Guest" }, "nobody");
 };
@@ -59,37 +59,42 @@ const deploy: Act = (hand) =>
 const paint =
   (model: string): Act =>
   ({ call, random }) =>
-    call("generations.create", {}, { model, prompt: random.letters(5), resolution: "32x32" });
+    call("generations.create", {}, { model, prompt: random.alphanumeric(5), resolution: "32x32" });
 const invitation: Act = ({ call, random }) =>
-  call("users.invite", {}, { email: `${random.letters(12)}@acme.test`, role: "viewer" });
+  call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" });
 
 /**
- * A way to call each operation, in an order in which each finds what it needs, with what happens beside the interface.
- * Whoever adds an operation adds it here, or a test fails.
+ * A call of each operation, in an order in which each finds its prerequisites, with the changes beside the interface. A
+ * test fails for an operation that is missing here.
  */
 export const repertoire: Readonly<Record<string, Act>> = {
   "me.get": ({ call }) => call("me.get"),
   "openapi.get": ({ call }) => call("openapi.get"),
   "organization.get": ({ call }) => call("organization.get"),
-  "organization.update": ({ call, random }) => call("organization.update", {}, { name: `acme ${random.letters(3)}` }),
+  "organization.update": ({ call, random }) =>
+    call("organization.update", {}, { name: `acme ${random.alphanumeric(3)}` }),
   "webhooks.create": ({ call, random }) =>
-    call("webhooks.create", {}, { url: `https://h${random.letters(1)}.inbox.test/`, events: ["*"], secret: "hush" }),
+    call(
+      "webhooks.create",
+      {},
+      { url: `https://h${random.alphanumeric(1)}.inbox.test/`, events: ["*"], secret: "hush" },
+    ),
   "integrations.create": async ({ call, random }) => {
     await call("integrations.create", {}, { type: "code_host", config });
     await call("integrations.create", {}, { type: "monitoring", config: { api_key: "k", site: "monitor.test" } });
-    const chat = { webhook_url: `https://chat.test/${random.letters(4)}`, channel: "#web" };
+    const chat = { webhook_url: `https://chat.test/${random.alphanumeric(4)}`, channel: "#web" };
     await call("integrations.create", {}, { type: "chat", config: chat });
   },
-  "projects.create": ({ call, random }) => call("projects.create", {}, { name: `p-${random.letters(8)}`, region }),
+  "projects.create": ({ call, random }) => call("projects.create", {}, { name: `p-${random.alphanumeric(8)}`, region }),
   "projects.list": ({ call }) => call("projects.list"),
   "projects.get": ({ call, one }) => call("projects.get", { id: one("projects") }),
   "projects.update": ({ call, one, random }) =>
-    call("projects.update", { id: one("projects") }, { description: random.letters(4) }),
+    call("projects.update", { id: one("projects") }, { description: random.alphanumeric(4) }),
   "environments.put": ({ call, last, random }) =>
     call(
       "environments.put",
       { id: last("projects"), name: "production" },
-      { variables: { PORT: "1", TOKEN: { value: random.letters(9), secret: true } } },
+      { variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } } },
     ),
   "environments.list": ({ call, one }) => call("environments.list", { id: one("projects") }),
   "deployments.create": async (hand) => {
@@ -129,7 +134,8 @@ export const repertoire: Readonly<Record<string, Act>> = {
   "users.suspend": ({ call, last }) => call("users.suspend", { id: last("users") }),
   "users.reactivate": ({ call, last }) => call("users.reactivate", { id: last("users") }),
   "users.delete": ({ call, last }) => call("users.delete", { id: last("users") }),
-  "keys.create": ({ call, random }) => call("keys.create", {}, { name: random.letters(4), scopes: ["projects:read"] }),
+  "keys.create": ({ call, random }) =>
+    call("keys.create", {}, { name: random.alphanumeric(4), scopes: ["projects:read"] }),
   "keys.list": ({ call }) => call("keys.list"),
   "keys.get": ({ call, last }) => call("keys.get", { id: last("keys") }),
   "keys.revoke": ({ call, last }) => call("keys.revoke", { id: last("keys") }),
@@ -137,7 +143,7 @@ export const repertoire: Readonly<Record<string, Act>> = {
   ...deliveries("integrations"),
   "webhooks.update": ({ call, one }) => call("webhooks.update", { id: one("webhooks") }, { status: "active" }),
   "integrations.update": ({ call, last, random }) =>
-    call("integrations.update", { id: last("integrations") }, { config: { channel: `#${random.letters(3)}` } }),
+    call("integrations.update", { id: last("integrations") }, { config: { channel: `#${random.alphanumeric(3)}` } }),
   "events.list": ({ call }) => call("events.list"),
   "events.stream": ({ call }) => call("events.stream"),
   "projects.archive": ({ call, last }) => call("projects.archive", { id: last("projects") }),
@@ -147,10 +153,10 @@ export const repertoire: Readonly<Record<string, Act>> = {
       "POST",
       "/hooks/code-host",
       { ref: "refs/heads/main", after: commit(random), repository: { full_name: "acme/web" }, commits: [] },
-      { "x-github-event": "push", "x-github-delivery": random.letters(12) },
+      { "x-github-event": "push", "x-github-delivery": random.alphanumeric(12) },
     ),
   "the same call again": ({ beside, random }) => {
-    const key = { "idempotency-key": `k${random.letters(1)}`, authorization: "Bearer sk_live_demo_owner" };
+    const key = { "idempotency-key": `k${random.alphanumeric(1)}`, authorization: "Bearer sk_live_demo_owner" };
     return beside("POST", "/v1/projects", { name: "twice", region }, key);
   },
   time: ({ here, random }) => here.service.clock.advance(pick(random, ["1s", "5s", "3m", "1h"])),
@@ -158,17 +164,17 @@ export const repertoire: Readonly<Record<string, Act>> = {
   "integrations.delete": ({ call, one }) => call("integrations.delete", { id: one("integrations") }),
   "environments.delete": ({ call, last }) => call("environments.delete", { id: last("projects"), name: "production" }),
   "projects.delete": async ({ call, random, last }) => {
-    await call("projects.create", {}, { name: `p-${random.letters(8)}`, region });
+    await call("projects.create", {}, { name: `p-${random.alphanumeric(8)}`, region });
     await call("projects.delete", { id: last("projects") });
   },
 };
 
-/** Where an operation's records come from, other than its own feature. */
+/** The features that create an operation's records, where that is not its own. */
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
 
 /**
- * Plays the whole repertoire once in its order, and then as many steps of it by chance as are left of `steps`. Answers
- * everything that was told, and which operations succeeded.
+ * Plays the whole repertoire once in order, then random steps of it until `steps` are done. Returns all responses, and the
+ * operations that succeeded.
  */
 export async function play(here: World, random: Random, steps: number) {
   const told: string[] = [];

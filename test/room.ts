@@ -7,22 +7,22 @@ import type { Connection, Engine } from "../lib/store/engine.ts";
 import { migrate } from "../lib/store/migrate.ts";
 import { createSqliteEngine, openDatabase } from "../lib/store/sqlite.ts";
 
-/** A folder that goes with the test. */
+/** A folder that is removed with the test. */
 export function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The files of a folder in which some bytes stand. */
+/** The files of a folder that contain the text. */
 export const placesOf = (folder: string, words: string): string[] =>
   readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(words));
 
 const read = "select name from settings order by name";
 
-/** Writes a row of `settings`, the smallest table there is. */
+/** Writes a row of `settings`, the smallest table. */
 export const put = (connection: Connection, name: string, value = "") =>
-  connection.statement("insert into settings (name, value) values (?, ?)").change([name, value]);
+  connection.statement("insert into settings (name, value) values (?, ?)").run([name, value]);
 
 export const names = async (connection: Connection) =>
   ((await connection.statement(read).all([])) as { name: string }[]).map(({ name }) => name);
@@ -31,13 +31,13 @@ export interface Room {
   readonly engine: Engine;
   readonly database: Database.Database;
   readonly path: string;
-  /** What was sent to SQLite since this was last asked, transaction control included. */
+  /** The statements sent to SQLite since the last call, transaction control included. */
   sent(): string[];
-  /** Another connection to the same file: it sees what is committed and nothing else. */
+  /** Another connection to the same file: it sees committed data only. */
   outside(): string[];
 }
 
-/** An engine on a migrated file whose statements are counted. */
+/** An engine on a migrated file that records its statements. */
 export function openRoom(t: TestContext): Room {
   const path = join(folderOf(t), "svc.db");
   openDatabase(path).close();
@@ -66,7 +66,7 @@ export function openRoom(t: TestContext): Room {
   };
 }
 
-/** A promise that the test keeps when it likes. */
+/** A promise that the test resolves with `open`. */
 export function gate<T = void>() {
   let open = (_: T) => {};
   const promise = new Promise<T>((resolve) => {

@@ -14,43 +14,35 @@ import { type Certificate, certificate } from "./certificates.ts";
 import { parse } from "./events.ts";
 import { launch, program, scratch } from "./program.ts";
 
-/** The guide for those who host the service is run as it stands in the README, as far as one machine can. */
-const readme = readFileSync("README.md", "utf8");
+/** The hosting files are run as they are, as far as one machine can. */
+const folderOfFiles = "fixtures/hosting";
 const name = "svc.example.com";
-
-/** A block of the README that is marked by this name. */
-function block(mark: string): string {
-  const [, text] = new RegExp(`<!-- ${mark} -->\\n\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
-  assert.ok(text, `the README has ${mark}`);
-  return text;
-}
-const units = [...readme.matchAll(/<!-- unit (\S+) -->/g)].map(([, file = ""]) => file);
+const file = (named: string) => readFileSync(join(folderOfFiles, named), "utf8");
+const units = readdirSync(folderOfFiles).filter((named) => /\.(service|timer)$/.test(named));
 const missing = (command: string, option: string) =>
   spawnSync(command, [option]).error !== undefined && `${command} is not installed`;
 
-/** The words of a command of the guide, in a folder instead of systemd's, without what names the program. */
+/** The words after `svc-server start` in a command of these files, with another folder than systemd's. */
 const wordsOf = (line: string, folder: string) =>
   line
     .replaceAll("/var/lib/svc-server", folder)
     .split(/.*?\bsvc-server start /)[1]
     ?.split(" ") ?? [];
-const startOf = (unit: string) => /^ExecStart=(.*)$/m.exec(block(`unit ${unit}`))?.[1] ?? "";
+const startOf = (unit: string) => /^ExecStart=(.*)$/m.exec(file(unit))?.[1] ?? "";
 
-test("systemd takes the guide's units", { skip: missing("systemd-analyze", "--version") }, (t) => {
-  const folder = scratch(t);
-  assert.deepEqual(units, ["svc-server.service", "svc-server-backup.service", "svc-server-backup.timer"]);
-  for (const unit of units) writeFileSync(join(folder, unit), block(`unit ${unit}`));
-  const files = units.map((unit) => join(folder, unit));
+test("systemd takes the units", { skip: missing("systemd-analyze", "--version") }, () => {
+  assert.deepEqual(units.sort(), ["svc-server-backup.service", "svc-server-backup.timer", "svc-server.service"]);
+  const files = units.map((unit) => join(folderOfFiles, unit));
   const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", ...files], { encoding: "utf8" });
   assert.deepEqual([status, stdout, stderr], [0, "", ""]);
 });
 
-const elsewhere = process.platform === "win32" && "the guide is for systems with a shell";
-test("the guide's first start shows the key with which the unit's start is called, and its backup is whole", {
+const elsewhere = process.platform === "win32" && "the files are for systems with a shell";
+test("the first start shows the key with which the unit's start is called, and the backup is whole", {
   skip: elsewhere,
 }, async (t) => {
   const folder = scratch(t);
-  const byHand = block("setup").trim().split("\n").at(-1) ?? "";
+  const byHand = file("setup.sh").trim().split("\n").at(-1) ?? "";
   const first = await launch(t, [...wordsOf(byHand, folder), "--port", "0"]);
   assert.equal((await first.stop("SIGINT")).code, 0);
   const server = await launch(t, [...wordsOf(startOf("svc-server.service"), folder), "--port", "0"]);
@@ -74,13 +66,13 @@ test("the guide's first start shows the key with which the unit's start is calle
   assert.match(readdirSync(copies).sort().join(" "), /^([1-7])\.db \1\.db\.key$/);
 });
 
-/** nginx with the guide's configuration, in front of a service that is started as the guide's unit starts it. */
+/** nginx with this configuration, in front of a service that is started as its unit starts it. */
 async function hosted(t: TestContext) {
   const folder = scratch(t);
   const server = await launch(t, [...wordsOf(startOf("svc-server.service"), folder), "--port", "0"]);
   const tls = certificate({ names: [name] });
   const port = await freePort();
-  const site = block("nginx")
+  const site = file("nginx.conf")
     .replaceAll("127.0.0.1:7400", new URL(server.url).host)
     .replaceAll("listen 443 ", `listen 127.0.0.1:${port} `)
     .replaceAll(`/etc/ssl/${name}`, join(folder, "tls"));
@@ -155,7 +147,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-test("behind the guide's nginx everything is reached by its public name", {
+test("behind nginx everything is reached by its public name", {
   skip: missing("nginx", "-v"),
 }, async (t) => {
   const { open, call, dial, ...server } = await hosted(t);

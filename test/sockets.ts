@@ -5,13 +5,13 @@ import type { TestContext } from "node:test";
 import type { Options } from "../lib/index.ts";
 import { keyOf, type World, world } from "./world.ts";
 
-/** What several files need to talk to a service over a real socket. */
+/** Calls to a service over a real socket. */
 
 export interface Wire extends World {
   readonly port: number;
   /** One request over Node's own client, with the owner's key unless `headers` say otherwise. */
   send(method: string, path: string, more?: Sent): Promise<Got>;
-  /** Writes these bytes, and answers all that came back until the other side closed. */
+  /** Writes these bytes, and returns all bytes until the other side has closed. */
   raw(text: string | Buffer): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export interface Got {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a response
   readonly body: any;
 }
 
@@ -57,7 +57,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Everything that comes out of a socket. A reset ends it like a close. */
+/** All bytes of a socket. A reset ends it like a close. */
 export function all(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
@@ -80,6 +80,6 @@ function send(at: RequestOptions, { headers = owner, body, agent }: Sent): Promi
   });
 }
 
-/** The status of each answer in a stream of them. */
+/** The status of each response in a stream of them. */
 export const statusesIn = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((found) => Number(found[1]));

@@ -1,16 +1,16 @@
 import { type Options, type SimulatedOutcome, simulatedDeployments } from "../lib/index.ts";
 import { expect, type Who, type World } from "./world.ts";
 
-/** What several files tell about deployments and their events. */
+/** Helpers for tests of deployments and their events. */
 
 type Script = NonNullable<Parameters<typeof simulatedDeployments>[0]>;
 
-/** Options under which deployments turn out as the script says; `more` are further options of deployments. */
+/** Options with a script for the outcomes of deployments; `more` are further deployment options. */
 export const turningOut = (script: Script, more: NonNullable<Options["deployments"]> = {}): Options => ({
   deployments: { ...more, driver: simulatedDeployments(script) },
 });
 
-/** A script that goes by the branch: `{ broken: { result: "fail" } }`. */
+/** A script with an outcome for each branch: `{ broken: { result: "fail" } }`. */
 export const byBranch =
   (outcomes: Readonly<Record<string, SimulatedOutcome>>): Script =>
   ({ source }) =>
@@ -24,7 +24,7 @@ interface Told {
   data: Record<string, unknown>;
 }
 
-/** The events of `acme` with their data, oldest first; `after` leaves out so many of the first. */
+/** The events of `acme` with their data, oldest first, without the first `after`. */
 export async function told(world: World, after = 0): Promise<Told[]> {
   const { data } = expect(await world.call("owner", "GET", "/v1/events?per_page=100"), 200);
   return data
@@ -33,7 +33,7 @@ export async function told(world: World, after = 0): Promise<Told[]> {
     .map(({ id: _, ...event }: Told & { id: string }) => event);
 }
 
-/** A deployment as it is now, without the answer's meta. */
+/** A deployment as it is now, without the response's meta. */
 export async function seen(world: World, id: string, who: Who = "viewer") {
   const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);
   return deployment;
@@ -43,7 +43,7 @@ export async function seen(world: World, id: string, who: Who = "viewer") {
 export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>
   Promise.all(deployments.map(async ({ id }) => (await seen(world, id)).status));
 
-/** Deploys, and lets the usual six seconds pass. */
+/** Deploys, and advances the clock by the default six seconds. */
 export async function release(world: World, project_id: string, more: object = {}) {
   const { id } = await world.deploy(project_id, more);
   await world.service.clock.advance("6s");
@@ -60,7 +60,7 @@ export async function logOf(
 
 export const pathsOf = (body: { error: { details: { path: string }[] } }) => body.error.details.map(({ path }) => path);
 
-/** A place where a driver waits until the test lets it go on. */
+/** Blocks a driver until the test opens it. */
 export function gate() {
   let open = () => {};
   const passed = new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ export function gate() {
   return { passed, open };
 }
 
-/** Makes a project, and answers how a source is tried out in it: by a deployment. */
+/** Creates a project, and returns a function that tries a source by a deployment. */
 export async function trying(world: World) {
   const { id: project_id } = await world.project();
   return (source: unknown) =>

@@ -5,7 +5,7 @@ import type { Operation } from "../lib/kernel/operation.ts";
 import { operations } from "../lib/operations.ts";
 import { conforms } from "./document.ts";
 
-/** Who calls in a scenario: somebody of `acme`, the owner of `globex`, or nobody. */
+/** The caller in a scenario: a member of `acme`, the owner of `globex`, or nobody. */
 export type Who = "owner" | "admin" | "developer" | "viewer" | "stranger" | "nobody";
 
 export const keyOf = (who: Exclude<Who, "nobody">) => `sk_live_demo_${who}`;
@@ -17,7 +17,7 @@ const member = (role: "owner" | "admin" | "developer" | "viewer") => ({
   keys: [{ name: role, key: keyOf(role) }],
 });
 
-/** Two organizations: `acme` with one user of each role, `globex` with an owner who must never see anything of acme. */
+/** Two organizations: `acme` with one user for each role, and `globex` with an owner who must never see data of acme. */
 export const seed = {
   organizations: [
     { name: "acme", plan: "pro", users: [member("owner"), member("admin"), member("developer"), member("viewer")] },
@@ -38,22 +38,22 @@ export const seed = {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body; `undefined` where there is none. Tests look into it freely. */
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
+  /** The parsed body; `undefined` without one. Untyped, so that tests can read any field. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a response
   readonly body: any;
   readonly text: string;
 }
 
 export interface World {
   readonly service: Service;
-  /** Calls the interface in process; every answer is held against its operation's declaration. */
+  /** Calls the interface in process, and checks every response against the operation's declaration. */
   call(who: Who, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   /** The names of the events of `acme`, oldest first. */
   events(): Promise<string[]>;
-  /** Makes a project and answers it. */
+  /** Creates a project and returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   project(name?: string): Promise<any>;
-  /** Makes a deployment in a project and answers it. */
+  /** Creates a deployment in a project and returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   deploy(project_id: string, more?: object): Promise<any>;
 }
@@ -61,7 +61,7 @@ export interface World {
 export const start = "2026-01-01T00:00:00.000Z";
 export const git = { type: "git", repo: "acme/web", branch: "main" } as const;
 
-/** A service in a bottle: in memory, under a standing clock, with seeded chance. It ends with the test. */
+/** A service in memory, on a manual clock, with seeded randomness. It closes with the test. */
 export async function world(t: TestContext, options: Options = {}): Promise<World> {
   const service = await createService({
     clock: `manual@${start}`,
@@ -74,14 +74,14 @@ export async function world(t: TestContext, options: Options = {}): Promise<Worl
   return around(service, options.envelope === "full");
 }
 
-/** A copy of a world, which ends with the test too. */
+/** A fork of a world, which closes with the test too. */
 export async function forked(t: TestContext, { service }: World): Promise<World> {
   const fork = await service.fork();
   t.after(() => fork.close());
   return around(fork);
 }
 
-/** What tests use of a service. */
+/** A world around a service. */
 export function around(service: Service, full = false): World {
   const unwrap = (body: { data: unknown }) => (full ? body.data : body);
 
@@ -128,7 +128,7 @@ export function around(service: Service, full = false): World {
 const pattern = ({ path }: Operation) => new RegExp(`^/v1${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 const routes = operations.map((operation) => ({ operation, matches: pattern(operation) }));
 
-/** What is true of every answer under /v1: its headers, its meta, and all that the OpenAPI document says of it. */
+/** Asserts what holds for every response under /v1: headers, meta, and its schema in the OpenAPI document. */
 function hold(method: string, path: string, reply: Reply, full: boolean): void {
   const { status, headers, body } = reply;
   const id = headers.get("x-request-id");
@@ -150,21 +150,21 @@ function hold(method: string, path: string, reply: Reply, full: boolean): void {
   }
 }
 
-/** One line of the specification: who does what, what is answered, and exactly which events happen. */
+/** One line of the specification: a caller, a request, its response, and exactly these events. */
 export interface Scenario<G> {
   readonly name: string;
   readonly as: Who;
   readonly options?: Options;
-  /** What was before. Its events do not count. */
+  /** The state before. Its events do not count. */
   readonly given?: (world: World) => Promise<G>;
   readonly when: readonly [method: string, path: string | ((given: G) => string)];
   readonly body?: unknown | ((given: G) => unknown);
   readonly headers?: Record<string, string>;
   /** The status, or the status and the problem's code. */
   readonly then: number | readonly [status: number, code: string];
-  /** Exactly these and no others; none where it is left out. */
+  /** Exactly these events; none by default. */
   readonly events?: readonly string[];
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a response
   readonly and?: (body: any, reply: Reply, world: World, given: G) => void | Promise<void>;
 }
 
@@ -190,7 +190,7 @@ export async function check<G>(t: TestContext, scenario: Scenario<G>): Promise<v
   });
 }
 
-/** Answers the record of a reply that must have this status. */
+/** Returns the record of a reply that must have this status. */
 export function expect(reply: Reply, status: number) {
   assert.equal(reply.status, status, reply.text);
   return reply.body;

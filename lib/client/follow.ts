@@ -3,15 +3,19 @@ import type { CallOptions, Request, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
 /**
- * The entries of a stream that can be resumed, until its `end` event. A connection that breaks is made again after the
- * last entry that arrived, three times in a row at most.
+ * The entries of a resumable stream, until its `end` event. A broken connection is opened again after the last entry
+ * that arrived, at most three times in a row.
  */
-export async function* follow({ send, sleep }: Sender, of: Request, options: CallOptions): AsyncGenerator<unknown> {
+export async function* follow(
+  { send, sleep }: Sender,
+  request: Request,
+  options: CallOptions,
+): AsyncGenerator<unknown> {
   let last: string | undefined;
   for (let lost = 0; lost <= 3; lost++) {
     if (lost > 0) await sleep(250 * 2 ** lost, options.signal);
     const headers = { accept: "text/event-stream", ...(last !== undefined && { "last-event-id": last }) };
-    const response = await send({ ...of, headers, more_ms: aDay }, options);
+    const response = await send({ ...request, headers, extra_ms: day_ms }, options);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream"))
       throw new ClientProblem("unreadable", "this service does not stream; read the list instead", {
         status: response.status,
@@ -30,13 +34,13 @@ export async function* follow({ send, sleep }: Sender, of: Request, options: Cal
       if (error instanceof SyntaxError) throw new ClientProblem("unreadable", "an entry is not JSON", { cause: error });
     }
   }
-  throw new ClientProblem("unreachable", "the stream broke off again and again");
+  throw new ClientProblem("unreachable", "the stream broke off four times in a row");
 }
 
-/** A stream is as long as what it tells of, so that it has no time-out of its own. */
-const aDay = 86_400_000;
+/** Added to the timeout: a stream lasts as long as the work that it reports. */
+const day_ms = 86_400_000;
 
-/** Not every browser iterates over a stream by itself. */
+/** Some browsers cannot iterate over a stream. */
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   try {

@@ -5,19 +5,19 @@ export interface BrokenRule {
 }
 
 /**
- * Why a call did not succeed. `code` is the service's own (`validation_failed`, `not_found`, …), or one of the client's:
- * `unreachable`, `timed_out`, `unreadable` (an answer that is not this interface's, or that broke off).
+ * The error of a call. `code` is the service's (`validation_failed`, `not_found`, …) or the client's: `unreachable`,
+ * `timed_out`, `unreadable` (an answer of something else than this interface, or an incomplete one).
  */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";
   readonly code: string;
-  /** Of the answer; 0 where none came. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number;
-  /** Every broken rule, for `validation_failed`; else empty. */
+  /** Every broken rule of a `validation_failed`; else empty. */
   readonly details: readonly BrokenRule[];
-  /** To be quoted when asking for support. */
+  /** Quote it when you ask for support. */
   readonly requestId: string | undefined;
-  /** How many seconds the service asks to wait. */
+  /** The seconds that the service asks to wait. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -45,23 +45,23 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isRule = (value: unknown): value is BrokenRule =>
   isObject(value) && typeof value["path"] === "string" && typeof value["message"] === "string";
 
-type Head = Pick<Response, "status" | "url" | "headers">;
-const aboutOf = ({ status, headers }: Head) => ({
+type ResponseHead = Pick<Response, "status" | "url" | "headers">;
+const aboutOf = ({ status, headers }: ResponseHead) => ({
   status,
   requestId: headers.get("x-request-id") ?? undefined,
   retryAfter: secondsOf(headers.get("retry-after")),
 });
 
-/** An answer of which the rest did not come. */
-export const brokenOff = (response: Head, cause: unknown) =>
+/** The error of an incomplete answer. */
+export const incomplete = (response: ResponseHead, cause: unknown) =>
   new ClientProblem(
     "unreadable",
     cause instanceof SyntaxError ? "the answer is not whole: its JSON breaks off" : "the answer broke off",
     { ...aboutOf(response), cause },
   );
 
-/** What a refusal says, as far as it can be read. */
-export function problemOf(response: Head, body: unknown): ClientProblem {
+/** The error in an answer, as far as it can be read. */
+export function problemOf(response: ResponseHead, body: unknown): ClientProblem {
   const { status, headers } = response;
   const about = aboutOf(response);
   const error = isObject(body) ? body["error"] : undefined;
@@ -69,24 +69,24 @@ export function problemOf(response: Head, body: unknown): ClientProblem {
     const details = Array.isArray(error["details"]) ? error["details"].filter(isRule) : [];
     return new ClientProblem(error["code"], error["message"], { ...about, details });
   }
-  const elsewhere = status >= 300 && status <= 399 ? headers.get("location") : null;
-  if (elsewhere !== null) {
-    const sentence = `${response.url || "the server"} leads to ${elsewhere}, and a call is not sent on`;
-    return new ClientProblem("unreadable", `${sentence}; give the address that it is answered at`, about);
+  const location = status >= 300 && status <= 399 ? headers.get("location") : null;
+  if (location !== null) {
+    const sentence = `${response.url || "the server"} redirects to ${location}, and calls follow no redirects`;
+    return new ClientProblem("unreadable", `${sentence}; set the address that answers directly`, about);
   }
   const type = headers.get("content-type")?.split(";", 1)[0] ?? "nothing";
   const sentence = `${response.url || "the server"} answered ${status} with ${type}, which is not this interface's`;
   return new ClientProblem(
     "unreadable",
-    `${sentence}; see that the address ends in /v1 and leads to svc-server`,
+    `${sentence}; check that the address ends in /v1 and belongs to svc-server`,
     about,
   );
 }
 
-/** `Retry-After` in its form of seconds, which is the only one that this interface sends. */
+/** `Retry-After` in seconds, the only form that this interface sends. */
 const secondsOf = (header: string | null) => (header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined);
 
-/** The flat form of an answer, whichever envelope the service uses. */
+/** Converts an answer in either envelope to the flat form. */
 export function flatOf(body: unknown): unknown {
   if (!isObject(body) || !isObject(body["meta"])) return body;
   const { data, meta, pagination, ...rest } = body;

@@ -1,63 +1,64 @@
-import { brokenOff, ClientProblem, flatOf, problemOf } from "./problem.ts";
+import { ClientProblem, flatOf, incomplete, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
-  /** Where the interface is, with its version: `http://127.0.0.1:7400/v1`. */
+  /** The URL of the interface, with its version: `http://127.0.0.1:7400/v1`. */
   readonly baseUrl: string;
-  /** `sk_live_…`; may be left out, or null, for the calls that need none. */
+  /** `sk_live_…`; omit it, or pass null, for calls that need no key. */
   readonly apiKey?: string | null | undefined;
-  /** What sends: `service.fetch` of a service in this process; the platform's own fetch, where it is not set. */
+  /** The function that sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** How long one try may take, in milliseconds. Default 30,000. */
+  /** The limit of one attempt, in milliseconds. Default 30,000. */
   readonly timeout?: number | undefined;
-  /** How often a call is tried again after 429, 502, 503, 504, a lost connection or an answer that breaks off. Default 3. */
+  /** The number of retries after 429, 502, 503, 504, a lost connection or an incomplete answer. Default 3. */
   readonly retries?: number | undefined;
-  /** The longest wait that is accepted from `Retry-After`, in milliseconds; beyond it the call fails. Default 60,000. */
+  /** The longest `Retry-After` to wait for, in milliseconds; with a longer one the call fails. Default 60,000. */
   readonly longestWait?: number | undefined;
-  /** What waits between tries, for that many milliseconds. */
+  /** Waits between attempts, for this number of milliseconds. Default: setTimeout. */
   readonly sleep?: ((ms: number) => Promise<unknown>) | undefined;
-  /** What makes idempotency keys. */
+  /** Makes idempotency keys. Default: 32 random hexadecimal digits. */
   readonly newKey?: (() => string) | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the call, and every wait in it. */
+  /** Aborts the call, and every wait in it. */
   readonly signal?: AbortSignal | undefined;
-  /** Instead of one made for this call: for 24 hours the same key and body give the first answer again. */
+  /** Replaces the generated key: for 24 hours the same key and body return the first answer again. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** One request, before it is sent: an operation, and where it is found. */
+/** One call of an operation, before it is sent. */
 export interface Request {
   readonly id: string;
   readonly method: string;
   /** With the query, below the version. */
   readonly path: string;
-  /** What stands in the places of the path. */
+  /** The parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body?: unknown;
-  /** Beyond the usual time-out, for calls that wait in the service. */
-  readonly more_ms?: number;
+  /** Added to the timeout, for calls that wait in the service. */
+  readonly extra_ms?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Sender {
-  /** Sends, tries again where that may help, and answers what succeeded. Throws {ClientProblem}. */
+  /** Sends the request, with retries, and answers the successful response. Rejects with {ClientProblem}. */
   send(request: Request, options?: CallOptions): Promise<Response>;
-  /** The same, with the answer read: in the flat form, undefined where there is none. */
+  /** The same, and reads the body: in the flat form, undefined without a body. */
   call(request: Request, options?: CallOptions): Promise<unknown>;
-  /** Rejects with the signal's reason once that is aborted. */
+  /** Rejects with the signal's reason when it is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
 }
 
 type Signal = AbortSignal | undefined;
-/** Reads as much of an answer as is wanted of it. */
+/** Reads the part of a response that the caller needs. */
 type Read = (response: Response) => Promise<unknown>;
 
-const passing = [429, 502, 503, 504];
-const aSecond = 1000;
+/** A later attempt can succeed after these. */
+const temporary = [429, 502, 503, 504];
+const second_ms = 1000;
 
-/** The client's defaults are the machine's own: programs have no ports of ours. */
+/** The defaults use the machine's own time and random numbers: users of the client have no ports of ours. */
 const sleepOf = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const randomKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -66,26 +67,26 @@ export function createSender(options: ClientOptions): Sender {
   const { apiKey, timeout = 30_000, retries = 3, longestWait = 60_000, sleep = sleepOf, newKey = randomKey } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const base = baseOf(options.baseUrl);
-  // A header that is refused is shown in the platform's error, and a key must not be.
+  // The platform's error shows the value of an invalid header, and must not show a key.
   if (typeof apiKey === "string" && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new TypeError("apiKey must be sk_live_…, on one line");
 
-  /** One try. What a connection did is thrown with its cause, and what a server answered without one. */
-  const once = async ({ path, method, more_ms = 0 }: Request, init: RequestInit, signal: Signal, read: Read) => {
-    const limit = AbortSignal.timeout(timeout + more_ms);
+  /** One attempt. An error of the connection has a `cause`; an error that the server answered has none. */
+  const attempt = async ({ path, method, extra_ms = 0 }: Request, init: RequestInit, signal: Signal, read: Read) => {
+    const limit = AbortSignal.timeout(timeout + extra_ms);
     let response: Response | undefined;
     try {
       response = await fetch(base + path, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit });
       return { response, body: await read(response) };
     } catch (cause) {
       signal?.throwIfAborted();
-      if (limit.aborted) throw timedOut(`${method} ${base}${path}`, timeout + more_ms, cause);
-      if (response) throw brokenOff(response, cause);
+      if (limit.aborted) throw timedOut(`${method} ${base}${path}`, timeout + extra_ms, cause);
+      if (response) throw incomplete(response, cause);
       throw new ClientProblem("unreachable", `${base} cannot be reached; ${hintOf(base, cause)}`, { cause });
     }
   };
 
-  const rest: Sender["sleep"] = async (ms, signal) => {
+  const sleepUnlessAborted: Sender["sleep"] = async (ms, signal) => {
     signal?.throwIfAborted();
     let leave = () => {};
     const left = new Promise<never>((_, reject) => {
@@ -95,44 +96,45 @@ export function createSender(options: ClientOptions): Sender {
     await Promise.race([sleep(ms), left]).finally(() => signal?.removeEventListener("abort", leave));
   };
 
-  const tried = async (request: Request, { signal, idempotencyKey }: CallOptions, read: Read) => {
+  const sendWithRetries = async (request: Request, { signal, idempotencyKey }: CallOptions, read: Read) => {
     const { method, body } = request;
     const init: RequestInit = {
       method,
-      // Followed, a POST would become a GET, and its answer be taken for what was made.
+      // A followed redirect would turn a POST into a GET, whose answer would pass for the new record.
       redirect: "manual",
       headers: {
         accept: "application/json",
         ...(apiKey && { authorization: `Bearer ${apiKey}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
-        // One key over all tries: whatever was done before a connection broke is not done twice.
+        // One key for all attempts: work done before the connection broke is not done twice.
         ...(method === "POST" && { "idempotency-key": idempotencyKey ?? newKey() }),
         ...request.headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
-    for (let tries = 0; ; tries++) {
+    for (let retry = 0; ; retry++) {
       signal?.throwIfAborted();
-      const outcome = await once(request, init, signal, read).catch((problem: unknown) => ({ problem }));
-      // What a lost try had deleted is deleted.
-      const isDone = ({ ok, status }: Response) => ok || (tries > 0 && method === "DELETE" && status === 404);
+      const outcome = await attempt(request, init, signal, read).catch((problem: unknown) => ({ problem }));
+      // A 404 to a retried DELETE means that the lost attempt deleted the record.
+      const isDone = ({ ok, status }: Response) => ok || (retry > 0 && method === "DELETE" && status === 404);
       if ("response" in outcome && isDone(outcome.response)) return outcome;
       const problem = "response" in outcome ? problemOf(outcome.response, outcome.body) : outcome.problem;
-      const isPassing =
-        problem instanceof ClientProblem && (passing.includes(problem.status) || problem.cause !== undefined);
+      const isTemporary =
+        problem instanceof ClientProblem && (temporary.includes(problem.status) || problem.cause !== undefined);
       const after = problem instanceof ClientProblem ? problem.retryAfter : undefined;
-      const wait = after === undefined ? Math.min(250 * 2 ** tries, 8 * aSecond) : after * aSecond;
-      if (!isPassing || tries >= retries || wait > longestWait) throw problem;
-      await rest(wait, signal);
+      const wait = after === undefined ? Math.min(250 * 2 ** retry, 8 * second_ms) : after * second_ms;
+      if (!isTemporary || retry >= retries || wait > longestWait) throw problem;
+      await sleepUnlessAborted(wait, signal);
     }
   };
 
   return {
     send: async (request, given = {}) =>
-      (await tried(request, given, async (response) => (response.ok ? undefined : bodyOf(response)))).response,
-    sleep: rest,
+      (await sendWithRetries(request, given, async (response) => (response.ok ? undefined : bodyOf(response))))
+        .response,
+    sleep: sleepUnlessAborted,
     async call(request, given = {}) {
-      const { response, body } = await tried(request, given, bodyOf);
+      const { response, body } = await sendWithRetries(request, given, bodyOf);
       if (response.status === 204 || !response.ok) return undefined;
       if (!isJson(response)) throw problemOf(response, undefined);
       return flatOf(body);
@@ -140,12 +142,12 @@ export function createSender(options: ClientOptions): Sender {
   };
 }
 
-/** What may be mended. Node tells why TLS failed; browsers do not. */
+/** A hint how to fix the connection. Node reports why TLS failed; browsers do not. */
 function hintOf(base: string, error: unknown): string {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : new Error();
   const code = base.startsWith("https:") && "code" in reason ? String(reason.code) : "";
   if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(code))
-    return `it speaks no TLS: try ${base.replace("https:", "http:")}`;
+    return `it does not speak TLS: try ${base.replace("https:", "http:")}`;
   if (/CERT|SIGNATURE|TLS|SSL/.test(code)) return `its certificate is refused: ${reason.message}`;
   return "is the server running there?";
 }
@@ -155,7 +157,7 @@ const timedOut = (what: string, ms: number, cause: unknown) =>
 
 const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 
-/** What is in an answer; undefined where that is no JSON, as many refusals of others are. Throws where it breaks off. */
+/** The body of a response; undefined if an error of another server is not JSON. Rejects if a successful one is incomplete. */
 async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();

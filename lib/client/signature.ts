@@ -1,9 +1,9 @@
 const encoder = new TextEncoder();
 
 /**
- * For receivers without Node, such as edge functions: whether `X-Service-Signature` is the one of this body. The body
- * must be the raw bytes, or their exact text, before any parsing. Compared in constant time by WebCrypto; a missing header
- * or an empty secret is never right.
+ * Verifies `X-Service-Signature`, for receivers without Node, such as edge functions. Pass the raw bytes of the body, or
+ * their exact text, before any parsing. WebCrypto compares in constant time. A missing header or an empty secret never
+ * verifies.
  */
 export async function verifySignature(
   secret: string,

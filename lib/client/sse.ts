@@ -1,12 +1,12 @@
-/** One event of a stream of Server-Sent Events. */
+/** One Server-Sent Event. */
 export interface ServerSentEvent {
-  /** `message`, where the stream names none. */
+  /** `message` if the stream names none. */
   readonly event: string;
   readonly data: string;
   readonly id: string | undefined;
 }
 
-/** Reads a stream of Server-Sent Events, in whatever pieces its bytes arrive. An event that breaks off is not given. */
+/** Parses a stream of Server-Sent Events from chunks of any size. An incomplete last event is dropped. */
 export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Schema } from "../kernel/api.ts";
+import type { Schema } from "../kernel/validation.ts";
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 

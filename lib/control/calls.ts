@@ -1,24 +1,24 @@
 import * as v from "valibot";
-import type { Outbox } from "../deliveries/service.ts";
 import { deployment } from "../deployments/schema.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
-import type { Inbox } from "../drivers/inbox.ts";
-import { answers } from "../drivers/scripted.ts";
+import type { Outbox } from "../endpoints/outbox.ts";
 import { generation } from "../generations/schema.ts";
 import type { GenerationsService } from "../generations/service.ts";
+import { type FaultsDesk, newFault } from "../instruments/faults.ts";
+import type { Inbox } from "../instruments/inbox.ts";
+import { answers } from "../instruments/inbox-script.ts";
+import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { durationText, instantText, record, text } from "../kernel/api.ts";
-import { type Clock, instant } from "../kernel/clock.ts";
+import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
-import { shaper } from "../kernel/shape.ts";
+import { shaper } from "../kernel/result-shape.ts";
+import { durationText, instantText, record, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { type Call, call } from "./call.ts";
-import { type FaultsDesk, newFault } from "./faults.ts";
-import { type Journal, journalQuery } from "./journal.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 
@@ -72,7 +72,7 @@ const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] 
     run({ body: { by, to } }) {
       if ((by === undefined) === (to === undefined))
         throw invalid("by", 'must be given, or "to" instead, and not both');
-      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(instant(to) ?? 0);
+      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(parseInstant(to) ?? 0);
     },
   }),
   call({ method: "POST", path: "settle", run: settle }),

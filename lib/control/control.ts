@@ -1,9 +1,9 @@
 import { type Answer, createWriter } from "../http/answer.ts";
 import { parseBody, readBody } from "../http/body.ts";
-import { type Exchange, queryOf } from "../http/exchange.ts";
 import { isLocal } from "../http/hosts.ts";
-import { check, record, type Schema } from "../kernel/api.ts";
+import { queryOf, type RequestContext } from "../http/request-context.ts";
 import { Problem } from "../kernel/errors.ts";
+import { check, record, type Schema } from "../kernel/validation.ts";
 import type { Call } from "./call.ts";
 
 interface Ports {
@@ -38,7 +38,7 @@ export function createControl({ calls, now, bodyLimit }: Ports) {
   // Its shapes are its own, whatever envelope the interface has.
   const writer = createWriter({ envelope: "flat", now, base: "" });
 
-  return async (exchange: Exchange): Promise<Answer | undefined> => {
+  return async (exchange: RequestContext): Promise<Answer | undefined> => {
     if (!`${exchange.path}/`.startsWith(prefix) || !isLocal(exchange)) return undefined;
     refuseForeign(exchange);
     const route = routes.find(({ pattern }) => pattern.test(exchange.path));
@@ -55,7 +55,7 @@ export function createControl({ calls, now, bodyLimit }: Ports) {
 }
 
 /** A body that was left out is an empty one; what only looks is given none. */
-async function bodyOf(exchange: Exchange, schema: Schema, limit: number): Promise<unknown> {
+async function bodyOf(exchange: RequestContext, schema: Schema, limit: number): Promise<unknown> {
   const { method } = exchange;
   const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(exchange, limit);
   return check(schema, (bytes && parseBody(bytes, false)) ?? {});
@@ -72,7 +72,7 @@ function wrongMethod({ calls }: Route): Problem {
 }
 
 /** A browser sends `Origin` with what a page does: only pages of this very address may. */
-function refuseForeign({ header }: Exchange): void {
+function refuseForeign({ header }: RequestContext): void {
   const origin = header("origin");
   if (origin === undefined) return;
   if (origin !== `http://${header("host")}`) {

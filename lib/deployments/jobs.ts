@@ -8,8 +8,8 @@ export const deploymentsJobs = [
   job({
     kind: "deployments.turns",
     args: v.object({}),
-    run: (_, { rollout }) => rollout.turns(),
-    exhausted: (_, __, { rollout }, tx) => rollout.turnsAfter(tx, 60_000),
+    run: (_, { rollout }) => rollout.runStart(),
+    exhausted: (_, __, { rollout }, tx) => rollout.scheduleStart(tx, 60_000),
   }),
   job({
     kind: "deployments.advance",

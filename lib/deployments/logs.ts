@@ -1,9 +1,9 @@
-import type { LogLine } from "../drivers/deployment.ts";
-import type { Changes } from "../events/waiting.ts";
+import type { LogLine } from "../drivers/deployment/contract.ts";
+import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { isTerminal } from "../kernel/machine.ts";
-import type { Entry } from "../kernel/stream.ts";
+import type { StreamEntry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
@@ -13,22 +13,19 @@ type Rows = ReturnType<typeof deploymentsRepository>;
 /** CONTRACT section 4: "at most 10,000 entries or 8 MiB a deployment (then one entry says so)". */
 export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const control = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
-/** Text of a driver's without what must not reach a terminal or a webhook. */
-export const cleaned = (text: string): string => text.replace(control, "").toWellFormed();
+/** The text of a driver without control characters, which must reach neither a terminal nor a webhook. */
+export const withoutControlCharacters = (text: string): string => text.replace(controlCharacters, "").toWellFormed();
 
-/** One entry a line, without control characters other than tab: a log must not be able to paint over a terminal. */
-const entries = (lines: readonly LogLine[]): LogLine[] =>
+/** One entry a line, without control characters other than tab, so that no log paints over a terminal. */
+const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
-    message.split(/\r\n|\n|\r/).map((line) => ({
-      level,
-      message: cleaned(line),
-    })),
+    message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
   );
 
-/** Appends to a deployment's log, in its transaction, and counts. */
+/** Appends to a deployment's log within its limits, in the transaction of the change. */
 export async function appendLogs(
   rows: Rows,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
@@ -50,45 +47,34 @@ export async function appendLogs(
     log_entries += 1;
     log_bytes += Buffer.byteLength(message);
   };
-  for (const line of entries(lines)) {
+  for (const line of entriesOf(lines)) {
     if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
     const full =
       log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= logLimits.bytes;
-    await write(
-      full
-        ? {
-            level: "warn",
-            message: "The log is full; what follows is not kept",
-          }
-        : line,
-    );
+    await write(full ? { level: "warn", message: "The log is full; what follows is not kept" } : line);
     if (full) log_bytes = logLimits.bytes;
   }
-  await rows.logged({
-    id: deployment.id,
-    organization_id: deployment.organization_id,
-    log_entries,
-    log_bytes,
-  });
+  const { id, organization_id } = deployment;
+  await rows.setLogSize({ id, organization_id, log_entries, log_bytes });
 }
 
-/** How many entries are read at a time: what a slow reader costs. */
-const portion = 100;
+/** How many entries are read at a time: so many wait in memory for a slow reader. */
+const batch = 100;
 
-/** The entry after which a followed log goes on, from the `Last-Event-ID` of a stream. */
-export function lastEntry(id: string | undefined): string | undefined {
+/** The entry after which a followed log goes on. Throws `validation_failed` for anything else than the id of an entry. */
+export function parseLastEventId(id: string | undefined): string | undefined {
   if (id !== undefined && !/^\d{1,9}$/.test(id))
     throw invalid("Last-Event-ID", "must be the id of an entry of this log");
   return id;
 }
 
-/** The log as it grows, from the entry after `after` on; ends with the state that the deployment ended in. */
+/** The log as it grows, beginning behind the entry `after`; ends with the final state of the deployment. */
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },
-  changesOf: () => Changes,
+  changesOf: () => ChangeSubscription,
   after: string | undefined,
-): AsyncGenerator<Entry, object | undefined> {
+): AsyncGenerator<StreamEntry, object | undefined> {
   const changes = changesOf();
   let last = after;
   try {
@@ -96,13 +82,13 @@ export async function* followLogs(
       // The state is read first: a log is complete once its deployment has ended.
       const deployment = await rows.find({ organization_id, id });
       if (!deployment) throw notFound("deployment");
-      const place = { after: last, page: 1, per_page: portion };
+      const place = { after: last, page: 1, per_page: batch };
       const found = await rows.logs.rows({ organization_id, deployment_id: id }, place);
-      for (const { seq, ...record } of found.slice(0, portion)) {
+      for (const { seq, ...record } of found.slice(0, batch)) {
         last = String(seq);
         yield { id: last, record };
       }
-      if (found.length > portion) continue;
+      if (found.length > batch) continue;
       if (isTerminal(lifecycle, deployment.status)) return { status: deployment.status };
       if (!(await changes.next())) return undefined;
     }

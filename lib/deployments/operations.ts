@@ -1,5 +1,5 @@
-import { awaitable, byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { awaitable, byId } from "../kernel/validation.ts";
 import { deployment, deploymentItem, deploymentsQuery, logEntry, logsQuery, newDeployment } from "./schema.ts";
 import type { DeploymentsService } from "./service.ts";
 

@@ -1,41 +1,41 @@
 import { sql } from "kysely";
-import { isoOf, latest } from "../kernel/clock.ts";
-import type { Writer } from "../store/engine.ts";
+import { isoOf, latestInstant } from "../kernel/clock.ts";
+import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
-import type { Row } from "../store/tables.ts";
+import { deploymentItem } from "./schema.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
-type Place = { project_id: string; environment: string };
-type Moved = Key & { at: string; version: string | null };
+type EnvironmentKey = { project_id: string; environment: string };
+type MoveParameters = Key & { at: string; version: string | null };
 
 /** Partial indexes are used only where their condition stands in the text, word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
-const gettingReady = sql<boolean>`${queued} and lined_up = 1`;
-/** Where a tester has the say, nobody knows when. */
-const willBeReady = sql<boolean>`${gettingReady} and ready_at < ${isoOf(latest)}`;
-const linedUp = sql<boolean>`${queued} and lined_up = 2`;
+const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
+/** A head that a tester moves has no time at which it becomes ready. */
+const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;
+const readyHead = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
-/** Projects that were deleted, and whose rows are still being taken away: nothing of theirs is seen, or goes on. */
-const removed = sql`select project_id from removals`;
-const standing = sql<boolean>`project_id not in (${removed})`;
-/** In the order of the partial index, or the planner would read the whole table. */
-const inPlace = (db: Writer) =>
-  db.selectFrom("deployments").where(running).where(standing).orderBy("project_id").orderBy("environment");
-const ofPlace = (db: Writer, { project_id, environment }: Place) =>
+/** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
+const removedProjects = sql`select project_id from removals`;
+const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
+/** In the order of the partial index; in another one the planner reads the whole table. */
+const allRunning = (db: QueryBuilder) =>
+  db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
+const inEnvironment = (db: QueryBuilder, { project_id, environment }: EnvironmentKey) =>
   db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
-/** How many rows of a kind one transaction takes away: some milliseconds of work. */
-export const slice = 50;
-export const logSlice = 500;
+/** How many rows one transaction removes: some milliseconds of work. */
+export const deploymentBatch = 50;
+export const logBatch = 500;
 
-/** What a list shows: not the source, which would be the larger part of a page. */
-const listed = [
-  ...["id", "project_id", "environment", "status", "version"],
-  ...["created_at", "updated_at", "completed_at", "deployed_at"],
-] as (keyof Row<"deployments">)[];
+/** A list reads no source, which would be the larger part of a page. */
+const listed = Object.keys(deploymentItem.entries) as (keyof typeof deploymentItem.entries)[];
 
-/** Most deployments of an environment have the status that is asked for, and not the reverse. */
+/**
+ * Filters by environment and status use the index of the environment: most deployments of an environment have the
+ * status that is asked for, and not the reverse.
+ */
 const indexes = [
   [],
   ["environment"],
@@ -46,11 +46,11 @@ const indexes = [
 ] as const;
 
 export function deploymentsRepository(query: Queries) {
-  /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
+  /** One statement a move: of two moves that race from one state, exactly one finds the row in it. */
   const move = (name: MoveName) =>
-    query.first((db, p: Moved) => {
+    query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
-      const ends = lifecycle.terminal.some((state) => state === to);
+      const isEnd = lifecycle.terminal.some((state) => state === to);
       return db
         .updateTable("deployments")
         .set({
@@ -58,13 +58,13 @@ export function deploymentsRepository(query: Queries) {
           updated_at: p.at,
           step_at: p.at,
           version: p.version,
-          ...(ends ? { completed_at: p.at } : {}),
+          ...(isEnd ? { completed_at: p.at } : {}),
           ...(to === "active" ? { deployed_at: p.at } : {}),
         })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("status", "in", from)
-        .where(standing)
+        .where(notRemoved)
         .returningAll();
     });
 
@@ -76,7 +76,7 @@ export function deploymentsRepository(query: Queries) {
       filters: ["project_id", "environment", "status"],
       indexes,
       columns: listed,
-      without: { column: "project_id", among: removed },
+      exclude: { column: "project_id", in: removedProjects },
     }),
     find: query.first((db, p: Key) =>
       db
@@ -84,21 +84,21 @@ export function deploymentsRepository(query: Queries) {
         .selectAll()
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(standing),
+        .where(notRemoved),
     ),
     moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
       MoveName,
       ReturnType<typeof move>
     >,
-    logged: query.change((db, p: Key & { log_entries: number; log_bytes: number }) =>
+    setLogSize: query.change((db, p: Key & { log_entries: number; log_bytes: number }) =>
       db
         .updateTable("deployments")
         .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** One that waits for its tester is ready now. */
-    hasten: query.change((db, p: Key & { now: string }) =>
+    /** Makes a queued deployment ready now. */
+    skipDelay: query.change((db, p: Key & { now: string }) =>
       db
         .updateTable("deployments")
         .set({ ready_at: p.now })
@@ -107,8 +107,8 @@ export function deploymentsRepository(query: Queries) {
         .where(queued),
     ),
     /**
-     * The newest deployment of a repository: its project is where a push of it goes. The index is walked from project to
-     * project, and so passes over one that is being removed at once, however many deployments it has.
+     * The project of a repository's newest deployment, which a push of the repository deploys. The index is read project
+     * by project, so that a project that is being removed costs one step, however many deployments it has.
      */
     lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
       const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
@@ -118,12 +118,12 @@ export function deploymentsRepository(query: Queries) {
           union all
           select (select min(project_id) ${its} and project_id > found.project_id) from found where project_id is not null
         )
-        select project_id from found where project_id is not null and ${standing}
+        select project_id from found where project_id is not null and ${notRemoved}
         order by (select max(id) ${its} and project_id = found.project_id) desc limit 1`;
     }),
-    /** The newest release of an environment that is older than a record. */
-    releaseBefore: query.first((db, p: Place & Key) =>
-      ofPlace(db, p)
+    /** The newest release of an environment that is older than a deployment. */
+    releaseBefore: query.first((db, p: EnvironmentKey & Key) =>
+      inEnvironment(db, p)
         .selectAll()
         .where("organization_id", "=", p.organization_id)
         .where(active)
@@ -132,24 +132,24 @@ export function deploymentsRepository(query: Queries) {
         .limit(sql.lit(1)),
     ),
 
-    /** The job loop's: it works for every organization, and the limit is one over all. */
-    forJob: query.first((db, p: { id: string }) =>
-      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(standing),
+    /** For the job loop, which works for every organization. */
+    byId: query.first((db, p: { id: string }) =>
+      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(notRemoved),
     ),
-    busy: query.count((db, _: object) => inPlace(db).select("id")),
-    running: query.all((db, _: object) => inPlace(db).select("status")),
-    /** Of every organization: a metric. Those that are being removed are counted while they are still there. */
-    waiting: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
-    /** The first in the queue of one environment. */
-    head: query.first((db, p: Place) =>
-      ofPlace(db, p)
+    countRunning: query.count((db, _: object) => allRunning(db).select("id")),
+    running: query.all((db, _: object) => allRunning(db).select("status")),
+    /** A metric over all organizations. Deployments of deleted projects count until they are removed. */
+    countQueued: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
+    /** The first in the queue of an environment. */
+    head: query.first((db, p: EnvironmentKey) =>
+      inEnvironment(db, p)
         .select(["id", "organization_id", "ready_at", "script", "lined_up"])
         .where(queued)
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
-    runningIn: query.first((db, p: Place) => ofPlace(db, p).select("id").where(running)),
-    lineUp: query.change((db, p: Key) =>
+    runningIn: query.first((db, p: EnvironmentKey) => inEnvironment(db, p).select("id").where(running)),
+    markHead: query.change((db, p: Key) =>
       db
         .updateTable("deployments")
         .set({ lined_up: 1 })
@@ -157,17 +157,17 @@ export function deploymentsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id),
     ),
     markReady: query.change((db, p: { now: string }) =>
-      db.updateTable("deployments").set({ lined_up: 2 }).where(gettingReady).where("ready_at", "<=", p.now),
+      db.updateTable("deployments").set({ lined_up: 2 }).where(waitingHead).where("ready_at", "<=", p.now),
     ),
-    nextReady: query.first((db, _: object) =>
-      db.selectFrom("deployments").select("ready_at").where(willBeReady).orderBy("ready_at").limit(sql.lit(1)),
+    nextReadyAt: query.first((db, _: object) =>
+      db.selectFrom("deployments").select("ready_at").where(timedHead).orderBy("ready_at").limit(sql.lit(1)),
     ),
-    nextInLine: query.first((db, _: object) =>
-      db.selectFrom("deployments").selectAll().where(linedUp).where(standing).orderBy("id").limit(sql.lit(1)),
+    nextReadyHead: query.first((db, _: object) =>
+      db.selectFrom("deployments").selectAll().where(readyHead).where(notRemoved).orderBy("id").limit(sql.lit(1)),
     ),
 
-    /** A slice of a project's newest deployments without their logs, which go before them; answers how many went. */
-    removeSome: query.change((db, p: { project_id: string }) =>
+    /** Removes a batch of a project's newest deployments, whose logs are removed before; answers how many. */
+    removeBatch: query.change((db, p: { project_id: string }) =>
       db
         .deleteFrom("deployments")
         .where("id", "in", (eb) =>
@@ -176,11 +176,11 @@ export function deploymentsRepository(query: Queries) {
             .select("id")
             .where("project_id", "=", p.project_id)
             .orderBy("id", "desc")
-            .limit(sql.lit(slice)),
+            .limit(sql.lit(deploymentBatch)),
         ),
     ),
-    /** A slice of the logs of those that `removeSome` takes next; answers how many entries went. */
-    removeLogs: query.change((db, p: { project_id: string }) =>
+    /** Removes a batch of log entries of the deployments that `removeBatch` removes next; answers how many. */
+    removeLogBatch: query.change((db, p: { project_id: string }) =>
       db.deleteFrom("deployment_logs").where(
         (eb) => eb.refTuple("deployment_id", "seq"),
         "in",
@@ -194,9 +194,9 @@ export function deploymentsRepository(query: Queries) {
                 .select("id")
                 .where("project_id", "=", p.project_id)
                 .orderBy("id", "desc")
-                .limit(sql.lit(slice)),
+                .limit(sql.lit(deploymentBatch)),
             )
-            .limit(sql.lit(logSlice))
+            .limit(sql.lit(logBatch))
             .$asTuple("deployment_id", "seq"),
       ),
     ),

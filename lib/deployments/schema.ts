@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { environmentName } from "../environments/schema.ts";
-import { count, datetime, id, oneOf, paging, text } from "../kernel/api.ts";
+import { datetime, id, oneOf, paging, queryCount, text } from "../kernel/validation.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
 
@@ -53,6 +53,6 @@ export const logEntry = v.object({
 });
 export const logsQuery = v.object({
   ...paging(),
-  per_page: v.optional(count(1, 1000)),
+  per_page: v.optional(queryCount(1, 1000)),
   follow: v.optional(oneOf(["true", "false"])),
 });

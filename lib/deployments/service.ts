@@ -1,53 +1,38 @@
 import type * as v from "valibot";
-import type { DeploymentDriver } from "../drivers/deployment.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
-import type { Patience, Waiting } from "../events/waiting.ts";
-import { type Clock, isoOf, latest } from "../kernel/clock.ts";
+import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
+import { foldCase } from "../kernel/case-folding.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, nothing, paginate } from "../kernel/page.ts";
+import { emptyList, paginate } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
-import { isStepped, scriptOf } from "../scenarios/script.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
+import { createStepper } from "../scenarios/stepper.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { cleaned, followLogs, lastEntry } from "./logs.ts";
+import { followLogs, parseLastEventId, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
-import type { Steps } from "./steps.ts";
 
 type Deployment = Row<"deployments">;
 
 const sourceOf = (row: Deployment) => JSON.parse(row.source) as Source;
 
-/**
- * The row as a caller sees it; `deployed_at` is there once it was reached. Key by key, and with the source before the
- * rest: Node 20 takes far longer for an object that begins with the parts of another one.
- */
-const listed = (row: Deployment) => ({
-  id: row.id,
-  project_id: row.project_id,
-  environment: row.environment,
-  status: row.status,
-  version: row.version,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  completed_at: row.completed_at,
-  deployed_at: row.deployed_at ?? undefined,
-});
-const view = (row: Deployment, source = sourceOf(row)) => ({ source, ...listed(row) });
+const view = (row: Deployment, source = sourceOf(row)) => ({ ...row, source });
 
-/** What a push asks for: a commit of a branch, or a tag. */
-export interface Pushed {
+/** A push to deploy: of a commit to a branch, or of a tag. */
+export interface Push {
   readonly project_id: string | undefined;
   readonly repo: string;
   readonly branch: string | null;
@@ -65,18 +50,26 @@ export interface Ports {
   readonly environments: EnvironmentsService;
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
-  readonly steps: Steps;
   readonly waiting: Waiting;
-  /** How simulated work turns out; undefined where a tester has no say in it. */
+  /** Undefined in the mode `start`, and where the driver takes no scenarios. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
 }
 
 export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
-/** What callers do with deployments. SPEC "Deployments", CONTRACT section 4. How they advance is in `rollout`. */
+/** The operations on deployments. SPEC "Deployments", CONTRACT section 4. `rollout.ts` advances them. */
 export function deploymentsService(ports: Ports) {
-  const { store, bus, clock, ids, projects, environments, driver, rollout, steps, waiting, scenarios } = ports;
+  const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
+  const stepper = createStepper<Deployment>({
+    store,
+    name: "deployment",
+    lifecycle,
+    find: (id) => deployments().byId({ id }),
+    skipDelay: rollout.skipDelay,
+    advance: (id) => rollout.advance(id, null),
+    statusOf: ({ status }) => status,
+  });
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
     const found = await deployments(tx).find({ organization_id, id });
@@ -86,80 +79,80 @@ export function deploymentsService(ports: Ports) {
 
   const enqueue = async (
     tx: Tx,
-    of: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
+    given: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
         Pick<Deployment, "id" | "version" | "restores" | "revision">
       >,
   ) => {
     const now = clock.iso();
-    const { environment, source } = of;
+    const { organization_id, environment, source } = given;
+    const { id = ids.next("dep"), version = null, restores = null, revision = null } = given;
     const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
     const stepped = isStepped({ script });
-    const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: scriptOf({ script }) });
-    const said = cleaned(of.restores ? `Queued: back to version ${of.version}` : "Queued");
+    const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
+    const message = withoutControlCharacters(restores ? `Queued: back to version ${version}` : "Queued");
     const row: Deployment = {
-      id: of.id ?? ids.next("dep"),
-      organization_id: of.organization_id,
-      project_id: of.project_id,
+      id,
+      organization_id,
+      project_id: given.project_id,
       environment,
       source: JSON.stringify(source),
-      version: of.version ?? null,
-      restores: of.restores ?? null,
-      revision: of.revision ?? null,
-      repo: source.repo && folded(source.repo),
+      version,
+      restores,
+      revision,
+      repo: source.repo && foldCase(source.repo),
       status: lifecycle.initial,
       script,
-      ready_at: isoOf(stepped ? latest : clock.now() + delay_ms),
+      ready_at: isoOf(stepped ? latestInstant : clock.now() + delay_ms),
       created_at: now,
       updated_at: now,
       step_at: now,
       completed_at: null,
       deployed_at: null,
       log_entries: 1,
-      log_bytes: Buffer.byteLength(said),
-      lined_up: (await rollout.linesUp(tx, of)) ? 1 : 0,
+      log_bytes: Buffer.byteLength(message),
+      lined_up: (await rollout.isNext(tx, given)) ? 1 : 0,
     };
     await environments.ensure(tx, row.project_id, row.environment);
     await deployments(tx).insert(row);
-    rollout.tell(tx, row);
-    const { id: deployment_id, organization_id } = row;
+    rollout.publish(tx, row);
     await deployments(tx).insertLog({
-      deployment_id,
+      deployment_id: id,
       seq: 0,
       organization_id,
       timestamp: now,
       level: "info",
-      message: said,
+      message,
     });
-    await bus.announce(tx, row.organization_id, "deployment.queued", rollout.about(row));
-    if (row.lined_up && !stepped) await rollout.turnsAfter(tx, delay_ms);
+    await bus.announce(tx, organization_id, "deployment.queued", rollout.eventData(row));
+    if (row.lined_up && !stepped) await rollout.scheduleStart(tx, delay_ms);
     return row;
   };
 
   return {
-    /** With patience: once the deployment has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: Patience) {
+    /** With `wait.seconds`: once the deployment has ended, or as it is after that time. */
+    async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       return view(
         await waiting.until(
           work,
-          patience,
-          async () => steps.polled(await get(caller, id)),
+          wait,
+          async () => stepper.polled(await get(caller, id)),
           ({ status }) => isTerminal(lifecycle, status),
         ),
       );
     },
 
-    /** Moves a deployment by one state, for a tester. */
-    step: async (id: string) => view(await steps.step(id)),
+    /** A tester's step: moves a deployment by one state. */
+    step: async (id: string) => view(await stepper.step(id)),
 
     async list(
       { organization_id }: Caller,
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      // The index by project does not tell the organization: a list of another one's would look at each row in vain.
-      const known = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
-      return mapPage(await paginate(page, "deployments", filters, known ? deployments().list : nothing), listed);
+      // The index by project has no organization in it: the list of a foreign project would look at each row in vain.
+      const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
+      return paginate(page, "deployments", filters, exists ? deployments().list : emptyList);
     },
 
     async logs(
@@ -171,7 +164,7 @@ export function deploymentsService(ports: Ports) {
       const { organization_id } = await get(caller, id);
       if (follow === "true") {
         const changes = () => waiting.changes({ organization_id, id }, signal());
-        return new Stream(followLogs(deployments(), { organization_id, id }, changes, lastEntry(resume)));
+        return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
       }
       return paginate(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
         everything: true,
@@ -186,17 +179,14 @@ export function deploymentsService(ports: Ports) {
         return view(await enqueue(tx, { organization_id, project_id, environment, source }), source);
       }, caller),
 
-    /** Deploys what was pushed; undefined where no project is found that takes it. */
-    async push(tx: Tx, organization_id: string, pushed: Pushed): Promise<string | undefined> {
-      const { repo, branch, tag, commit, environment } = pushed;
-      const last = await deployments(tx).lastOfRepo({ organization_id, repo: folded(repo) });
-      const project = await projects.forPush(tx, organization_id, pushed.project_id ?? last?.project_id);
+    /** Deploys a push; undefined where no project takes it. */
+    async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
+      const { repo, branch, tag, commit: revision, environment } = push;
+      const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
+      const project = await projects.forPush(tx, organization_id, push.project_id ?? last?.project_id);
       if (!project) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      const row = await enqueue(tx, {
-        ...{ organization_id, project_id: project.id, environment, source },
-        revision: commit,
-      });
+      const row = await enqueue(tx, { organization_id, project_id: project.id, environment, source, revision });
       return row.id;
     },
 
@@ -209,12 +199,12 @@ export function deploymentsService(ports: Ports) {
             "not_cancellable",
             `only a queued or building deployment can be cancelled; this one is ${before.status}`,
           );
-        await rollout.log(tx, after, [{ level: "warn", message: "Cancelled" }]);
-        await rollout.takeTurn(tx, after);
+        await rollout.appendLog(tx, after, [{ level: "warn", message: "Cancelled" }]);
+        await rollout.startNext(tx, after);
         return view(after);
       }, caller),
 
-    /** A new deployment of the newest version that was active before this record; the record itself is not changed. */
+    /** Makes a new deployment of the newest release before this one, which itself is not changed. */
     rollback: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const from = await get(caller, id, tx);
@@ -227,11 +217,15 @@ export function deploymentsService(ports: Ports) {
           );
         const new_deployment_id = ids.next("dep");
         await bus.announce(tx, caller.organization_id, "deployment.rolled_back", {
-          ...rollout.about({ ...from, version: target.version }),
-          ...{ new_deployment_id, reason: "manual" },
+          ...rollout.eventData({ ...from, version: target.version }),
+          new_deployment_id,
+          reason: "manual",
         });
         const row = await enqueue(tx, {
-          ...{ ...rollout.origin(from), id: new_deployment_id },
+          id: new_deployment_id,
+          organization_id: from.organization_id,
+          project_id: from.project_id,
+          environment: from.environment,
           source: sourceOf(target),
           version: target.version,
           restores: target.id,

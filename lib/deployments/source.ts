@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { text, written } from "../kernel/api.ts";
+import { documentedAs, text } from "../kernel/validation.ts";
 
 /** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
 export interface Source {
@@ -13,7 +13,7 @@ export interface Source {
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 
-/** `owner/repo`; a URL gets told which form is right. */
+/** The rule of `repo`. Rules answer what is wrong and what would be right, or undefined. */
 export function repoRule(repo: string): string | undefined {
   if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
   if (repo.length > 140 || !ownerAndRepo.test(repo)) {
@@ -22,10 +22,10 @@ export function repoRule(repo: string): string | undefined {
   return undefined;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what git refuses in a ref
+// biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them in a ref
 const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.$|\.lock(\/|$)/;
 
-/** Git's own rules for ref names (`git check-ref-format`), and no leading hyphen, which a command line would read as an option. */
+/** The rule of `branch` and `tag`: `git check-ref-format`, and no leading hyphen, which a command line reads as an option. */
 export function refRule(ref: string): string | undefined {
   if (ref.length === 0 || Buffer.byteLength(ref) > 1000) return "must have 1 to 1000 bytes";
   if (ref.startsWith("-")) return "must not start with a hyphen";
@@ -41,7 +41,7 @@ const image = new RegExp(
   `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
 );
 
-/** A container image reference with a tag or a digest, as registries take it. */
+/** The rule of `image_url`: a container image with a tag or a digest, as registries take it. */
 export function imageRule(url: string): string | undefined {
   const message = "must be an image with a tag or a digest, such as registry.example.com/team/app:1.4.2";
   if (/^[a-z]+:\/\//i.test(url)) return `${message}, without a scheme`;
@@ -51,11 +51,11 @@ export function imageRule(url: string): string | undefined {
 
 const optional = v.optional(v.nullable(text()));
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-/** What applies to a type, as callers write it. */
+/** A source as callers write it. */
 export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };
-const inWords = v.variant("type", [
+const documented = v.variant("type", [
   v.object({ type: v.literal("git"), repo: v.string(), branch: optional, tag: optional }),
   v.object({ type: v.literal("image"), image_url: v.string() }),
 ]);
@@ -70,7 +70,7 @@ const fields = v.object({
 
 const rules = v.pipe(
   v.custom<object>(isRecord, "must be an object"),
-  written(inWords),
+  documentedAs(documented),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
     const given = dataset.value;
@@ -79,15 +79,7 @@ const rules = v.pipe(
       broken = true;
       addIssue({
         message,
-        path: [
-          {
-            type: "object",
-            origin: "value",
-            input: given,
-            key,
-            value: given[key],
-          },
-        ],
+        path: [{ type: "object", origin: "value", input: given, key, value: given[key] }],
       });
     };
     const read = (
@@ -118,6 +110,6 @@ const rules = v.pipe(
     return broken ? NEVER : source;
   }),
 );
-/** Which fields apply depends on the type; what does not apply is ignored, whatever it holds, and comes back null. */
-// The rules take any object, to judge it field by field; what passes them is a NewSource.
+/** The type decides which fields apply. The others are ignored, with any value, and come back null. */
+// The rules take any object and check it field by field; an object that passes them is a NewSource.
 export const newSource = rules as v.GenericSchema<NewSource, Source>;

@@ -1,6 +1,6 @@
 import { machine } from "../kernel/machine.ts";
 
-/** SPEC "States and transitions", deployment, with what CONTRACT section 4 decides. No other move is possible. */
+/** SPEC "States and transitions", deployment, with the decisions of CONTRACT section 4. No other move is possible. */
 export const lifecycle = machine({
   states: ["queued", "building", "deploying", "active", "failed", "cancelled", "rolled_back"],
   initial: "queued",

@@ -4,14 +4,14 @@ import type { Row } from "../store/tables.ts";
 
 type Key = { project_id: string; name: string };
 
-/** How many environments one transaction takes away: some milliseconds of work. */
-export const slice = 500;
+/** How many environments one transaction removes: some milliseconds of work. */
+export const batch = 500;
 
-/** Scoped by the project, which was found in its organization before. */
+/** Scoped by the project, which the service finds in its organization first. */
 export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
-    /** "Made on first use." */
+    /** CONTRACT section 3: "made on first use". */
     ensure: query.change((db, p: Key) =>
       db
         .insertInto("environments")
@@ -33,8 +33,8 @@ export function environmentsRepository(query: Queries) {
     remove: query.change((db, p: Key) =>
       db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "=", p.name),
     ),
-    /** A slice of a project's; answers how many went. */
-    removeSome: query.change((db, p: { project_id: string }) =>
+    /** Removes a batch of a project's environments; answers how many. */
+    removeBatch: query.change((db, p: { project_id: string }) =>
       db
         .deleteFrom("environments")
         .where("project_id", "=", p.project_id)
@@ -44,7 +44,7 @@ export function environmentsRepository(query: Queries) {
             .select("name")
             .where("project_id", "=", p.project_id)
             .orderBy("name")
-            .limit(sql.lit(slice)),
+            .limit(sql.lit(batch)),
         ),
     ),
   };

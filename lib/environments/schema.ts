@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { paging, text, textLike, written } from "../kernel/api.ts";
+import { documentedAs, paging, text, textLike } from "../kernel/validation.ts";
 
 export const environmentName = textLike(
   64,
@@ -12,20 +12,20 @@ const variableName = textLike(
   /^[A-Za-z_][A-Za-z0-9_]{0,254}$/,
   "must be named with 1 to 255 of A-Z, a-z, 0-9 and underscore, and not begin with a digit",
 );
-const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), written({ maxLength: 32_768 }));
+const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), documentedAs({ maxLength: 32_768 }));
 
-/** JavaScript's own names of an object's parts: a parser leaves them out, and what was sent must not get lost silently. */
+/** Names that objects have in JavaScript: a parser leaves them out, and no variable may get lost silently. */
 const reserved = ["__proto__", "constructor", "prototype"];
 
 function named<T extends v.GenericSchema>(variable: T) {
   const all = v.pipe(v.record(variableName, variable), v.maxEntries(200, "must have at most 200 variables"));
   const isObject = (given: unknown) => typeof given === "object" && given !== null && !Array.isArray(given);
-  const whole = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
+  const object = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
   const unreserved = v.check<v.InferInput<typeof all>, string>(
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),
     `must not have a variable named ${reserved.join(" or ")}`,
   );
-  return v.pipe(whole, unreserved, written(all), all);
+  return v.pipe(object, unreserved, documentedAs(all), all);
 }
 
 const given = v.strictObject({ value, secret: v.boolean("must be true or false") });
@@ -33,15 +33,15 @@ const given = v.strictObject({ value, secret: v.boolean("must be true or false")
 /** Plain as text, secret as `{"value": "…", "secret": true}`. */
 export const variables = named(v.union([value, given], 'must be text, or {"value", "secret"}'));
 
-/** A secret that was read, and is sent back, stays what it was. */
-const kept = v.strictObject({ secret: v.literal(true) });
+/** A secret as it is read: sent back, it stays as it is. */
+const storedSecret = v.strictObject({ secret: v.literal(true) });
 
-/** All variables of an environment: those that are not named are gone. */
+/** All variables of an environment: those left out are removed. */
 export const environmentChanges = v.object({
   variables: v.pipe(
     named(
       v.union(
-        [value, given, kept],
+        [value, given, storedSecret],
         'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
       ),
     ),
@@ -54,8 +54,8 @@ export const environmentChanges = v.object({
 /** CONTRACT section 9: "An environment is `{name, variables}`", with "secrets as `{"secret":true}`". */
 export const environment = v.object({
   name: v.string(),
-  variables: v.record(v.string(), v.union([v.string(), kept])),
+  variables: v.record(v.string(), v.union([v.string(), storedSecret])),
 });
 export const environmentsQuery = v.object(paging());
-/** The parameters of a path that names an environment of a project. */
+/** The parameters of a path to an environment of a project. */
 export const inProject = v.object({ id: v.string(), name: v.string() });

@@ -1,21 +1,21 @@
 import * as v from "valibot";
-import { check } from "../kernel/api.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
+import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Vault } from "../store/vault.ts";
-import { environmentsRepository, slice } from "./repository.ts";
+import { batch, environmentsRepository } from "./repository.ts";
 import { type environmentChanges, environmentName, type variables } from "./schema.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
-type Place = Pick<Row<"environments">, "project_id" | "name">;
+type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
 
-/** A variable as it is stored: a secret one encrypted, bound to its place. */
+/** The stored variables: a secret is encrypted, and opens under its environment and name alone. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
@@ -23,11 +23,11 @@ export type EnvironmentsService = ReturnType<typeof environmentsService>;
 /** Environments: named targets of a project, each with variables. CONTRACT sections 3 and 9. */
 export function environmentsService({
   store,
-  vault,
+  encryption,
   projects,
 }: {
   store: Store;
-  vault: Vault;
+  encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
 }) {
   const environments = store.using(environmentsRepository);
@@ -44,20 +44,20 @@ export function environmentsService({
     ),
   });
 
-  const place = ({ project_id, name }: Place, key: string) => `environments ${project_id} ${name} ${key}`;
+  const sealName = ({ project_id, name }: EnvironmentKey, key: string) => `environments ${project_id} ${name} ${key}`;
 
-  /** What is stored of what is given; a secret without a value is the one that was there before. */
-  const sealed = (where: Place, given: Changes["variables"], before: Stored = {}): string => {
+  /** The variables as JSON to store; a secret without a value stays as it is. */
+  const serialize = (of: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
     const stored: Stored = {};
     const missing: string[] = [];
     for (const [key, variable] of Object.entries(given)) {
-      const there = before[key];
+      const present = before[key];
       if (typeof variable === "string") stored[key] = { value: variable };
       else if (!("value" in variable)) {
-        if (there && "sealed" in there) stored[key] = there;
+        if (present && "sealed" in present) stored[key] = present;
         else missing.push(`variables.${key}`);
       } else if (!variable.secret) stored[key] = { value: variable.value };
-      else stored[key] = { sealed: vault.seal(place(where, key), variable.value) };
+      else stored[key] = { sealed: encryption.encrypt(sealName(of, key), variable.value) };
     }
     if (missing.length === 0) return JSON.stringify(stored);
     const message = "needs a value: no secret of this name is stored";
@@ -69,7 +69,7 @@ export function environmentsService({
     ensure: (tx: Tx, project_id: string, name: string) => environments(tx).ensure({ project_id, name }),
 
     insert: (tx: Tx, project_id: string, name: string, given: Variables = {}) =>
-      environments(tx).insert({ project_id, name, variables: sealed({ project_id, name }, given) }),
+      environments(tx).insert({ project_id, name, variables: serialize({ project_id, name }, given) }),
 
     async list(caller: Caller, id: string, query: PageQuery) {
       const { id: project_id } = await projects.get(caller, id);
@@ -80,7 +80,7 @@ export function environmentsService({
       return mapPage(page, view);
     },
 
-    /** Gives an environment its variables, all of them; makes it where there is none yet. */
+    /** Replaces all variables of an environment, and makes it where there is none yet. */
     async put(caller: Caller, id: string, name: string, { variables }: Changes) {
       // CONTRACT section 1: "an encoded slash or `;x` makes another path".
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
@@ -91,26 +91,26 @@ export function environmentsService({
         const row = {
           project_id,
           name,
-          variables: sealed({ project_id, name }, variables, before && storedOf(before)),
+          variables: serialize({ project_id, name }, variables, before && storedOf(before)),
         };
         await environments(tx).put(row);
         return view(row);
       }, caller);
     },
 
-    /** For who deploys: every value, secret ones too. */
-    async values(where: Place): Promise<Record<string, string>> {
-      const row = await environments().find(where);
+    /** The variables for a driver, secrets included. */
+    async values(of: EnvironmentKey): Promise<Record<string, string>> {
+      const row = await environments().find(of);
       const values: Record<string, string> = {};
       for (const [key, stored] of Object.entries(row ? storedOf(row) : {}))
-        values[key] = "sealed" in stored ? vault.open(place(where, key), stored.sealed) : stored.value;
+        values[key] = "sealed" in stored ? encryption.decrypt(sealName(of, key), stored.sealed) : stored.value;
       return values;
     },
 
-    /** Takes away a slice of a deleted project's; tells whether that was the last of it. */
-    empty: async (tx: Tx, project_id: string) => (await environments(tx).removeSome({ project_id })) < slice,
+    /** Removes a batch of a deleted project's environments; answers whether none are left. */
+    removeBatch: async (tx: Tx, project_id: string) => (await environments(tx).removeBatch({ project_id })) < batch,
 
-    /** Its deployments stay, and a later one makes it anew. */
+    /** Removes an environment. Its deployments stay, and a later one makes it anew. */
     remove: (caller: Caller, id: string, name: string) =>
       store.transaction(async (tx) => {
         const { id: project_id } = await projects.get(caller, id, tx);

@@ -4,7 +4,7 @@ import type { EventsService } from "./service.ts";
 
 const operation = operationsOf<{ events: EventsService }>();
 
-/** What a live stream is declared as; `live/` takes its connections over. */
+/** The live stream. `live/` serves its WebSocket connections; this answers plain requests. */
 export const stream = operation({
   id: "events.stream",
   summary: "Open a WebSocket that tells events and state changes as they happen",

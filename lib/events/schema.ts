@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { datetime, id, paging } from "../kernel/api.ts";
+import { datetime, id, paging } from "../kernel/validation.ts";
 import { catalog } from "./catalog.ts";
 
 /** CONTRACT section 9, `GET /events`. */
@@ -11,12 +11,12 @@ export const event = v.object({
 });
 export const eventsQuery = v.object(paging());
 
-/** What a live stream tells beside the events: a piece of work entered a state. */
-export const moved = { deployment: "deployment.status", generation: "generation.status" } as const;
-/** What a live stream can be asked for. */
-export const names = ["*", ...Object.keys(catalog), ...Object.values(moved)];
+/** The messages of a live stream besides events: a deployment or a generation entered a state. */
+export const stateChanges = { deployment: "deployment.status", generation: "generation.status" } as const;
+/** The names that `?events=` of a live stream accepts. */
+export const streamNames = ["*", ...Object.keys(catalog), ...Object.values(stateChanges)];
 
-const unknown = names.slice(1).join(", ");
+const known = streamNames.slice(1).join(", ");
 
 /** `?events=deployment.started,project.created&after=evt_…` */
 export const streamQuery = v.object({
@@ -24,8 +24,8 @@ export const streamQuery = v.object({
     v.pipe(
       v.string("must be one list, separated by commas"),
       v.check(
-        (text) => text.split(",").every((name) => names.includes(name)),
-        `must be names separated by commas: * or of ${unknown}`,
+        (text) => text.split(",").every((name) => streamNames.includes(name)),
+        `must be names separated by commas: * or of ${known}`,
       ),
     ),
   ),

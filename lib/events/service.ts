@@ -5,6 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { eventsRepository } from "./repository.ts";
 
+/** Every field is listed, because live streams send it unshaped. */
 const view = ({ id, event, timestamp, data }: Row<"events">) => ({
   id,
   event,
@@ -14,7 +15,7 @@ const view = ({ id, event, timestamp, data }: Row<"events">) => ({
 
 export type EventsService = ReturnType<typeof eventsService>;
 
-/** The events that happened, to be read. Announcing is the bus's. */
+/** Reads the events. The bus announces them. */
 export function eventsService({ store }: { store: Store }) {
   const events = store.using(eventsRepository);
   return {
@@ -22,13 +23,13 @@ export function eventsService({ store }: { store: Store }) {
       return mapPage(await paginate(query, "events", { organization_id }, events().list), view);
     },
 
-    /** What happened after an event, oldest first, `most` at most. */
-    async since(organization_id: string, after: string, most: number) {
-      const rows = await events().since.rows({ organization_id }, { after, page: 1, per_page: most - 1 });
+    /** At most `limit` events after this one, oldest first. */
+    async since(organization_id: string, after: string, limit: number) {
+      const rows = await events().since.rows({ organization_id }, { after, page: 1, per_page: limit - 1 });
       return rows.map(view);
     },
 
-    /** A plain request for the stream. */
+    /** Answers a request for the stream that is no WebSocket upgrade. */
     async withoutUpgrade(): Promise<never> {
       throw new Problem("upgrade_required", "this path is a WebSocket; connect with a WebSocket client", {
         headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" },

@@ -1,8 +1,11 @@
-import type { GenerationWork } from "../drivers/generation.ts";
+import type { GenerationWork } from "../drivers/generation/contract.ts";
 
-/** What is meant by the inputs of a generation. What is not understood falls back to the default of its kind. */
-export type Order = Pick<GenerationWork, "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms">;
-export type Kind = Order["kind"];
+/** The inputs of a generation, parsed: what a driver has to make. */
+export type MediaSpec = Pick<
+  GenerationWork,
+  "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms"
+>;
+export type Kind = MediaSpec["kind"];
 
 export const defaults = {
   image: { aspect_ratio: "1:1", resolution: "1K", output_format: "png", seed: 0 },
@@ -15,50 +18,53 @@ const formats = {
   image: { png: "png", jpeg: "jpeg", jpg: "jpeg", webp: "webp" },
   video: { mp4: "mp4" },
 } as const;
-export const greatestSeed = 4_294_967_295;
+export const maxSeed = 4_294_967_295;
 /** A film's length in seconds. */
-export const seconds = { least: 1, most: 8 } as const;
-const least = 16;
-const most = 2048;
+export const durationLimits_s = { least: 1, most: 8 } as const;
+/** Of a side, in pixels. */
+const sideLimits = { least: 16, most: 2048 } as const;
 
 const even = (pixels: number) => 2 * Math.round(pixels / 2);
-const within = (pixels: number) => Math.min(most, Math.max(least, pixels));
-const whole = (value: unknown, from: number, to: number): value is number =>
+const clamped = (pixels: number) => Math.min(sideLimits.most, Math.max(sideLimits.least, pixels));
+const isWhole = (value: unknown, from: number, to: number): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
-const find = <T>(table: Readonly<Record<string, T>>, value: unknown): T | undefined =>
+const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | undefined =>
   typeof value === "string"
     ? Object.entries(table).find(([name]) => name.toLowerCase() === value.toLowerCase())?.[1]
     : undefined;
 
-type Asked = Readonly<Record<string, unknown>>;
+type Inputs = Readonly<Record<string, unknown>>;
 
-export function understood(kind: Kind, asked: Asked): Order {
-  const { prompt, output_format, seed, duration } = asked;
-  const usual = defaults[kind];
+/** CONTRACT section 5: "what it understands is used, what it does not falls back to the default". */
+export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
+  const { prompt, output_format, seed, duration } = inputs;
+  const { output_format: defaultFormat } = defaults[kind];
+  const { least, most } = durationLimits_s;
+  const duration_s = isWhole(duration, least, most) ? duration : defaults.video.duration;
   return {
     kind,
     prompt: typeof prompt === "string" ? prompt : "",
-    ...sizeOf(kind, asked),
-    format: find<Order["format"]>(formats[kind], output_format) ?? usual.output_format,
-    seed: whole(seed, 0, greatestSeed) ? seed : 0,
-    duration_ms:
-      kind === "image" ? 0 : 1000 * (whole(duration, seconds.least, seconds.most) ? duration : defaults.video.duration),
+    ...sizeOf(kind, inputs),
+    format: lookUp<MediaSpec["format"]>(formats[kind], output_format) ?? defaultFormat,
+    seed: isWhole(seed, 0, maxSeed) ? seed : 0,
+    duration_ms: kind === "image" ? 0 : duration_s * 1000,
   };
 }
 
 /** CONTRACT section 5: images by their long side, films by their short one; the other follows the ratio, as an even number. */
-function sizeOf(kind: Kind, { aspect_ratio, resolution }: Asked): { width: number; height: number } {
+function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: number; height: number } {
+  const { least, most } = sideLimits;
   const exact = pairOf(resolution, /^(\d{2,4})x(\d{2,4})$/);
   if (exact?.every((side) => side >= least && side <= most)) {
     const [width, height] = kind === "video" ? exact.map(even) : exact;
     return { width: width ?? least, height: height ?? least };
   }
-  const named = find(resolutions, resolution) ?? resolutions[defaults[kind].resolution];
+  const named = lookUp(resolutions, resolution) ?? resolutions[defaults[kind].resolution];
   const [across, down] = pairOf(aspect_ratio, /^(\d{1,4}):(\d{1,4})$/) ?? (kind === "image" ? [1, 1] : [16, 9]);
   const ratio = Math.max(across, down) / Math.min(across, down);
   const wanted = kind === "image" ? named : named * ratio;
-  const long = within(even(wanted));
-  const short = within(even(kind === "image" || wanted > most ? long / ratio : named));
+  const long = clamped(even(wanted));
+  const short = clamped(even(kind === "image" || wanted > most ? long / ratio : named));
   return across >= down ? { width: long, height: short } : { width: short, height: long };
 }
 

@@ -1,26 +1,25 @@
 import * as v from "valibot";
 import { jobsOf } from "../kernel/job.ts";
-import type { GenerationsProgress } from "./progress.ts";
+import type { GenerationsExecution } from "./execution.ts";
 
-const job = jobsOf<{ generationsProgress: GenerationsProgress }>();
+const job = jobsOf<{ execution: GenerationsExecution }>();
 
 export const generationsJobs = [
   job({
     kind: "generations.turn",
     args: v.object({}),
-    run: (_, { generationsProgress }) => generationsProgress.turn(),
-    exhausted: (_, __, { generationsProgress }, tx) => generationsProgress.turnLater(tx),
+    run: (_, { execution }) => execution.runStart(),
+    exhausted: (_, __, { execution }, tx) => execution.retryStart(tx),
   }),
   job({
     kind: "generations.advance",
     args: v.object({ generation_id: v.string() }),
-    run: ({ generation_id }, { generationsProgress }) => generationsProgress.advance(generation_id),
-    exhausted: ({ generation_id }, reason, { generationsProgress }, tx) =>
-      generationsProgress.giveUp(tx, generation_id, reason),
+    run: ({ generation_id }, { execution }) => execution.advance(generation_id),
+    exhausted: ({ generation_id }, reason, { execution }, tx) => execution.giveUp(tx, generation_id, reason),
   }),
   job({
     kind: "generations.cancel",
     args: v.object({ generation_id: v.string(), handle: v.nullable(v.string()) }),
-    run: ({ generation_id, handle }, { generationsProgress }) => generationsProgress.cancel(generation_id, handle),
+    run: ({ generation_id, handle }, { execution }) => execution.cancel(generation_id, handle),
   }),
 ];

@@ -1,17 +1,17 @@
 import * as v from "valibot";
-import { oneOf, textOf, whole } from "../kernel/api.ts";
-import { greatestSeed, type Kind, type Order, resolutions, seconds } from "./inputs.ts";
+import { oneOf, textOf, wholeNumber } from "../kernel/validation.ts";
+import { durationLimits_s, type Kind, type MediaSpec, maxSeed, resolutions } from "./inputs.ts";
 
 /**
- * What a generation costs, in US dollars: an image, or a second of a film, at a named resolution. Any other size costs as
- * much as the smallest named one that holds it, and as the largest where none does.
+ * The price of an image, or of a second of a film, at each named resolution, in US dollars. Any other size costs as much
+ * as the next larger named one, or as the largest.
  */
 export interface Price {
   readonly per: "image" | "second";
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;
 }
 
-/** A model's id and its inputs: the named ones, and whatever else it takes. */
+/** A model's id and its inputs: the named ones, and any others. */
 export type NewGeneration = {
   model: string;
   prompt?: string | undefined;
@@ -26,7 +26,7 @@ export interface Model {
   readonly id: string;
   readonly kind: Kind;
   readonly summary: string;
-  /** What the body of a request may hold; each input is refused where it breaks its rule. */
+  /** The schema of a request's body. */
   readonly input: Inputs;
   readonly price: Price;
 }
@@ -36,7 +36,7 @@ const longestPrompt = 4000;
 const model = textOf(1, 255);
 const prompt = textOf(1, longestPrompt);
 const ratio = oneOf(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]);
-const seed = whole(0, greatestSeed);
+const seed = wholeNumber(0, maxSeed);
 
 const imageInput = v.object({
   model,
@@ -53,7 +53,7 @@ const videoInput = v.object({
   resolution: v.optional(oneOf(["480p", "720p", "1080p"])),
   output_format: v.optional(oneOf(["mp4"])),
   seed: v.optional(seed),
-  duration: v.optional(whole(seconds.least, seconds.most)),
+  duration: v.optional(wholeNumber(durationLimits_s.least, durationLimits_s.most)),
 });
 
 export const models: readonly Model[] = [
@@ -81,8 +81,8 @@ export const models: readonly Model[] = [
 ];
 
 const text = (most: number) => v.optional(textOf(0, most));
-/** Any model that is none of ours: "it takes any inputs. The four named inputs must be strings where given". */
-const anyInput = v.looseObject({
+/** CONTRACT section 5, unknown models: "takes any inputs. The four named inputs must be strings where given". */
+const openInput = v.looseObject({
   model,
   prompt: text(longestPrompt),
   aspect_ratio: text(255),
@@ -92,31 +92,34 @@ const anyInput = v.looseObject({
 
 const byId = new Map(models.map((model) => [model.id, model]));
 
-/** The model of an id. An unknown one is a film's where the id says video, and costs what the standard model costs. */
+/** The model of an id. An unknown one makes films where its id contains "video", and costs as much as the standard model. */
 export function modelOf(id: string): Model {
   const known = byId.get(id);
   if (known) return known;
   const kind = /video/i.test(id) ? "video" : "image";
   const price = models.find((model) => model.kind === kind)?.price ?? { per: "image", usd: {} };
-  return { id, kind, summary: "A model that is not known here", input: anyInput, price };
+  return { id, kind, summary: "A model that is not known here", input: openInput, price };
 }
 
-/** A model of a backend: pictures at one price, of any inputs. */
+/** A model of a backend: any inputs, images, one price. */
 export const backendModel = (id: string, usd: number): Model => ({
-  ...{ id, kind: "image", summary: "A model of a backend", input: anyInput },
+  id,
+  kind: "image",
+  summary: "A model of a backend",
+  input: openInput,
   price: { per: "image", usd: { "2K": usd } },
 });
 
-/** Money is counted in millionths of a dollar, whole, so that sums are exact. */
-export const micros = (usd: number): number => Math.round(usd * 1_000_000);
+/** Costs are whole millionths of a dollar, so that sums are exact. */
+export const microsOf = (usd: number): number => Math.round(usd * 1_000_000);
 export const usdOf = (count: number): number => count / 1_000_000;
 
-/** What an order costs by a price, in millionths of a dollar. */
-export function costOf(price: Price, { kind, width, height, duration_ms }: Order): number {
+/** The cost in millionths of a dollar. */
+export function costOf(price: Price, { kind, width, height, duration_ms }: MediaSpec): number {
   const side = kind === "image" ? Math.max(width, height) : Math.min(width, height);
   const named = Object.entries(price.usd)
     .map(([name, usd]) => ({ pixels: resolutions[name as keyof typeof resolutions], usd }))
     .sort((a, b) => a.pixels - b.pixels);
   const usd = (named.find(({ pixels }) => side <= pixels) ?? named.at(-1))?.usd ?? 0;
-  return micros(price.per === "second" ? (usd * duration_ms) / 1000 : usd);
+  return microsOf(price.per === "second" ? (usd * duration_ms) / 1000 : usd);
 }

@@ -1,11 +1,11 @@
-import { awaitable, byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { awaitable, byId } from "../kernel/validation.ts";
 import { generation, generationsQuery, newGeneration, usage, usageQuery } from "./schema.ts";
 import type { GenerationsService } from "./service.ts";
 
 const operation = operationsOf<{ generations: GenerationsService }>();
 
-/** SPEC "Endpoints", generations, with what CONTRACT section 9 adds. */
+/** SPEC "Endpoints", generations, with the additions of CONTRACT section 9. */
 export const generationsOperations = [
   operation({
     id: "generations.list",

@@ -4,25 +4,25 @@ import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
-type Moved = Key & { at: string } & Pick<
+type MoveParameters = Key & { at: string } & Pick<
     Row<"generations">,
     "cost_micros" | "content_type" | "bytes" | "etag" | "error_code" | "error_message"
   >;
 
-type Counted = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
+type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
   organization_id: string;
 };
 
 /** Partial indexes are used only where their condition stands in the text, word for word. */
-const waiting = sql<boolean>`status = 'queued'`;
+const queued = sql<boolean>`status = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
 const withFile = sql<boolean>`content_type is not null`;
 const noFile = { content_type: null, bytes: null, etag: null } as const;
 
 export function generationsRepository(query: Queries) {
-  /** One statement a move: of two moves that race from one state, the table of states lets exactly one win. */
+  /** One statement a move: of two moves that race from one state, exactly one finds the row in it. */
   const move = (name: MoveName) =>
-    query.first((db, p: Moved) => {
+    query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
       return db
         .updateTable("generations")
@@ -51,16 +51,16 @@ export function generationsRepository(query: Queries) {
       MoveName,
       ReturnType<typeof move>
     >,
-    hasten: query.change((db, p: Key & { now: string }) =>
+    skipDelay: query.change((db, p: Key & { now: string }) =>
       db
         .updateTable("generations")
         .set({ ready_at: p.now })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(waiting),
+        .where(queued),
     ),
-    /** What a driver wants to be asked with; only as long as the generation is in progress. */
-    hold: query.change((db, p: Key & { handle: string | null }) =>
+    /** Stores the handle that a driver is polled with, as long as the generation is in progress. */
+    setHandle: query.change((db, p: Key & { handle: string | null }) =>
       db
         .updateTable("generations")
         .set({ handle: p.handle })
@@ -69,7 +69,7 @@ export function generationsRepository(query: Queries) {
         .where("status", "=", "in_progress"),
     ),
 
-    count: query.change((db, p: Counted) =>
+    count: query.change((db, p: UsageParameters) =>
       db
         .insertInto("generation_usage")
         .values({
@@ -97,24 +97,24 @@ export function generationsRepository(query: Queries) {
         .orderBy("model"),
     ),
 
-    /** The job loop's, and of who holds a signed link: they name a generation of any organization. */
+    /** For the job loop and for signed links, which lead to generations of any organization. */
     byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
-    /** In the order of the partial index, or the planner would read the whole table. */
+    /** In the order of the partial index; in another one the planner reads the whole table. */
     running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
-    /** Of every organization: a metric. */
-    waiting: query.count((db, _: object) => db.selectFrom("generations").select("id").where(waiting)),
+    /** A metric over all organizations. */
+    countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),
     ready: query.all((db, p: { now: string }) =>
       db
         .selectFrom("generations")
         .selectAll()
-        .where(waiting)
+        .where(queued)
         .where("ready_at", "<=", p.now)
         .orderBy("ready_at")
         .orderBy("id")
         .limit(sql.lit(64)),
     ),
-    /** Files whose retention time is over. */
-    outlived: query.all((db, p: { before: string }) =>
+    /** Files whose retention time has passed. */
+    expiredFiles: query.all((db, p: { before: string }) =>
       db
         .selectFrom("generations")
         .select("id")
@@ -123,6 +123,8 @@ export function generationsRepository(query: Queries) {
         .orderBy("completed_at")
         .limit(sql.lit(256)),
     ),
-    forget: query.change((db, p: { id: string }) => db.updateTable("generations").set(noFile).where("id", "=", p.id)),
+    clearFile: query.change((db, p: { id: string }) =>
+      db.updateTable("generations").set(noFile).where("id", "=", p.id),
+    ),
   };
 }

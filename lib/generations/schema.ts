@@ -1,12 +1,12 @@
 import * as v from "valibot";
-import { id, paging, text, written } from "../kernel/api.ts";
-import { instant } from "../kernel/clock.ts";
+import { parseInstant } from "../kernel/clock.ts";
+import { documentedAs, id, paging, text } from "../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
 /** The finished value of the interface; option `generations.finishedStatus`. */
 export const finished = ["completed", "succeeded"] as const;
 
-/** SPEC "Generation", with what CONTRACT section 5 adds. */
+/** SPEC "Generation", with the additions of CONTRACT section 5. */
 export const generation = v.object({
   id: id("gen"),
   object: v.literal("generation"),
@@ -14,7 +14,7 @@ export const generation = v.object({
   model: v.string(),
   /** In whole seconds since 1970. */
   created_at: v.pipe(v.number(), v.integer()),
-  /** What was asked, with the defaults filled in. */
+  /** The inputs as given, with the defaults filled in. */
   input: v.record(v.string(), v.unknown()),
   /** Only when finished, and as long as the file is kept. */
   output: v.optional(v.object({ type: v.picklist(["image", "video"]), url: v.string() })),
@@ -26,10 +26,10 @@ export const generation = v.object({
 const idOf = (body: unknown): string =>
   typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : "";
 
-/** A model and its inputs, judged by the rules of that model; written down as what any model takes. */
+/** A model and its inputs, checked by the schema of that model; documented by the schema of any model. */
 export const newGeneration = v.pipe(
   v.lazy((body) => modelOf(idOf(body)).input),
-  written(modelOf("").input),
+  documentedAs(modelOf("").input),
 );
 
 export const generationsQuery = v.object(paging());
@@ -37,7 +37,7 @@ export const generationsQuery = v.object(paging());
 const day = v.pipe(
   text(),
   v.check(
-    (given) => instant(given.length === 10 ? `${given}T00:00:00Z` : given) !== undefined,
+    (given) => parseInstant(given.length === 10 ? `${given}T00:00:00Z` : given) !== undefined,
     "must be a date such as 2026-01-31, or a datetime",
   ),
   v.transform((given) => new Date(given).toISOString().slice(0, 10)),

@@ -1,27 +1,27 @@
 import type * as v from "valibot";
-import type { Patience, Waiting } from "../events/waiting.ts";
+import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
 import type { Queue } from "../jobs/queue.ts";
-import { type Clock, isoOf, latest } from "../kernel/clock.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
-import { isStepped } from "../scenarios/script.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
-import type { Assets } from "../store/assets.ts";
+import { createStepper } from "../scenarios/stepper.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
+import type { Assets } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Links } from "./assets.ts";
+import type { AssetLinks } from "./asset-links.ts";
+import { type GenerationsExecution, workOf } from "./execution.ts";
 import { defaults } from "./inputs.ts";
+import type { ModelDrivers } from "./model-drivers.ts";
 import { usdOf } from "./models.ts";
-import { type GenerationsProgress, workOf } from "./progress.ts";
 import { generationsRepository } from "./repository.ts";
-import type { Runners } from "./runners.ts";
 import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";
-import type { Steps } from "./steps.ts";
 
 type Generation = Row<"generations">;
 
@@ -31,18 +31,17 @@ interface Ports {
   readonly ids: Ids;
   readonly queue: Queue;
   readonly assets: Assets;
-  readonly links: Links;
-  readonly runners: Runners;
-  readonly progress: GenerationsProgress;
-  readonly steps: Steps;
+  readonly links: AssetLinks;
+  readonly modelDrivers: ModelDrivers;
+  readonly execution: GenerationsExecution;
   readonly waiting: Waiting;
-  /** How simulated work turns out; undefined where a tester has no say in it. */
+  /** Undefined in the mode `start`. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
   /** Option `generations.retention`: how long a file is kept. */
   readonly retention_ms: number;
 }
 
-/** A file as it is handed out. */
+/** The file of a generation. */
 export interface Asset {
   readonly type: string;
   readonly size: number;
@@ -56,10 +55,19 @@ const lastDay = "9999-12-31";
 
 export type GenerationsService = ReturnType<typeof generationsService>;
 
-/** What callers do with generations. SPEC "Generations", CONTRACT section 5. How they advance is in `progress`. */
+/** The operations on generations. SPEC "Generations", CONTRACT section 5. `execution.ts` advances them. */
 export function generationsService(ports: Ports) {
-  const { store, clock, ids, queue, assets, links, runners, progress, steps, waiting, scenarios, retention_ms } = ports;
+  const { store, clock, ids, queue, assets, links, modelDrivers, execution, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
+  const stepper = createStepper<Generation>({
+    store,
+    name: "generation",
+    lifecycle,
+    find: (id) => generations().byId({ id }),
+    skipDelay: execution.skipDelay,
+    advance: execution.advance,
+    statusOf: execution.statusOf,
+  });
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
     const found = await generations(tx).find({ organization_id, id });
@@ -70,7 +78,7 @@ export function generationsService(ports: Ports) {
   const view = (row: Generation) => ({
     id: row.id,
     object: "generation" as const,
-    status: progress.statusOf(row),
+    status: execution.statusOf(row),
     model: row.model,
     created_at: Math.floor(Date.parse(row.created_at) / 1000),
     input: JSON.parse(row.input) as Record<string, unknown>,
@@ -85,58 +93,74 @@ export function generationsService(ports: Ports) {
   });
 
   return {
-    /** With patience: once the generation has ended, or as it is when the patience is over. */
-    async get(caller: Caller, id: string, patience: Patience) {
+    /** With `wait.seconds`: once the generation has ended, or as it is after that time. */
+    async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
-      const read = async () => steps.polled(await get(caller, id));
-      return view(await waiting.until(work, patience, read, ({ status }) => isTerminal(lifecycle, status)));
+      const read = async () => stepper.polled(await get(caller, id));
+      return view(await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status)));
     },
 
-    /** Moves a generation by one state, for a tester. */
-    step: async (id: string) => view(await steps.step(id)),
+    /** A tester's step: moves a generation by one state. */
+    step: async (id: string) => view(await stepper.step(id)),
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
       mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
 
-    async create({ organization_id, ...by }: Caller, { model, ...asked }: v.InferOutput<typeof newGeneration>) {
-      const { kind } = runners.judge(model, asked);
-      const created_at = clock.iso();
-      const row: Generation = {
-        ...{ id: ids.next("gen"), organization_id, model, kind, status: lifecycle.initial },
-        input: JSON.stringify({ ...asked, ...defaults[kind], ...asked }),
-        ...{ ready_at: created_at, step_at: created_at, created_at, completed_at: null, handle: null },
-        ...{ cost_micros: 0, content_type: null, bytes: null, etag: null, error_code: null, error_message: null },
-        script: null,
-      };
-      const { driver } = runners.of(model);
+    async create(caller: Caller, { model, ...inputs }: v.InferOutput<typeof newGeneration>) {
+      const { kind } = modelDrivers.check(model, inputs);
+      const { driver } = modelDrivers.of(model);
+      const id = ids.next("gen");
+      const now = clock.iso();
+      // The inputs keep the order in which they were given; the defaults follow.
+      const input = JSON.stringify({ ...inputs, ...defaults[kind], ...inputs });
       return store.transaction(async (tx) => {
-        const about = { model, prompt: typeof asked.prompt === "string" ? asked.prompt : null };
-        const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", about) : undefined;
-        const scripted = { ...row, script: taken ?? null };
-        const stepped = isStepped(scripted);
-        const delay_ms = stepped ? 0 : driver.delay(workOf(scripted, clock.now()));
-        const made = { ...scripted, ready_at: isoOf(stepped ? latest : clock.now() + delay_ms) };
-        await generations(tx).insert(made);
-        progress.tell(tx, made);
+        const fields = { model, prompt: typeof inputs.prompt === "string" ? inputs.prompt : null };
+        const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", fields) : undefined;
+        const script = taken ?? null;
+        const stepped = isStepped({ script });
+        const work = workOf({ id, kind, model, input, script, step_at: now }, clock.now());
+        const delay_ms = stepped ? 0 : driver.delay(work);
+        const row: Generation = {
+          id,
+          organization_id: caller.organization_id,
+          model,
+          kind,
+          status: lifecycle.initial,
+          input,
+          script,
+          handle: null,
+          ready_at: isoOf(stepped ? latestInstant : clock.now() + delay_ms),
+          step_at: now,
+          created_at: now,
+          completed_at: null,
+          cost_micros: 0,
+          content_type: null,
+          bytes: null,
+          etag: null,
+          error_code: null,
+          error_message: null,
+        };
+        await generations(tx).insert(row);
+        execution.publish(tx, row);
         if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);
-        return view(made);
-      }, by);
+        return view(row);
+      }, caller);
     },
 
     cancel: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const before = await get(caller, id, tx);
         const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
-        const after = await progress.move(tx, "cancel", { ...before, ...reason });
+        const after = await execution.move(tx, "cancel", { ...before, ...reason });
         if (!after) {
           throw new Problem(
             "not_cancellable",
-            `only a queued or running generation can be cancelled; this one is ${progress.statusOf(before)}`,
+            `only a queued or running generation can be cancelled; this one is ${execution.statusOf(before)}`,
           );
         }
         if (before.status === "in_progress")
           await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
-        await progress.takeTurns(tx);
+        await execution.startReady(tx);
         return view(after);
       }, caller),
 
@@ -147,14 +171,12 @@ export function generationsService(ports: Ports) {
         { generations: 0, micros: 0 },
       );
       return {
-        data: rows.map(({ date, model, generations, cost_micros }) => ({
-          ...{ date, model, generations, cost_usd: usdOf(cost_micros) },
-        })),
+        data: rows.map((row) => ({ ...row, cost_usd: usdOf(row.cost_micros) })),
         total: { generations: total.generations, cost_usd: usdOf(total.micros) },
       };
     },
 
-    /** The file of a signed link; undefined where it is not kept any more. */
+    /** The file of a signed link; undefined where its retention time has passed. */
     async asset(id: string): Promise<Asset | undefined> {
       const row = await generations().byId({ id });
       if (!row?.content_type || row.bytes === null || row.etag === null) return undefined;
@@ -169,22 +191,22 @@ export function generationsService(ports: Ports) {
       return { type, size, etag, read: (start, end) => assets.read(id, start, end) };
     },
 
-    /** Periodic: removes the files whose retention time is over. */
+    /** Periodic: removes the files whose retention time has passed. */
     async prune() {
       const before = isoOf(Math.max(0, clock.now() - retention_ms));
       for (;;) {
-        const rows = await generations().outlived({ before });
+        const rows = await generations().expiredFiles({ before });
         if (rows.length === 0) return;
         await store.transaction(async (tx) => {
           for (const { id } of rows) {
-            await generations(tx).forget({ id });
-            progress.removeLater(tx, id);
+            await generations(tx).clearFile({ id });
+            execution.removeFileAfterCommit(tx, id);
           }
         });
       }
     },
 
-    /** At a start: what a crash left behind, which no record leads to. */
+    /** Called at a start of the service: removes files that a crash left without a record. */
     async sweep() {
       for (const name of await assets.names()) {
         const row = await generations().byId({ id: name });

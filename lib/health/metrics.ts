@@ -1,21 +1,21 @@
 import { lifecycle as deployment } from "../deployments/states.ts";
-import type { Feed } from "../events/feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { lifecycle as generation } from "../generations/states.ts";
-import { bounds, type Meter, type Series } from "../http/meter.ts";
-import type { Load } from "../jobs/runner.ts";
-import { type Clock, machineNow } from "../kernel/clock.ts";
+import { bounds, type Meter, type Series } from "../http/request-metrics.ts";
+import type { QueueLoad } from "../jobs/runner.ts";
+import { type Clock, monotonicNow } from "../kernel/clock.ts";
 import { version } from "../kernel/version.ts";
-import { exposition, type Family, type Sample } from "./exposition.ts";
-import { createLoopDelay } from "./loop-delay.ts";
+import { createLoopDelay } from "./event-loop-delay.ts";
+import { exposition, type Family, type Sample } from "./prometheus-text.ts";
 
 interface Ports {
   readonly meter: Meter;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
   /** Asked at a scrape, and only then. */
-  readonly jobs: () => Promise<Load>;
+  readonly jobs: () => Promise<QueueLoad>;
   readonly deliveries: () => Promise<number>;
   readonly deployments: () => Promise<Readonly<Record<string, number>>>;
   readonly generations: () => Promise<Readonly<Record<string, number>>>;
@@ -87,7 +87,7 @@ function ofProcess(mode: string): Family[] {
       { value: (user + system) / 1e6 },
     ]),
     // The machine's clock begins with the process.
-    gauge("process_uptime_seconds", "How long the process has run.", machineNow() / 1000),
+    gauge("process_uptime_seconds", "How long the process has run.", monotonicNow() / 1000),
   ];
 }
 

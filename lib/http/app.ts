@@ -1,40 +1,40 @@
 import type { Duplex } from "node:stream";
 import { H3, H3Event } from "h3/node";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
-import { type Clock, machineNow } from "../kernel/clock.ts";
+import { type Clock, monotonicNow } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type Operation, permit } from "../kernel/operation.ts";
-import { createGathering, createPacing } from "../kernel/turn.ts";
+import { authorize, type Operation } from "../kernel/operation.ts";
 import type { Store } from "../store/store.ts";
 import { type Answer, createWriter, type Envelope, type Writer } from "./answer.ts";
+import type { Authenticator } from "./authenticate.ts";
+import { shuttingDown } from "./cancellation.ts";
+import { failed } from "./error-answer.ts";
+import { arriving, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
+import type { Idempotency } from "./idempotency.ts";
 import {
   base,
   type Called,
-  type Exchange,
   exchangeOf,
   exchangeOfCall,
   exchangeOfUpgrade,
   isVersioned,
-} from "./exchange.ts";
-import { failed } from "./failed.ts";
-import { arriving, type Faults, failureOf, spoilt, underFault } from "./fault.ts";
-import type { Gate } from "./gate.ts";
-import type { Idempotency } from "./idempotency.ts";
-import { shuttingDown } from "./leaving.ts";
-import type { Count, Meter } from "./meter.ts";
-import { perform } from "./perform.ts";
+  type RequestContext,
+} from "./request-context.ts";
+import type { Count, Meter } from "./request-metrics.ts";
+import { perform } from "./run-operation.ts";
 import { refuse, send, written } from "./send.ts";
 import type { Handler, Upgrade } from "./server.ts";
 
 /** Paths beside the interface, such as the control interface: undefined where they know nothing of a path. */
-export type Beside = (exchange: Exchange) => Promise<Answer | undefined>;
+export type Beside = (exchange: RequestContext) => Promise<Answer | undefined>;
 
 export interface Ports {
   readonly operations: readonly Operation[];
   readonly services: unknown;
-  readonly gate: Gate;
+  readonly gate: Authenticator;
   readonly idempotency: Idempotency;
   readonly store: Store;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export interface Ports {
   readonly observe: ((seen: Observed) => void) | undefined;
   readonly meter: Meter;
   /** Takes a connection over, or throws the problem with which it is refused. */
-  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>;
+  readonly upgrade: (exchange: RequestContext, socket: Duplex, head: Buffer) => Promise<void>;
   /** Aborted when the service shuts down: 503 from then on. */
   readonly closing: AbortSignal;
 }
@@ -92,9 +92,9 @@ export function createApp(ports: Ports): App {
   const app = new H3({ silent: true, allowMalformedURL: true });
 
   /** Tells the log, the meter and a tester's journal of a request that is over. */
-  const tell = (exchange: Exchange, answered: number, count: Count, duration_ms: number) => {
+  const tell = (exchange: RequestContext, answered: number, count: Count, duration_ms: number) => {
     const { id: request_id, method, path, key_id, begun, fault } = exchange;
-    const ms = machineNow() - begun;
+    const ms = monotonicNow() - begun;
     count(answered, ms);
     const status = fault?.breaks === "drop" ? null : answered;
     const entry = { request_id, method, path, status, duration_ms: Math.round(ms * 10) / 10, key_id };
@@ -102,7 +102,7 @@ export function createApp(ports: Ports): App {
     ports.observe?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
-  const answerTo = async (exchange: Exchange, target: Target, count: Count): Promise<Answer> => {
+  const answerTo = async (exchange: RequestContext, target: Target, count: Count): Promise<Answer> => {
     const begun = clock.now();
     let answer: Answer;
     try {
@@ -121,8 +121,8 @@ export function createApp(ports: Ports): App {
     return exchange.fault ? spoilt(response, answer.body, exchange.fault, exchange) : response;
   };
 
-  const leave = createGathering((error) => log.error("an answer could not leave", { reason: reasonOf(error) }));
-  const pace = createPacing();
+  const leave = createBatchPerTick((error) => log.error("an answer could not leave", { reason: reasonOf(error) }));
+  const pace = createYieldEvery64();
   const elsewhere = ports.meter.count("none");
   const upgrades = ports.meter.count("upgrade");
   const named = new Map<string, (called: Called) => Promise<Answer>>();
@@ -207,7 +207,13 @@ const isOperation = (target: Target): target is Operation => "run" in target;
  * CONTRACT section 1: 421 → 401 (429) → 429 → 404/405 → 403 → 415 → 413 → 400 → 422 → what needs the record. Rejects, or
  * throws at once: a promise less for every request to wait for.
  */
-function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
+function respond(
+  ports: Ports,
+  writer: Writer,
+  gate: Authenticator,
+  exchange: RequestContext,
+  target: Target,
+): Promise<Answer> {
   if (exchange.socket) ports.checkHost(exchange.header("host"));
   if (!isVersioned(exchange)) return besides(ports, exchange);
   exchange.fault = ports.faults?.(exchange);
@@ -215,7 +221,7 @@ function respond(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, t
   return underFault(ports, writer, exchange, exchange.fault, () => admit(ports, writer, gate, exchange, target));
 }
 
-async function besides(ports: Ports, exchange: Exchange): Promise<Answer> {
+async function besides(ports: Ports, exchange: RequestContext): Promise<Answer> {
   const health = await ports.health(exchange);
   if (health) return health;
   if (ports.closing.aborted) throw shuttingDown();
@@ -224,14 +230,20 @@ async function besides(ports: Ports, exchange: Exchange): Promise<Answer> {
   throw new Problem("not_found", `this path does not exist; the interface is under ${base}`);
 }
 
-async function admit(ports: Ports, writer: Writer, gate: Gate, exchange: Exchange, target: Target): Promise<Answer> {
+async function admit(
+  ports: Ports,
+  writer: Writer,
+  gate: Authenticator,
+  exchange: RequestContext,
+  target: Target,
+): Promise<Answer> {
   if (ports.closing.aborted) throw shuttingDown();
   const caller = await gate.enter(exchange, !(isOperation(target) && target.needs === "nothing"));
   // h3 takes a trailing slash for the path without it; the contract does not.
   if (exchange.path.endsWith("/"))
     throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
   if (!isOperation(target)) throw target.problem();
-  permit(target, caller);
+  authorize(target, caller);
   const isRead = target.method === "GET" || target.needs === "nothing";
   return await perform(ports, writer, exchange, target, isRead ? caller : gate.confirmed(exchange, caller));
 }

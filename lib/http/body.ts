@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { Problem } from "../kernel/errors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** CONTRACT section 1: "nested deeper than 32 (32 levels pass)". */
 const deepest = 32;
 
 /** The bytes of a body, once it is known to be JSON and within the limit. Empty where none was sent. */
-export async function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
+export async function readBody(exchange: RequestContext, limit: number): Promise<Buffer> {
   const declared = Number(exchange.header("content-length") ?? "0");
   if (declared > 0) refuseType(exchange);
   if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
@@ -23,7 +23,7 @@ const json = "application/json";
 // A body that is not read to its end leaves the connection unusable for the next request.
 const unread = { connection: "close" };
 
-function refuseType(exchange: Exchange, headers: Readonly<Record<string, string>> = {}): void {
+function refuseType(exchange: RequestContext, headers: Readonly<Record<string, string>> = {}): void {
   const type = exchange.header("content-type");
   if (type !== json && type?.split(";", 1)[0]?.trim().toLowerCase() !== json) {
     throw new Problem("unsupported_media_type", `send the body as Content-Type: ${json}`, { headers });

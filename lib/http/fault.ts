@@ -1,8 +1,8 @@
 import { FastResponse } from "srvx";
 import type { Answer, Writer } from "./answer.ts";
 import type { Ports } from "./app.ts";
-import type { Exchange } from "./exchange.ts";
-import { failed } from "./failed.ts";
+import { failed } from "./error-answer.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** What befalls one exchange instead of its usual course, because a tester asked for it. */
 export interface Fault {
@@ -17,7 +17,7 @@ export interface Fault {
 }
 
 /** The fault that an exchange meets; undefined for nearly all of them. */
-export type Faults = (exchange: Pick<Exchange, "method" | "path">) => Fault | undefined;
+export type Faults = (exchange: Pick<RequestContext, "method" | "path">) => Fault | undefined;
 
 /**
  * What is answered under a fault, which shows the address's bucket without counting. `usual` is the course that the
@@ -26,7 +26,7 @@ export type Faults = (exchange: Pick<Exchange, "method" | "path">) => Fault | un
 export async function underFault(
   ports: Pick<Ports, "gate" | "log" | "closing">,
   writer: Writer,
-  exchange: Exchange,
+  exchange: RequestContext,
   fault: Fault,
   usual: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -46,7 +46,7 @@ export async function underFault(
 const othersEnd = () => new TypeError("fetch failed", { cause: new Error("other side closed") });
 
 /** The answer to a call without a request, as the fault lets it arrive; throws what a broken connection would have thrown. */
-export function arriving(answer: Answer, { fault }: Exchange): Answer {
+export function arriving(answer: Answer, { fault }: RequestContext): Answer {
   if (!fault) return answer;
   if (fault.breaks) throw othersEnd();
   return { ...answer, headers: { ...answer.headers, ...fault.headers } };
@@ -61,7 +61,7 @@ export function spoilt(
   response: Response,
   body: Answer["body"],
   { breaks }: Fault,
-  { asker, socket, method }: Exchange,
+  { asker, socket, method }: RequestContext,
 ): Response {
   const signal = asker();
   const halves = breaks === "truncate" && typeof body === "string";
@@ -81,7 +81,7 @@ function halved(
   { status, statusText, headers }: Response,
   whole: Buffer,
   cause: Error,
-  from: Exchange["socket"],
+  from: RequestContext["socket"],
 ): Response {
   headers.set("content-length", String(whole.length));
   let sent = false;

@@ -1,5 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./request-context.ts";
 
 const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
@@ -43,7 +43,7 @@ export function createHosts(known: readonly string[]): Hosts {
 }
 
 /** For what has no key: in process, or over a loopback address under a loopback name, whatever other hosts are known. */
-export function isLocal({ socket, header }: Exchange): boolean {
+export function isLocal({ socket, header }: RequestContext): boolean {
   if (!socket) return true;
   // A proxy on this machine speaks for somebody who may be anywhere; one that nobody named tells itself by what it adds.
   if (header("x-forwarded-for") !== undefined || header("forwarded") !== undefined) return false;

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
-import type { Vault } from "../store/vault.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 
@@ -23,10 +23,18 @@ export type Remember = (tx: Tx, answer: Answer) => Promise<void>;
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Remembered answers lie encrypted: one of them may show an API key, this once. */
-export function createIdempotency({ store, clock, vault }: { store: Store; clock: Clock; vault: Vault }) {
+export function createIdempotency({
+  store,
+  clock,
+  encryption,
+}: {
+  store: Store;
+  clock: Clock;
+  encryption: Encryption;
+}) {
   const rows = store.using(httpRepository);
   const placeOf = ({ api_key_id, path, name }: Idempotent) => JSON.stringify([api_key_id, path, name]);
-  const vaultPlace = (key: Idempotent) => `idempotency_keys ${placeOf(key)} sealed`;
+  const sealedPlace = (key: Idempotent) => `idempotency_keys ${placeOf(key)} sealed`;
   const running = new Map<string, Promise<void>>();
 
   const replay = async (key: Idempotent, body_hash: string): Promise<Answer | undefined> => {
@@ -42,7 +50,7 @@ export function createIdempotency({ store, clock, vault }: { store: Store; clock
     return {
       status: row.status,
       headers: { ...headers, "idempotent-replayed": "true" },
-      body: vault.open(vaultPlace(key), row.sealed),
+      body: encryption.decrypt(sealedPlace(key), row.sealed),
       request_id,
     };
   };
@@ -73,7 +81,7 @@ export function createIdempotency({ store, clock, vault }: { store: Store; clock
             body_hash,
             status,
             headers: stored,
-            sealed: vault.seal(vaultPlace(key), typeof text === "string" ? text : ""),
+            sealed: encryption.encrypt(sealedPlace(key), typeof text === "string" ? text : ""),
             created_at: clock.iso(),
           });
         });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { machineNow, machineTimer } from "../kernel/clock.ts";
+import { monotonicNow, systemTimer } from "../kernel/clock.ts";
 
 /** How long, in milliseconds, the head of a request may take to arrive, and then its body. */
 const most = { head: 10_000, body: 30_000 };
@@ -25,7 +25,7 @@ export type Patience = ReturnType<typeof createPatience>;
  * Refuses requests that take too long to arrive, with the 408 that Node would give. Node looks for them every second for
  * as long as it listens, and this only while somebody is connected, so that a service with nothing to do sleeps.
  */
-export function createPatience({ now = machineNow, timer = machineTimer } = {}) {
+export function createPatience({ now = monotonicNow, timer = systemTimer } = {}) {
   const open = new Map<Socket, Arriving>();
   let isLooking = false;
   const look = () => {

@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { FastResponse } from "srvx";
 import type { Answer } from "./answer.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Window } from "./rate-limit.ts";
+import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
-import type { Window } from "./windows.ts";
 
 /** Stands for an answer that goes to its socket by itself. */
 export const written: Response = new FastResponse(null);
@@ -16,7 +16,7 @@ export const written: Response = new FastResponse(null);
  * that is done for an answer, and one who is awake already reads the others with the first. What was written leaves
  * together anyhow, after its commit.
  */
-export function send(answer: Answer, exchange: Exchange, leave: (run: () => void) => void): Response {
+export function send(answer: Answer, exchange: RequestContext, leave: (run: () => void) => void): Response {
   const { status, body } = answer;
   const { method, fault, reply } = exchange;
   const shown = method === "HEAD" ? null : body;
@@ -39,7 +39,7 @@ function end(reply: ServerResponse, body: string | Uint8Array | null): void {
 }
 
 /** Names and values in turns, as Node takes them. To put objects together would cost more than the rest of the answer. */
-function headersOf({ status, headers, body, request_id }: Answer, { method, window }: Exchange): string[] {
+function headersOf({ status, headers, body, request_id }: Answer, { method, window }: RequestContext): string[] {
   const all = stamp(request_id, window);
   for (const name in headers) all.push(name, headers[name] ?? "");
   const isOpen = body instanceof ReadableStream || headers["content-length"] !== undefined;
@@ -63,7 +63,7 @@ export function stamp(request_id: string, window: Window | undefined): string[] 
 }
 
 /** An answer to a connection that wanted to become something else, written by hand: no response exists for it. */
-export function refuse(socket: Duplex, answer: Answer, exchange: Exchange): void {
+export function refuse(socket: Duplex, answer: Answer, exchange: RequestContext): void {
   const all = pairsOf(headersOf(answer, exchange));
   const headers = new Map([...all, ...Object.entries(exchange.fault?.headers ?? {}), ["connection", "close"]]);
   const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`);

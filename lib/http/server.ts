@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { machineTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { createPatience, type Patience } from "./patience.ts";
 
@@ -113,10 +113,10 @@ async function close(server: Server, patience: Patience, grace: string): Promise
   const sweep = () => {
     if (over) return;
     server.closeIdleConnections();
-    machineTimer("20ms", sweep);
+    systemTimer("20ms", sweep);
   };
   sweep();
-  const cut = machineTimer(milliseconds(grace), () => server.closeAllConnections());
+  const cut = systemTimer(milliseconds(grace), () => server.closeAllConnections());
   await closed;
   over = true;
   cut();

@@ -1,12 +1,11 @@
-import { byDelivery, deliveriesQuery, delivery, recovered, recovery } from "../deliveries/schema.ts";
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { integration, integrationChanges, integrationItem, integrationsQuery, newIntegration } from "./schema.ts";
 import type { IntegrationsService } from "./service.ts";
 
 const operation = operationsOf<{ integrations: IntegrationsService }>();
 
-/** SPEC "Endpoints", integrations; what is below DELETE is CONTRACT section 9. */
+/** SPEC "Endpoints", integrations; `update` is CONTRACT section 9. */
 export const integrationsOperations = [
   operation({
     id: "integrations.create",
@@ -68,59 +67,5 @@ export const integrationsOperations = [
     result: integration,
     problems: ["not_found", "plan_required"],
     run: ({ params, body }, { integrations }, caller) => integrations.update(caller, params.id, body),
-  }),
-  operation({
-    id: "integrations.test",
-    summary: "Send a ping event",
-    method: "POST",
-    path: "/integrations/{id}/test",
-    needs: "integrations:write",
-    answers: "accepted",
-    addition: true,
-    params: byId,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params }, { integrations }, caller) => integrations.test(caller, params.id),
-  }),
-  operation({
-    id: "integrations.deliveries",
-    summary: "List the deliveries with every try, newest first",
-    method: "GET",
-    path: "/integrations/{id}/deliveries",
-    needs: "integrations:read",
-    answers: "list",
-    addition: true,
-    params: byId,
-    query: deliveriesQuery,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params, query }, { integrations }, caller) => integrations.deliveries(caller, params.id, query),
-  }),
-  operation({
-    id: "integrations.redeliver",
-    summary: "Try one delivery once more, outside its ladder",
-    method: "POST",
-    path: "/integrations/{id}/deliveries/{dlv}/redeliver",
-    needs: "integrations:write",
-    answers: "accepted",
-    addition: true,
-    params: byDelivery,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params }, { integrations }, caller) => integrations.redeliver(caller, params.id, params.dlv),
-  }),
-  operation({
-    id: "integrations.recover",
-    summary: "Send every failed, abandoned or skipped delivery since an instant",
-    method: "POST",
-    path: "/integrations/{id}/recover",
-    needs: "integrations:write",
-    answers: "accepted",
-    addition: true,
-    params: byId,
-    body: recovery,
-    result: recovered,
-    problems: ["not_found"],
-    run: ({ params, body }, { integrations }, caller) => integrations.recover(caller, params.id, body.since),
   }),
 ];

@@ -1,15 +1,15 @@
-import type { Endpoints } from "../deliveries/endpoints.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
+import type { Endpoints } from "../endpoints/service.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { folded } from "../kernel/fold.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { pushesRepository } from "./repository.ts";
 
-/** How long a code host may send the same push again. */
-const kept_ms = milliseconds("7d");
+/** Delivery ids are remembered this long: a code host may send the same push again. */
+const retention_ms = milliseconds("7d");
 
 /** A push to a repository: a branch with its commit, or a tag. */
 export interface Push {
@@ -17,10 +17,10 @@ export interface Push {
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
 }
 
-export interface Way {
-  /** The integration whose address it came to; undefined for the connected app's. */
+export interface PushOrigin {
+  /** The integration it was posted to; undefined for the connected app. */
   readonly id: string | undefined;
-  /** The code host's own id of it. */
+  /** The code host's delivery id. */
   readonly delivery: string | undefined;
   /** "An integration with a secret of its own is never served unsigned." */
   readonly signed: boolean;
@@ -39,45 +39,45 @@ export type PushesService = ReturnType<typeof pushesService>;
 export function pushesService({ store, clock, endpoints, deployments }: Ports) {
   const pushes = store.using(pushesRepository);
 
-  /** Repository and branch come from the integration's own record, never from what was sent. */
+  /** Deploys the repository and branch that the integration stores; those of the push are only compared. */
   const deploy = async (tx: Tx, integration: Row<"endpoints">, push: Push, signed: boolean) => {
     const { config, secrets } = endpoints.settingsOf(integration);
     const { repo, branch, environment, project_id } = config as Record<string, string>;
     if (integration.status !== "active" || (!signed && secrets.secret !== undefined)) return undefined;
-    if (!repo || !branch || !environment || folded(repo) !== folded(push.repo)) return undefined;
+    if (!repo || !branch || !environment || foldCase(repo) !== foldCase(push.repo)) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
-    const what =
+    const ref =
       "tag" in push.to
         ? { branch: null, tag: push.to.tag, commit: null }
         : { branch, tag: null, commit: push.to.commit };
-    return deployments.push(tx, integration.organization_id, { project_id, repo, environment, ...what });
+    return deployments.push(tx, integration.organization_id, { project_id, repo, environment, ...ref });
   };
 
   return {
-    /** The integration that an address belongs to, with its secret where it has one. */
-    async forPush(id: string) {
-      const found = await endpoints.forPush(id);
+    /** The integration that an address names, with its secret if it has one; undefined where there is none. */
+    async target(id: string) {
+      const found = await endpoints.codeHost(id);
       return found && { secret: endpoints.settingsOf(found).secrets.secret };
     },
 
-    /** Takes a push once; "a repeated delivery id creates nothing". */
-    pushed: (push: Push, { id, delivery, signed }: Way) =>
+    /** Deploys a push once; "a repeated delivery id creates nothing". */
+    receive: (push: Push, { id, delivery, signed }: PushOrigin) =>
       store.transaction(async (tx) => {
-        const made: { integration_id: string; deployment_id: string }[] = [];
+        const created: { integration_id: string; deployment_id: string }[] = [];
         const name = `${id ?? "app"} ${delivery}`;
         if (delivery !== undefined && (await pushes(tx).insertOnce({ id: name, received_at: clock.iso() })) === 0)
-          return made;
-        const one = id === undefined ? undefined : await endpoints.forPush(id, tx);
+          return created;
+        const one = id === undefined ? undefined : await endpoints.codeHost(id, tx);
         const targets = id === undefined ? await endpoints.codeHosts(tx) : one ? [one] : [];
         for (const integration of targets) {
           const deployment_id = await deploy(tx, integration, push, signed);
-          if (deployment_id !== undefined) made.push({ integration_id: integration.id, deployment_id });
+          if (deployment_id !== undefined) created.push({ integration_id: integration.id, deployment_id });
         }
-        return made;
+        return created;
       }),
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => pushes(tx).prune({ before }))) > 0);
     },
   };

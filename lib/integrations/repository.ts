@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** Pushes that were taken already, by the delivery id that the code host gave them; an integration's or the app's. */
+/** Received pushes, by the code host's delivery id. Its `id` begins with the integration or `app`. */
 export function pushesRepository(query: Queries) {
   return {
     insertOnce: query.change((db, p: { id: string; received_at: string }) =>

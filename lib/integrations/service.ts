@@ -1,151 +1,137 @@
 import * as v from "valibot";
-import type { Desk } from "../deliveries/desk.ts";
-import type { Endpoints } from "../deliveries/endpoints.ts";
-import type { Outbound } from "../drivers/outbound.ts";
-import { check } from "../kernel/api.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import type { Endpoints } from "../endpoints/service.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
+import type { Plan } from "../organizations/schema.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { integrationTypes, type Type } from "./catalog.ts";
+import { integrationTypes, type Type } from "./integration-types.ts";
+import type { ParsedConfig } from "./kinds/integration-type.ts";
 import type { integrationChanges, newIntegration } from "./schema.ts";
+
+type Endpoint = Row<"endpoints">;
 
 const family = "integration";
 
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: Desk;
-  readonly outbound: Pick<Outbound, "judge">;
+  readonly outbound: Pick<Outbound, "checkUrl">;
   readonly projects: Pick<ProjectsService, "exists">;
-  /** The organization's plan as it is in the transaction: it may have been lowered while a request arrived. */
-  readonly planOf: (organization_id: string, tx?: Tx) => Promise<string>;
+  /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
+  readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, desk, outbound, projects, planOf }: Ports) {
-  const item = ({ id, type, name, status, created_at }: Row<"endpoints">) => ({
-    id,
-    type: type as Type,
-    name,
-    status,
-    created_at,
-  });
-  const eventsOf = (row: Row<"endpoints">) =>
-    integrationTypes[row.type as Type].kind && row.type !== "monitoring"
-      ? { events: JSON.parse(row.events) as string[] }
-      : {};
-  const view = (row: Row<"endpoints">) => {
+export function integrationsService({ store, endpoints, outbound, projects, planOf }: Ports) {
+  const typeOf = ({ type }: Endpoint) => type as Type;
+  /** The field `events` of a configuration whose type has it. */
+  const eventsOf = (row: Endpoint) =>
+    "events" in integrationTypes[typeOf(row)].schema.entries ? { events: JSON.parse(row.events) as string[] } : {};
+  const item = (row: Endpoint) => ({ ...row, type: typeOf(row) });
+  const view = (row: Endpoint) => {
     const { config, secrets } = endpoints.settingsOf(row);
     return {
       ...item(row),
-      config: { ...config, ...integrationTypes[row.type as Type].redacted(secrets), ...eventsOf(row) },
+      config: { ...config, ...integrationTypes[typeOf(row)].redacted(secrets), ...eventsOf(row) },
     };
   };
 
-  const includes = (plan: string, type: Row<"endpoints">["type"]) => type !== "monitoring" || plan !== "starter";
-  const refusePlan = (type: Type, plan: string) => {
+  const includes = (plan: Plan, type: Endpoint["type"]) => type !== "monitoring" || plan !== "starter";
+  const refusePlan = (type: Type, plan: Plan) => {
     if (!includes(plan, type)) {
       throw new Problem("plan_required", "monitoring needs the plan pro or enterprise; this organization has starter");
     }
   };
 
   /** "A config that fails validation is 422 and nothing is stored." */
-  const partsOf = (type: Type, config: unknown = {}) => {
-    const kind = integrationTypes[type];
-    return kind.parts(check(v.object({ config: kind.schema }), { config }).config);
+  const parse = (type: Type, config: unknown = {}): ParsedConfig => {
+    const rules = v.object({ config: integrationTypes[type].schema });
+    return integrationTypes[type].parse(check(rules, { config }).config);
   };
 
-  /** What a caller leaves out stays as it was, and so does a secret that is sent back redacted; null takes one away. */
-  const changed = (before: Row<"endpoints">, config: unknown): unknown => {
+  /** Fields that are left out keep their values, secrets too where they come back redacted; null removes a field. */
+  const merge = (before: Endpoint, config: unknown): unknown => {
     if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
-    const { config: known, secrets } = endpoints.settingsOf(before);
-    const whole: Record<string, unknown> = { ...known, ...eventsOf(before), ...config };
-    // A key that nobody can read must not be sent elsewhere by somebody who only moves the address.
-    const moves = before.type === "monitoring" && whole.site !== known.site;
-    for (const [key, shown] of Object.entries(integrationTypes[before.type as Type].redacted(secrets))) {
-      if (whole[key] === shown || whole[key] === undefined) whole[key] = moves ? undefined : secrets[key];
+    const { config: stored, secrets } = endpoints.settingsOf(before);
+    const merged: Record<string, unknown> = { ...stored, ...eventsOf(before), ...config };
+    // A new site must not receive the stored key: the caller cannot read it, and could choose a server of their own.
+    const moves = before.type === "monitoring" && merged.site !== stored.site;
+    for (const [key, redacted] of Object.entries(integrationTypes[typeOf(before)].redacted(secrets))) {
+      if (merged[key] === redacted || merged[key] === undefined) merged[key] = moves ? undefined : secrets[key];
     }
-    return whole;
+    return merged;
   };
 
-  const refuseUrl = async (type: Type, parts: ReturnType<typeof partsOf>) => {
-    const target = integrationTypes[type].url(parts);
-    const problem = target && (await outbound.judge(target.url));
+  const refuseUrl = async (type: Type, parsed: ParsedConfig) => {
+    const target = integrationTypes[type].target(parsed);
+    const problem = target && (await outbound.checkUrl(target.url));
     if (problem) throw invalid(target.field, problem);
   };
 
-  /** One that is not there would be accepted and never deploy. */
-  const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ReturnType<typeof partsOf>) => {
+  /** Pushes would be accepted for an unknown project, and never deploy. */
+  const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ParsedConfig) => {
     const { project_id } = config;
     if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
-    throw invalid("config.project_id", "must be a project of this organization, or null for the usual one");
+    throw invalid("config.project_id", "must be a project of this organization, or null for the default project");
   };
 
-  const insert = (
-    tx: Tx,
-    organization_id: string,
-    type: Type,
-    parts: ReturnType<typeof partsOf>,
-    status?: Row<"endpoints">["status"],
-  ) => endpoints.insert(tx, family, organization_id, type, { ...parts, status });
+  const insert = (tx: Tx, organization_id: string, type: Type, parsed: ParsedConfig, status?: Endpoint["status"]) =>
+    endpoints.insert(tx, family, organization_id, type, { ...parsed, status });
 
   return {
-    partsOf,
+    parse,
     insert,
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     async create(caller: Caller, { type, config }: v.InferOutput<typeof newIntegration>) {
       refusePlan(type, await planOf(caller.organization_id));
-      const parts = partsOf(type, config);
-      await refuseUrl(type, parts);
+      const parsed = parse(type, config);
+      await refuseUrl(type, parsed);
       return store.transaction(async (tx) => {
         refusePlan(type, await planOf(caller.organization_id, tx));
-        await refuseProject(tx, caller, parts);
-        return view(await insert(tx, caller.organization_id, type, parts));
+        await refuseProject(tx, caller, parsed);
+        return view(await insert(tx, caller.organization_id, type, parsed));
       }, caller);
     },
 
     async update(caller: Caller, id: string, { config, status }: v.InferOutput<typeof integrationChanges>) {
       const before = await endpoints.get(family, caller, id);
-      const type = before.type as Type;
+      const type = typeOf(before);
       const needsPlan = config !== undefined || status === "active";
       if (needsPlan) refusePlan(type, await planOf(caller.organization_id));
-      const partsFrom = (row: Row<"endpoints">) =>
-        config === undefined ? undefined : partsOf(type, changed(row, config));
-      const judged = partsFrom(before);
-      if (judged) await refuseUrl(type, judged);
+      const parseFor = (row: Endpoint) => (config === undefined ? undefined : parse(type, merge(row, config)));
+      const checked = parseFor(before);
+      if (checked) await refuseUrl(type, checked);
       return store.transaction(async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
-        // Anew: what is left out stays as it is now, which another change may have set meanwhile.
-        const parts = partsFrom(before);
+        // Merged again: another change may have set the fields that this one leaves out.
+        const parsed = parseFor(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
-        // One that was deleted since must not stand in the way of other changes.
-        const { project_id } = endpoints.settingsOf(before).config;
-        if (parts && parts.config.project_id !== project_id) await refuseProject(tx, caller, parts);
-        const { name, events } = parts ?? { name: before.name, events: JSON.parse(before.events) as string[] };
-        const settings = parts ?? endpoints.settingsOf(before);
-        return view(await endpoints.update(tx, before, { ...settings, name, events, status }));
+        const settings = endpoints.settingsOf(before);
+        // Only where it changes: a stored project that was deleted since must not block other changes.
+        const { project_id } = settings.config;
+        if (parsed && parsed.config.project_id !== project_id) await refuseProject(tx, caller, parsed);
+        const unchanged = { ...settings, name: before.name, events: JSON.parse(before.events) as string[] };
+        return view(await endpoints.update(tx, before, { ...(parsed ?? unchanged), status }));
       }, caller);
     },
 
-    /** "Monitoring requires Pro or Enterprise": what a new plan does not include is turned off. */
-    async planned(tx: Tx, organization_id: string, plan: string) {
+    /** "Monitoring requires Pro or Enterprise": turns off the integrations that a new plan does not include. */
+    async planned(tx: Tx, organization_id: string, plan: Plan) {
       for (const row of await endpoints.active(tx, family, organization_id)) {
         if (!includes(plan, row.type)) await endpoints.deactivate(tx, row);
       }
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),
-    deliveries: (caller: Caller, id: string, query: PageQuery) => desk.list(family, caller, id, query),
-    test: (caller: Caller, id: string) => desk.test(family, caller, id),
-    redeliver: (caller: Caller, id: string, dlv: string) => desk.redeliver(family, caller, id, dlv),
-    recover: (caller: Caller, id: string, since: string) => desk.recover(family, caller, id, since),
   };
 }

@@ -1,5 +1,5 @@
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { acceptance, invitation, invitationsQuery, member, newInvitation } from "./schema.ts";
 import type { InvitationsService } from "./service.ts";
 

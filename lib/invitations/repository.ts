@@ -17,7 +17,7 @@ export function invitationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("email_folded", "=", p.email_folded),
     ),
-    /** The invitee has no organization yet, only a token: this finds theirs. */
+    /** Without an organization: an invitee has a token alone. */
     withToken: query.first((db, p: { token_hash: string }) =>
       db.selectFrom("invitations").selectAll().where("token_hash", "=", p.token_hash),
     ),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, email, id, paging, textOf } from "../kernel/api.ts";
 import { roles } from "../kernel/roles.ts";
+import { datetime, email, id, paging, textOf } from "../kernel/validation.ts";
 import { displayName, role, user } from "../users/schema.ts";
 
 /** SPEC "Invitation". */
@@ -17,6 +17,6 @@ export const acceptance = v.object({
   token: textOf(1, 256),
   name: displayName,
 });
-/** The new user, with a first key of theirs, shown this once. */
+/** The new user, with a first API key, shown this once. */
 export const member = v.object({ ...user.entries, api_key: v.string() });
 export const invitationsQuery = v.object(paging());

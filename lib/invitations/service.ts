@@ -1,15 +1,15 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Role } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import { hashOf, type KeysService } from "../keys/service.ts";
 import type { MailsService } from "../mails/service.ts";
 import type { Store } from "../store/store.ts";
@@ -20,8 +20,8 @@ import type { acceptance } from "./schema.ts";
 
 /** SPEC "Limits": "Invitation lifetime: 7 days". */
 const lifetime_ms = milliseconds("7d");
-/** How long an expired invitation is still listed. */
-const kept_ms = milliseconds("30d");
+/** How long an expired invitation stays in the list. */
+const retention_ms = milliseconds("30d");
 
 interface Ports {
   readonly store: Store;
@@ -32,13 +32,13 @@ interface Ports {
   readonly users: UsersService;
   readonly keys: KeysService;
   readonly mails: MailsService;
-  /** Where people reach the service: `https://svc.example.com`. */
+  /** The address of the service: `https://svc.example.com`. */
   readonly origin: () => string;
 }
 
 export type InvitationsService = ReturnType<typeof invitationsService>;
 
-/** Invitations by mail, with a token that works once. SPEC "Invitation and membership", CONTRACT section 2. */
+/** Invitations by mail, with a single-use token. SPEC "Invitation and membership", CONTRACT section 2. */
 export function invitationsService({ store, bus, clock, ids, random, users, keys, mails, origin }: Ports) {
   const invitations = store.using(invitationsRepository);
 
@@ -50,8 +50,8 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
 
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
-  const fresh = () => {
-    const token = random.letters(43);
+  const newToken = () => {
+    const token = random.alphanumeric(43);
     return {
       token,
       token_hash: hashOf(token),
@@ -60,7 +60,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     };
   };
 
-  const mail = (tx: Tx, row: Row<"invitations">, token: string) => {
+  const sendMail = (tx: Tx, row: Row<"invitations">, token: string) => {
     const link = `${origin()}/invitations/accept#token=${token}`;
     const text = [
       `You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`,
@@ -77,21 +77,16 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
 
   return {
     list: ({ organization_id }: Caller, query: PageQuery) =>
-      paginate(query, "invitations", { organization_id }, invitations().list, {
-        everything: true,
-      }),
+      paginate(query, "invitations", { organization_id }, invitations().list, { everything: true }),
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
-      if (role === "owner") users.onlyOwners(caller, "invite as");
+      if (role === "owner") users.requireOwner(caller, "invite as");
       return store.transaction(async (tx) => {
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
           throw new Problem("already_member", `${email} is a member already`);
-        const before = await invitations(tx).toEmail({
-          organization_id,
-          email_folded: folded(email),
-        });
+        const before = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
         if (before && isPending(before)) {
           throw new Problem(
             "invitation_pending",
@@ -99,17 +94,17 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
           );
         }
         if (before) await invitations(tx).remove(before);
-        const { token, ...times } = fresh();
+        const { token, ...renewal } = newToken();
         const row: Row<"invitations"> = {
           id: ids.next("inv"),
           organization_id,
           email,
-          email_folded: folded(email),
+          email_folded: foldCase(email),
           role,
-          ...times,
+          ...renewal,
         };
         await invitations(tx).insert(row);
-        await mail(tx, row, token);
+        await sendMail(tx, row, token);
         await bus.announce(tx, organization_id, "user.invited", {
           invitation_id: row.id,
           email,
@@ -124,36 +119,27 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     resend: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const before = await get(caller.organization_id, id, tx);
-        if (before.role === "owner") users.onlyOwners(caller, "invite as");
-        const { token, ...times } = fresh();
-        const row = (await invitations(tx).renew({ ...before, ...times })) ?? before;
-        await mail(tx, row, token);
+        if (before.role === "owner") users.requireOwner(caller, "invite as");
+        const { token, ...renewal } = newToken();
+        const row = (await invitations(tx).renew({ ...before, ...renewal })) ?? before;
+        await sendMail(tx, row, token);
         return row;
       }, caller),
 
     revoke: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         await get(caller.organization_id, id, tx);
-        await invitations(tx).remove({
-          organization_id: caller.organization_id,
-          id,
-        });
+        await invitations(tx).remove({ organization_id: caller.organization_id, id });
       }, caller),
 
-    /** "An expired, used or unknown token is one and the same 404." */
+    /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
     accept: ({ token, name }: v.InferOutput<typeof acceptance>) =>
       store.transaction(async (tx) => {
-        const found = await invitations(tx).withToken({
-          token_hash: hashOf(token),
-        });
+        const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
         if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
         const { organization_id, email, role } = found;
         await invitations(tx).remove(found);
-        const user = await users.insert(tx, organization_id, {
-          name,
-          email,
-          role,
-        });
+        const user = await users.insert(tx, organization_id, { name, email, role });
         const { key } = await keys.insert(tx, {
           organization_id,
           user_id: user.id,
@@ -164,7 +150,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
       }),
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => invitations(tx).prune({ before }))) > 0);
     },
   };

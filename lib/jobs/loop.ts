@@ -3,97 +3,102 @@ import { milliseconds } from "../kernel/duration.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { isSuspect, type Runner } from "./runner.ts";
 
-/** How many jobs run side by side: most of them wait for a receiver that does not answer. */
-const atOnce = 2_000;
+/** Jobs that run concurrently. Most of them wait for a slow receiver. */
+const concurrency = 2_000;
 const heartbeat_ms = milliseconds("20s");
-/** Running until idle gives up after so many due times. */
-const mostStops = 10_000;
-/** No timer is longer: setTimeout fires at once beyond 24.8 days, and a clock may have been set meanwhile. */
-const longest_ms = milliseconds("60s");
+/** `runUntilIdle` gives up after this many due times. */
+const maxDueTimes = 10_000;
+/** No timer is longer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
+const longestTimer_ms = milliseconds("60s");
 
 /**
- * Sleeps until the next due row, and is nudged by whoever adds one; nothing waits for a polling interval. Under a
- * standing clock it never runs by itself: `advanceTo` and `settle` do all the work.
+ * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it never polls. Under a
+ * manual clock no job runs by itself: `settle` and the `advance` functions run them.
  */
 export interface Loop {
-  /** `takeUp` says what becomes of the jobs that ran when the rows were last written. */
-  start(takeUp: "after a crash" | "after a pause"): Promise<void>;
+  /**
+   * Starts the loop. Jobs that the rows show as running count a crash each `after a crash`, and none `after a pause`,
+   * where a snapshot was taken while they ran.
+   */
+  start(resume: "after a crash" | "after a pause"): Promise<void>;
+  /** A job was added that is due at `at`. */
   wake(at: number): void;
-  /** Runs all that is due now, and what that makes due; answers how many jobs ran. */
+  /** Runs every due job, and those that become due by it at the same instant. Answers how many jobs ran. */
   settle(): Promise<number>;
-  /** Moves a standing clock, stopping at every due time on the way, in order. `aim` tells where to, once it is its turn. */
-  advance(aim: (now: number) => number): Promise<number>;
-  /** Moves a standing clock to the next due time of work that ends, and runs it; nowhere where none waits. */
+  /** Moves a manual clock to `target`, and runs the jobs of every due time on the way, in order. */
+  advance(target: (now: number) => number): Promise<number>;
+  /** Moves a manual clock to the next due time of a job that is not periodic, and runs it; does nothing without one. */
   advanceToNext(): Promise<number>;
-  /** Goes on like this until no work that ends waits any more. */
+  /** Repeats `advanceToNext` until only periodic jobs wait. */
   runUntilIdle(): Promise<number>;
-  /** Hands back what still runs when the process goes, for the next start: an orderly end is no crash. */
+  /** Gives running jobs back to the queue when the process ends in an orderly way, without counting a crash. */
   release(): Promise<void>;
   stop(): Promise<void>;
-  /** How many jobs are being run by hand, under a standing clock: others run by themselves. */
-  busy(): number;
+  /** The jobs that `settle` or `advance` are running under a manual clock. */
+  runningByHand(): number;
 }
 
 export function createLoop({
   clock,
   runner,
   log,
-  keepClock,
+  storeClock,
 }: {
   clock: Clock;
   runner: Runner;
   log: Log;
-  keepClock: (at: number) => Promise<void>;
+  storeClock: (at: number) => Promise<void>;
 }): Loop {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
-  let beat: NodeJS.Timeout | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
   let pumping: Promise<void> | undefined;
-  let again = false;
+  let pumpAgain = false;
   let stopped = false;
-  let suspected = false;
-  /** Run by `drain`, one after the other. */
-  let draining = 0;
+  let suspectRuns = false;
+  let runningByHand = 0;
   const running = new Set<Promise<void>>();
-  let turn: Promise<unknown> = Promise.resolve();
-  /** What is still to be taken up: under a standing clock nothing runs before it is moved, and not every fork's is. */
-  let left: (() => Promise<void>) | undefined;
+  let mutex: Promise<unknown> = Promise.resolve();
+  /**
+   * Puts off the release of paused jobs: under a manual clock nothing runs before it moves, and few forks move theirs.
+   */
+  let releasePaused: (() => Promise<void>) | undefined;
 
-  /** One after the other: two that advance at once would run the same instant twice. */
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(async () => {
-      await left?.();
-      left = undefined;
+  /** Runs `work` after all earlier calls: two concurrent ones would run the same instant twice. */
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = mutex.then(async () => {
+      await releasePaused?.();
+      releasePaused = undefined;
       return work();
     });
-    turn = result.catch(() => {});
+    mutex = result.catch(() => {});
     return result;
   };
 
   const drain = async (): Promise<number> => {
     let ran = 0;
-    // What a clock that was frozen since has begun.
+    // Jobs that started before the clock was frozen.
     await pumping;
     await Promise.all(running);
     for (;;) {
       const rows = stopped ? [] : await runner.claim(true);
       if (rows.length === 0) return ran;
       for (const row of rows) {
-        draining += 1;
+        runningByHand += 1;
         await runner.run(row).finally(() => {
-          draining -= 1;
+          runningByHand -= 1;
         });
       }
       ran += rows.length;
     }
   };
 
-  const nextWork = () => runner.next("work that ends");
+  const nextOneOff = () => runner.next("one-off");
 
   const move = async (target: number): Promise<number> => {
     if (target < clock.now()) clock.moveTo(target);
-    // Kept before anything runs: a crash on the way must not let the clock go back.
-    await keepClock(target);
+    // Stored before any job runs, so that a crash on the way does not set the clock back.
+    await storeClock(target);
     let ran = 0;
     for (;;) {
       const at = await runner.next();
@@ -109,37 +114,33 @@ export function createLoop({
     if (stopped || clock.mode === "manual" || at >= armedFor) return;
     clearTimeout(timer);
     armedFor = at;
-    // Forgotten before it pumps: a pump that is under way already must not leave a time behind that has passed.
-    const ring = () => {
+    // Reset before the pump: a pump that is running already would leave a past time behind.
+    const fire = () => {
       armedFor = Number.POSITIVE_INFINITY;
       pump();
     };
-    timer = setTimeout(ring, Math.min(clock.until(at) ?? 0, longest_ms));
+    timer = setTimeout(fire, Math.min(clock.until(at) ?? 0, longestTimer_ms));
     timer.unref();
   };
 
-  /** Renews leases for as long as jobs run; where none does, nothing wakes the process. */
-  const beatOn = () => {
-    beat = setTimeout(() => {
-      beat = undefined;
+  /** Renews leases while jobs run. An idle loop sets no timer. */
+  const scheduleHeartbeat = () => {
+    heartbeat = setTimeout(() => {
+      heartbeat = undefined;
       if (running.size === 0) return;
-      beatOn();
-      runner.keepAlive().catch((error) =>
-        log.error("leases could not be renewed", {
-          reason: reasonOf(error),
-        }),
-      );
+      scheduleHeartbeat();
+      runner.keepAlive().catch((error) => log.error("leases could not be renewed", { reason: reasonOf(error) }));
     }, heartbeat_ms);
-    beat.unref();
+    heartbeat.unref();
   };
 
   const begin = (row: Parameters<Runner["run"]>[0]) => {
-    if (!beat) beatOn();
-    suspected = isSuspect(row);
+    if (!heartbeat) scheduleHeartbeat();
+    suspectRuns = isSuspect(row);
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
-      suspected = false;
-      // There may be more than one claim takes, and this made room.
+      suspectRuns = false;
+      // More jobs may be due than one claim takes, and this one made room.
       pump();
     });
     running.add(run);
@@ -149,46 +150,44 @@ export function createLoop({
     clearTimeout(timer);
     armedFor = Number.POSITIVE_INFINITY;
     do {
-      again = false;
-      // A suspect has the process for itself; its end brings the loop back here.
-      while (!stopped && !suspected && running.size < atOnce) {
+      pumpAgain = false;
+      // A suspect runs alone; its end starts the next pump.
+      while (!stopped && !suspectRuns && running.size < concurrency) {
         const rows = await runner.claim(running.size === 0);
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
       }
-    } while (again && !stopped);
+    } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // What is due and was not claimed waits for room, which the end of another makes.
+    // A due job that was not claimed waits until another one ends, which starts the next pump.
     if (next !== undefined && (next > clock.now() || running.size === 0)) arm(Math.max(next, clock.now() + 5));
   };
 
   const pump = () => {
     if (stopped || clock.mode === "manual") return;
     if (pumping !== undefined) {
-      again = true;
+      pumpAgain = true;
       return;
     }
     pumping = pumpOnce()
       .catch((error) => {
-        log.error("the job loop stumbled and tries again in a second", {
-          reason: reasonOf(error),
-        });
+        log.error("the job loop failed and tries again in a second", { reason: reasonOf(error) });
         armedFor = Number.POSITIVE_INFINITY;
         arm(clock.now() + 1_000);
       })
       .finally(() => {
         pumping = undefined;
-        if (again) pump();
+        if (pumpAgain) pump();
       });
   };
 
   return {
-    async start(takeUp) {
-      if (takeUp === "after a crash") await runner.reclaim();
-      else left = runner.release;
+    async start(resume) {
+      if (resume === "after a crash") await runner.reclaim();
+      else releasePaused = runner.release;
       if (clock.mode === "manual") return;
-      await left?.();
-      left = undefined;
+      await releasePaused?.();
+      releasePaused = undefined;
       pump();
     },
     wake(at) {
@@ -196,36 +195,36 @@ export function createLoop({
       else arm(at);
     },
     settle: () =>
-      alone(async () => {
+      exclusively(async () => {
         if (clock.mode === "manual") return drain();
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = suspected || stopped ? [] : await runner.claim(running.size === 0);
+          const rows = suspectRuns || stopped ? [] : await runner.claim(running.size === 0);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;
         }
       }),
-    advance: (aim) =>
-      alone(async () => {
-        // Throws for a clock that runs by itself, before anything is kept or run.
+    advance: (target) =>
+      exclusively(async () => {
+        // Throws for a clock that runs by itself, before anything is stored or run.
         clock.moveTo(clock.now());
-        return move(aim(clock.now()));
+        return move(target(clock.now()));
       }),
     advanceToNext: () =>
-      alone(async () => {
-        const at = await nextWork();
+      exclusively(async () => {
+        const at = await nextOneOff();
         return at === undefined ? 0 : move(Math.max(at, clock.now()));
       }),
     runUntilIdle: () =>
-      alone(async () => {
+      exclusively(async () => {
         let ran = await drain();
-        let stops = 0;
-        for (let at = await nextWork(); at !== undefined && !stopped; at = await nextWork()) {
-          if (stops++ === mostStops)
+        let dueTimes = 0;
+        for (let at = await nextOneOff(); at !== undefined && !stopped; at = await nextOneOff()) {
+          if (dueTimes++ === maxDueTimes)
             throw new Error(
-              `after ${mostStops} due times, at ${clock.iso()}, work still waits: does some of it never end?`,
+              `after ${maxDueTimes} due times, at ${clock.iso()}, work still waits: does some of it never end?`,
             );
           ran += await move(Math.max(at, clock.now()));
         }
@@ -236,10 +235,10 @@ export function createLoop({
       clearTimeout(timer);
       await pumping;
       await Promise.all(running);
-      await turn;
-      clearTimeout(beat);
+      await mutex;
+      clearTimeout(heartbeat);
     },
-    busy: () => draining,
+    runningByHand: () => runningByHand,
     release: () => runner.release(),
   };
 }

@@ -7,11 +7,14 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/** Work that comes back by the calendar. It is one row that is never removed, so a missed slot runs once at start-up. */
-export interface Periodic {
-  /** Begins with `service.`, by which what comes back for ever is told from work that ends. */
+/**
+ * Work on a cron schedule. Its row is never removed, so slots that were missed while the service was down run once at
+ * start.
+ */
+export interface PeriodicJob {
+  /** The prefix `service.` tells periodic jobs from one-off jobs. */
   readonly kind: `service.${string}`;
-  /** Five fields, in UTC: no hour is missing or double there. */
+  /** Five cron fields, in UTC, where no hour is missing or doubled. */
   readonly cron: string;
   run(): Promise<void>;
 }
@@ -19,18 +22,18 @@ export interface Periodic {
 /** croner computes the slots; the job loop waits for them on the service's clock. */
 function nextSlot(cron: string, clock: Clock): number {
   const next = new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(clock.now()));
-  if (!next) throw new Error(`the pattern ${cron} never comes`);
+  if (!next) throw new Error(`the cron pattern ${cron} never matches`);
   return next.getTime();
 }
 
-export function periodicJobs(table: readonly Periodic[], clock: Clock, log: Log): Job[] {
+export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: Log): Job[] {
   const job = jobsOf<unknown>();
   return table.map(({ kind, cron, run }) =>
     job({
       kind,
       args: v.object({}),
       async run() {
-        // A failure must not end the series: it is told, and the next slot comes.
+        // A failure is logged and does not end the series.
         await run().catch((error) => log.error("periodic work failed", { kind, reason: reasonOf(error) }));
         return snooze(nextSlot(cron, clock) - clock.now());
       },
@@ -38,16 +41,12 @@ export function periodicJobs(table: readonly Periodic[], clock: Clock, log: Log)
   );
 }
 
-/** Adds the rows that are not there yet. */
-export async function plantPeriodic(table: readonly Periodic[], store: Store, clock: Clock): Promise<void> {
+/** Adds the rows that are missing. */
+export async function addPeriodicJobs(table: readonly PeriodicJob[], store: Store, clock: Clock): Promise<void> {
   const jobs = store.using(jobsRepository);
   await store.transaction(async (tx) => {
     for (const { kind, cron } of table) {
-      await jobs(tx).insertOnce({
-        id: `job_${kind}`,
-        kind,
-        run_at: isoOf(nextSlot(cron, clock)),
-      });
+      await jobs(tx).insertOnce({ id: `job_${kind}`, kind, run_at: isoOf(nextSlot(cron, clock)) });
     }
   });
 }

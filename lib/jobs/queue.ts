@@ -1,19 +1,19 @@
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/** How services add durable work: a row in the transaction of the change that causes it. */
+/** Adds durable work: a row in the transaction of the change that causes it. */
 export interface Queue {
   /** Runs the job of this kind after `wait_ms` of the service's clock, once the transaction is durable. */
   add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
-  /** The one job of this kind about a record: it comes no later than then, and there is never a second one. */
-  nudge(tx: Tx, kind: string, args: object, about: string, wait_ms?: number): Promise<void>;
+  /** The same for a unique job: if one with this `key` waits already, it runs at the earlier of the two times. */
+  addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms?: number): Promise<void>;
 }
 
-/** `wake` is told when something is due earlier than before. */
+/** `wake` is called with the due time of each job, once its transaction is durable. */
 export function createQueue({
   store,
   clock,
@@ -41,9 +41,9 @@ export function createQueue({
       });
       tx.afterCommit(() => wake(at));
     },
-    async nudge(tx, kind, args, about, wait_ms = 0) {
+    async addUnique(tx, kind, args, key, wait_ms = 0) {
       const at = clock.now() + wait_ms;
-      await jobs(tx).nudge({ id: `job_${about}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
+      await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
       tx.afterCommit(() => wake(at));
     },
   };

@@ -1,7 +1,7 @@
 import { milliseconds } from "../kernel/duration.ts";
 import type { Outcome } from "../kernel/job.ts";
 
-/** What becomes of a job: it goes, it waits for another run, or it is given up. */
+/** The next state of a job: removed, waiting for another run, or given up. */
 export type Verdict =
   | { readonly kind: "remove" }
   | {
@@ -12,12 +12,15 @@ export type Verdict =
     }
   | { readonly kind: "give_up"; readonly reason: string };
 
-/** Pure: an outcome, the failures so far and the ladder of delays give the verdict. `late` lengthens a delay, 0 to 0.1. */
+/**
+ * A pure function of the outcome, the failures so far and the retry delays. `jitter` lengthens a delay, by 0 to 0.1 of
+ * it.
+ */
 export function settle(
   outcome: Outcome,
   job: { failures: number; retries: readonly string[] },
   now: number,
-  late = 0,
+  jitter = 0,
 ): Verdict {
   if (outcome.kind === "snooze") {
     return {
@@ -32,7 +35,7 @@ export function settle(
   if (delay === undefined) return { kind: "give_up", reason: outcome.reason };
   return {
     kind: "again",
-    at: now + Math.round(milliseconds(delay) * (1 + late)),
+    at: now + Math.round(milliseconds(delay) * (1 + jitter)),
     failures: job.failures + 1,
   };
 }

@@ -11,7 +11,7 @@ const units = {
 } as const;
 const part = /(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)/y;
 
-/** Milliseconds of a duration, or undefined for anything else: JavaScript may well hand in a number. */
+/** Milliseconds of a duration; undefined for any other value. */
 export function parseDuration(text: unknown): number | undefined {
   let total = 0;
   part.lastIndex = 0;
@@ -24,7 +24,7 @@ export function parseDuration(text: unknown): number | undefined {
   return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
 
-/** Milliseconds of a duration that a program wrote down. Throws a TypeError for anything else, whatever its type. */
+/** Milliseconds of a duration. Throws a TypeError for any other value. */
 export function milliseconds(text: unknown): number {
   const isText = typeof text === "string";
   const value = isText ? parseDuration(text) : undefined;
@@ -33,8 +33,8 @@ export function milliseconds(text: unknown): number {
   return value;
 }
 
-/** The shortest way to write a duration: 9750000 is `"2h42m30s"`. */
-export function duration(ms: number): string {
+/** The shortest text of a duration: 9750000 is `"2h42m30s"`. */
+export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms));
   let text = "";
   for (const [unit, size] of Object.entries(units).reverse()) {

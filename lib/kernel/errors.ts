@@ -1,6 +1,6 @@
 /**
- * Every expected failure of the interface, with its status and when it is given. CONTRACT section 1, "Errors".
- * The README's table of errors is written from this one.
+ * Every expected failure of the interface, with its status and its causes. CONTRACT section 1, "Errors". The table of
+ * errors in the README is generated from this one.
  */
 export const problems = {
   invalid_json: {
@@ -111,7 +111,7 @@ export interface Detail {
   readonly message: string;
 }
 
-/** An expected failure: it has a code of the table, and a message that says what is wrong and what would be right. */
+/** An expected failure, with a code of the table and a message that says what is wrong and what would be right. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: readonly Detail[] | undefined;
@@ -138,12 +138,12 @@ export class Problem extends Error {
   }
 }
 
-/** 422 for one rule that a schema cannot know, because it needs the record or an option. */
+/** 422 for a rule that a schema cannot check, because it depends on a record or an option. */
 export function invalid(path: string, message: string): Problem {
   return new Problem("validation_failed", `${path} ${message}`, {
     details: [{ path, message }],
   });
 }
 
-/** 404 that never tells a foreign identifier from an unknown one. */
+/** 404, the same for an unknown identifier and one of another organization. */
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);

@@ -1,12 +1,12 @@
 /**
- * Whether a whole text is as a pattern says: `*` stands for any characters, `/` included, or none, `?` for one, and
- * everything else for itself. It looks at each pair of pattern and text a bounded number of times, so no pattern is slow.
+ * Whether a pattern matches a whole text. `*` matches any number of characters, `/` included, and `?` matches one. The
+ * time is bounded by the product of both lengths, so no pattern is slow.
  */
-export function matches(pattern: string, text: string): boolean {
+export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = [...pattern];
   const given = [...text];
   let at = 0;
-  /** Where to go on from, with one character more for the last `*`. */
+  /** The last `*`, where matching resumes with one more character for it. */
   let star = -1;
   let taken = 0;
   for (let i = 0; i < given.length; ) {

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
-import type { Part } from "./part.ts";
 import type { Random } from "./random.ts";
+import type { Snapshotable } from "./snapshotable.ts";
 
 /** Every prefix of the interface. CONTRACT section 1: "prefix + 26-character ULID, so that they sort by creation". */
 export type Prefix =
@@ -22,11 +22,11 @@ export type Prefix =
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** When a record was made, in milliseconds: an identifier begins with it. */
-export const madeAt = (id: string): number =>
+/** The creation time in milliseconds, which an identifier begins with. */
+export const createdAtOf = (id: string): number =>
   [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
 
-/** What every identifier of records made from that instant on is greater than. */
+/** Every identifier that is created from that instant on is greater than this. */
 export const lowestId = (prefix: Prefix, at: number): string => `${prefix}_${timeOf(at)}`;
 
 const timeOf = (at: number): string => {
@@ -35,19 +35,19 @@ const timeOf = (at: number): string => {
   return text;
 };
 
-export interface Ids extends Part {
-  /** A new identifier, greater than every one that this generator gave before. */
+export interface Ids extends Snapshotable {
+  /** A new identifier, greater than all earlier ones of this generator. */
   next(prefix: Prefix): string;
 }
 
 /**
- * ULIDs that grow within a millisecond, and go on growing when the machine's time steps back. `after` is the greatest
- * one that was given before, by an earlier process too.
+ * Monotonic ULIDs: they increase within a millisecond, and when the system time steps back. `after` is the greatest
+ * identifier that an earlier process has created.
  */
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
   let tail = new Uint8Array(16);
-  /** All but the last digit, which alone changes from one identifier to the next, 31 times out of 32. */
+  /** All but the last digit: 31 times out of 32 only that one changes from one identifier to the next. */
   let stem = "";
   const write = () => {
     stem = timeOf(last);
@@ -60,9 +60,9 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
   };
   if (after !== undefined) {
     const digits = [...after.slice(after.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
-    set(madeAt(after), digits.slice(10));
+    set(createdAtOf(after), digits.slice(10));
   }
-  // The first digit keeps its highest bit free, so that counting up never runs out within a millisecond.
+  // The highest bit of the first digit stays free, so that counting up never overflows within a millisecond.
   const renew = (now: number) =>
     set(
       now,
@@ -86,8 +86,8 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       return `${prefix}_${stem}${crockford[tail[15] ?? 0]}`;
     },
     save: () => ({ last, tail: [...tail] }),
-    load(kept) {
-      const { last: at, tail: digits } = kept as { last: number; tail: number[] };
+    load(saved) {
+      const { last: at, tail: digits } = saved as { last: number; tail: number[] };
       set(at, digits);
     },
   };

@@ -1,12 +1,12 @@
 import type * as v from "valibot";
-import type { Schema } from "./api.ts";
-import type { Tx } from "./unit.ts";
+import type { Tx } from "./transaction-hooks.ts";
+import type { Schema } from "./validation.ts";
 
 type Write = (tx: Tx) => Promise<void>;
 
 /**
- * What became of a job. `write` is done in the very transaction that settles the job, and only if the job still holds
- * its lease: a late answer of a process that lost it changes nothing.
+ * The result of a job run. `write` runs in the transaction that settles the job, and only if the process still holds
+ * the lease: the late result of a process that lost it changes nothing.
  */
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined }
@@ -20,51 +20,48 @@ export type Outcome =
     }
   | { readonly kind: "discard"; readonly reason: string };
 
-/** The work is finished. */
+/** The job is finished. */
 export const done = (write?: Write): Outcome => ({ kind: "done", write });
-/** It goes on at the instant that its own rows tell, asked in the settling transaction; it is finished where none does. */
-export const until = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
-/** It failed and is tried again after the next delay of its ladder. */
+/** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
+export const snoozeUntil = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
+/** The job failed, and runs again after its next retry delay. */
 export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
-/** It goes on later, with other arguments where some are given; this is no failure. */
+/** The job runs again after `wait_ms`, with `args` if given. This is not a failure. */
 export const snooze = (wait_ms: number, write?: Write, args?: unknown): Outcome => ({
   kind: "snooze",
   wait_ms,
   args,
   write,
 });
-/** It has become meaningless: what it was about is gone, or was ended by others. */
-export const discard = (reason: string): Outcome => ({
-  kind: "discard",
-  reason,
-});
+/** The job has become pointless: its record is gone, or something else ended the work. */
+export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
 
-/** A kind of durable work. The row is the queue: it is added in the transaction of the change that causes it. */
+/** A kind of durable work. Its rows are the queue: each is added in the transaction of the change that causes it. */
 export interface Job {
   readonly kind: string;
   readonly args: Schema;
-  /** Delays after the first, second, … failure; after the last one it is exhausted. */
+  /** The delays after the first, second, … failure. One more failure exhausts the job. */
   readonly retries: readonly string[];
   run(args: unknown, services: unknown): Promise<Outcome>;
   exhausted(args: unknown, reason: string, services: unknown, tx: Tx): Promise<void>;
 }
 
-/** A fault that nobody foresaw is tried again soon, and not for ever. */
-const usual = ["1s", "5s", "30s"] as const;
+/** For unexpected errors: a few retries, soon. */
+const defaultRetries = ["1s", "5s", "30s"] as const;
 
-/** `const job = jobsOf<{ deployments: DeploymentsService }>()`: a builder that knows the services it may use. */
+/** `const job = jobsOf<{ deployments: DeploymentsService }>()`: a builder of jobs that use these services. */
 export function jobsOf<Services>() {
   return <S extends Schema>(declared: {
     kind: string;
     args: S;
     retries?: readonly string[];
     run(args: v.InferOutput<S>, services: Services): Promise<Outcome>;
-    /** In the transaction that gives the job up, after the last retry or after it took three processes down. */
+    /** Runs in the transaction that gives the job up, after its last retry or after it crashed three processes. */
     exhausted?(args: v.InferOutput<S>, reason: string, services: Services, tx: Tx): Promise<void>;
   }): Job => ({
     kind: declared.kind,
     args: declared.args,
-    retries: declared.retries ?? usual,
+    retries: declared.retries ?? defaultRetries,
     run: declared.run as Job["run"],
     exhausted: (declared.exhausted ?? (async () => {})) as Job["exhausted"],
   });

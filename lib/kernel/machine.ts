@@ -1,4 +1,4 @@
-/** A named transition. `event` is announced with it where one is named. */
+/** A named transition. `event` is announced with it. */
 export interface Move<S extends string = string> {
   readonly from: readonly S[];
   readonly to: S;
@@ -6,8 +6,8 @@ export interface Move<S extends string = string> {
 }
 
 /**
- * A state machine as a pure table. Repositories turn a move into `UPDATE … WHERE status IN (from) RETURNING *`, so
- * the table is the lock: of two moves that race from one state, exactly one wins.
+ * A state machine as a pure table. Repositories turn a move into `UPDATE … WHERE status IN (from) RETURNING *`, so the
+ * row is the lock: of two concurrent moves from one state, exactly one wins.
  */
 export interface Machine<S extends string, M extends string> {
   readonly states: readonly S[];
@@ -25,5 +25,5 @@ export function machine<const S extends string, const M extends string>(table: {
   return table;
 }
 
-/** Whether the machine never leaves this state again. */
+/** Whether no move leaves this state. */
 export const isTerminal = <S extends string>(of: Machine<S, string>, state: S): boolean => of.terminal.includes(state);

@@ -1,14 +1,14 @@
 import type * as v from "valibot";
-import { check, type Schema } from "./api.ts";
 import { Problem, type ProblemCode } from "./errors.ts";
 import type { Page } from "./page.ts";
+import { shaper } from "./result-shape.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
-import { shaper } from "./shape.ts";
 import type { Stream } from "./stream.ts";
-import type { Unit } from "./unit.ts";
+import type { TransactionHooks } from "./transaction-hooks.ts";
+import { check, type Schema } from "./validation.ts";
 
-/** Who makes a request: the user behind the API key, as they are at this moment. */
-export interface Caller extends Unit {
+/** The caller of a request: the user of the API key, with their current role. */
+export interface Caller extends TransactionHooks {
   readonly organization_id: string;
   readonly user_id: string;
   readonly role: Role;
@@ -16,8 +16,8 @@ export interface Caller extends Unit {
   readonly scopes: readonly string[];
 }
 
-/** The caller of an operation that needs no key. It belongs to no organization, so nothing is found for it. */
-export const nobody: Caller = {
+/** The caller of an operation that needs no key. It belongs to no organization, so it finds no records. */
+export const anonymous: Caller = {
   organization_id: "",
   user_id: "",
   role: "viewer",
@@ -25,42 +25,45 @@ export const nobody: Caller = {
   scopes: [],
 };
 
-/** What arrived, before anything of it was judged. */
+/** The input of a request, before validation. */
 export interface Input {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | string[]>>;
   /** Undefined where no body was sent. */
   readonly body: unknown;
-  /** The last entry that the caller has of a stream: the header `Last-Event-ID`. */
+  /** The last stream entry that the client received: the header `Last-Event-ID`. */
   readonly resume?: string | undefined;
-  /** For what waits: aborted when the caller has gone or has to go. Asked for only where something waits. */
+  /** The signal that aborts waiting, when the client disconnects or the service shuts down. Created on demand. */
   readonly signal: () => AbortSignal;
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-type Listed<S> = Page<S extends Schema ? v.InferInput<S> : never>;
+/** What a service returns for a result: a field that may be left out may be null as well, as a column is. */
+type Returned<S extends Schema> =
+  v.InferInput<S> extends infer T ? { [K in keyof T]: undefined extends T[K] ? T[K] | null : T[K] } : never;
+type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
-  ? Listed<S>
+  ? PageOf<S>
   : Kind extends "stream"
-    ? Listed<S> | Stream
+    ? PageOf<S> | Stream
     : Kind extends "empty"
-      ? // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of what a function returns
+      ? // biome-ignore lint/suspicious/noConfusingVoidType: void is the type of a function without a result
         void
       : Kind extends "document"
         ? object
         : S extends Schema
-          ? v.InferInput<S>
+          ? Returned<S>
           : never;
 
 /**
  * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
- * goes on as Server-Sent Events where it is followed; `socket` answers 101 and goes on as a WebSocket. `document` answers
- * 200 with JSON of a form of its own.
+ * continues as Server-Sent Events for a following client; `socket` answers 101 and becomes a WebSocket. `document`
+ * answers 200 with JSON outside of the envelope.
  */
 export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "socket" | "empty" | "document";
 
 interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R> {
-  /** `feature.verb`, as `svc-server call` and the typed client name it. */
+  /** `feature.verb`: the name in `svc-server call` and the typed client. */
   readonly id: Id;
   readonly summary: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -68,18 +71,18 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly path: Path;
   /** The capability of the role and the scope of the key; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
-  /** Who may, where that is not everybody who has the capability. */
+  /** The allowed roles. Default: every role with the capability. */
   readonly roles?: readonly Role[];
   readonly answers: Kind;
-  /** Where the made record can be read; for `created` only. Default: the path, then the record's id. */
+  /** The path of the created record, for `created` only. Default: the path of the operation, then the id. */
   readonly location?: string;
-  /** Ours, not the specification's: marked in the OpenAPI document. */
+  /** Not in the specification: the OpenAPI document marks it. */
   readonly addition?: true;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
   readonly result?: R;
-  /** The problems that it may answer with beside those that every operation may. */
+  /** The problems of this operation, beside the common ones. */
   readonly problems: readonly ProblemCode[];
   run(
     input: {
@@ -92,14 +95,14 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   ): Promise<Result<Kind, R extends Schema ? R : undefined>>;
 }
 
-/** One operation, as everything derived from it sees it: routes, OpenAPI, permission checks, tables, tests. */
+/** An operation, as routes, OpenAPI, permission checks, tables and tests use it. */
 export interface Operation {
   readonly id: string;
   readonly summary: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly needs: Need | "key" | "nothing";
-  /** The roles that may call it: every role where a key, or nothing, is all that it needs. */
+  /** The roles that may call it: every role, if it needs any key or none. */
   readonly roles: readonly Role[];
   readonly answers: Answers;
   readonly location: string | undefined;
@@ -109,13 +112,14 @@ export interface Operation {
   readonly body: Schema | undefined;
   readonly result: Schema | undefined;
   readonly problems: readonly ProblemCode[];
-  /** Drops from one record whatever the result schema does not name. */
+  /** Copies the fields of a record that the result schema names, and no others. */
   shape(record: unknown): unknown;
   run(input: unknown, services: unknown, caller: Caller): Promise<unknown>;
 }
 
-/** An operation with the types of its declaration, so that the typed client is inferred from the list of them. */
-export interface Declared<Id extends string, Path extends string, Kind extends Answers, Q, B, R> extends Operation {
+/** An operation with the types of its declaration, from which the typed client is inferred. */
+export interface TypedOperation<Id extends string, Path extends string, Kind extends Answers, Q, B, R>
+  extends Operation {
   readonly id: Id;
   readonly path: Path;
   readonly answers: Kind;
@@ -124,7 +128,9 @@ export interface Declared<Id extends string, Path extends string, Kind extends A
   readonly result: R & (Schema | undefined);
 }
 
-/** `const operation = operationsOf<{ projects: ProjectsService }>()`: a builder that knows the services it may use. */
+/**
+ * `const operation = operationsOf<{ projects: ProjectsService }>()`: a builder of operations that use these services.
+ */
 export function operationsOf<Services>() {
   return <
     const Id extends string,
@@ -136,7 +142,7 @@ export function operationsOf<Services>() {
     R extends Schema | undefined = undefined,
   >(
     declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
-  ): Declared<Id, Path, Kind, Q, B, R> => ({
+  ): TypedOperation<Id, Path, Kind, Q, B, R> => ({
     ...declared,
     roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
     location: declared.location,
@@ -146,15 +152,15 @@ export function operationsOf<Services>() {
     body: declared.body as B & (Schema | undefined),
     result: declared.result as R & (Schema | undefined),
     shape: declared.result ? shaper(declared.result) : () => undefined,
-    // The three inputs were parsed by these very schemas in execute(), which alone calls run().
+    // Sound, because only execute() calls run(), and it has parsed the inputs with these schemas.
     run: declared.run as Operation["run"],
   });
 }
 
 const isNeed = (needs: Need | "key" | "nothing"): needs is Need => needs !== "key" && needs !== "nothing";
 
-/** Every operation may answer with these. */
-export const everyProblem: readonly ProblemCode[] = [
+/** The problems of every operation. */
+export const commonProblems: readonly ProblemCode[] = [
   "unauthorized",
   "insufficient_role",
   "insufficient_scope",
@@ -164,18 +170,18 @@ export const everyProblem: readonly ProblemCode[] = [
   "unavailable",
 ];
 
-/** The codes that an operation may answer with; the tests hold every answer against it. */
+/** All codes that an operation may answer with. The tests check every answer against them. */
 export function problemsOf(operation: Operation): readonly ProblemCode[] {
   const writes = operation.method !== "GET" && operation.method !== "DELETE";
   const body: ProblemCode[] = writes ? ["invalid_json", "body_too_large", "unsupported_media_type"] : [];
   const rules: ProblemCode[] =
     operation.body || operation.query || operation.method === "POST" ? ["validation_failed"] : [];
   const idempotency: ProblemCode[] = operation.method === "POST" ? ["idempotency_mismatch"] : [];
-  return [...new Set([...everyProblem, ...body, ...rules, ...idempotency, ...operation.problems])];
+  return [...new Set([...commonProblems, ...body, ...rules, ...idempotency, ...operation.problems])];
 }
 
 /** CONTRACT section 2: "A request needs the user's role and the key's scope", the role first. */
-export function permit(operation: Operation, caller: Caller): void {
+export function authorize(operation: Operation, caller: Caller): void {
   const { needs, roles: allowed } = operation;
   if (!isNeed(needs)) return;
   if (!allowed.includes(caller.role)) {
@@ -192,7 +198,7 @@ export function permit(operation: Operation, caller: Caller): void {
   }
 }
 
-/** Parses, runs. Whoever calls has asked `permit` first. Throws at once for what breaks a rule. */
+/** Validates the input and runs the operation. Call `authorize` first. Throws synchronously for invalid input. */
 export function execute(operation: Operation, services: unknown, input: Input, caller: Caller): Promise<unknown> {
   const query = operation.query ? check(operation.query, input.query) : {};
   const body = operation.body ? check(operation.body, input.body) : {};

@@ -1,18 +1,19 @@
 import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
-import { turn } from "./turn.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 
-/** What a list was asked for. */
+/** The paging parameters of a list request. */
 export interface PageQuery {
   readonly per_page?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-/** Where a page begins: after the key of the last item before it; undefined for the first page. */
-export interface Place {
+/** The position of a page in a list. */
+export interface Position {
+  /** The key of the last item before the page; undefined for the first page. */
   readonly after: string | undefined;
   readonly page: number;
-  /** Infinity where a list gives everything. */
+  /** Infinity for the whole list. */
   readonly per_page: number;
 }
 
@@ -22,82 +23,82 @@ export interface Page<T> {
   readonly page: number;
   readonly per_page: number;
   readonly next_cursor: string | null;
-  /** Counts every item of the list; for the full envelope alone, the flat form never counts. */
+  /** Counts the items of the list. Only the full envelope needs it. */
   total(): Promise<number>;
 }
 
-/** A list as the store has it, in the order of one key: one row more than the page holds, where there are more. */
-export interface Listing<F, R> {
-  rows(filters: F, place: Place): Promise<R[]>;
+/** A list in the order of one key. `rows` returns one row more than the page holds, if there are more. */
+export interface ListSource<F, R> {
+  rows(filters: F, place: Position): Promise<R[]>;
   total(filters: F): Promise<number>;
 }
 
-/** A list of nothing, whatever is asked for. */
-export const nothing: Listing<unknown, never> = { rows: async () => [], total: async () => 0 };
+/** A list without items, for any filters. */
+export const emptyList: ListSource<unknown, never> = { rows: async () => [], total: async () => 0 };
 
 const defaultSize = 20;
-/** A whole list is read in portions of so many, between which others have their turn. */
-const portion = 250;
+/** A whole list is read in batches of this size, and the event loop runs between them. */
+const batchSize = 250;
 
 /**
- * Cuts one page out of a list. The cursor is opaque and bound to the list, the organization and the filters: one of
- * another list, or one that was changed, is a 422.
+ * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
+ * another list, or a modified one, is a 422.
  *
- * `options.everything`: without `per_page` and `cursor` the whole list is one page, as CONTRACT section 1 wants it of
+ * `options.everything`: without `per_page` and `cursor` the whole list is one page, as CONTRACT section 1 requires for
  * /users, /integrations, /webhooks and the logs.
  */
 export async function paginate<F extends object, R extends object>(
   query: PageQuery,
   list: string,
   filters: F,
-  listing: Listing<F, R>,
+  source: ListSource<F, R>,
   options: { everything?: boolean; key?: keyof R & string } = {},
 ): Promise<Page<R>> {
   const scope = `${list} ${JSON.stringify(filters)}`;
   const whole = options.everything && query.per_page === undefined && query.cursor === undefined;
   const key = (options.key ?? "id") as keyof R;
-  const place = placeOf(query.cursor, scope, query.per_page ?? defaultSize);
-  const rows = await (whole ? everything(filters, listing, key) : listing.rows(filters, place));
-  const data = whole ? rows : rows.slice(0, place.per_page);
+  const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
+  const rows = await (whole ? everything(filters, source, key) : source.rows(filters, position));
+  const data = whole ? rows : rows.slice(0, position.per_page);
   const last = rows.length > data.length ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(String(last[key]), place.page + 1, scope) : null;
+  const next_cursor = last ? cursorOf(String(last[key]), position.page + 1, scope) : null;
   return {
     data,
-    page: place.page,
-    per_page: whole ? data.length : place.per_page,
+    page: position.page,
+    per_page: whole ? data.length : position.per_page,
     next_cursor,
-    total: () => listing.total(filters),
+    total: () => source.total(filters),
   };
 }
 
-async function everything<F, R>(filters: F, listing: Listing<F, R>, key: keyof R): Promise<R[]> {
+async function everything<F, R>(filters: F, source: ListSource<F, R>, key: keyof R): Promise<R[]> {
   const all: R[] = [];
   for (;;) {
     const last = all.at(-1);
     const after = last && String(last[key]);
-    const rows = await listing.rows(filters, { after, page: 1, per_page: portion });
-    all.push(...rows.slice(0, portion));
-    if (rows.length <= portion) return all;
-    await turn();
+    const rows = await source.rows(filters, { after, page: 1, per_page: batchSize });
+    all.push(...rows.slice(0, batchSize));
+    if (rows.length <= batchSize) return all;
+    await yieldToEventLoop();
   }
 }
 
-const seal = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
+const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
 
 function cursorOf(after: string, page: number, scope: string): string {
   const body = Buffer.from(`${page}~${after}`).toString("base64url");
-  return `${body}.${seal(scope, body)}`;
+  return `${body}.${checksum(scope, body)}`;
 }
 
-function placeOf(cursor: string | undefined, scope: string, per_page: number): Place {
+function positionOf(cursor: string | undefined, scope: string, per_page: number): Position {
   if (cursor === undefined) return { after: undefined, page: 1, per_page };
   const [body = "", sum] = cursor.split(".");
   const [, page, after] = /^(\d{1,9})~(.{1,64})$/s.exec(Buffer.from(body, "base64url").toString()) ?? [];
-  if (after === undefined || sum !== seal(scope, body) || cursor !== `${body}.${sum}`) {
+  if (after === undefined || sum !== checksum(scope, body) || cursor !== `${body}.${sum}`) {
     throw invalid("cursor", "must be a next_cursor that this list gave, with the same filters");
   }
   return { after, page: Number(page), per_page };
 }
 
-/** The same page with its items seen differently. */
+/** The same page with each item mapped. */
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });

@@ -1,18 +1,18 @@
-/** SPEC "Role capabilities of organization members", and CONTRACT section 2 for what that table leaves out. */
+/** SPEC "Role capabilities of organization members", and CONTRACT section 2 for the rest. */
 export const roles = ["owner", "admin", "developer", "viewer"] as const;
 export type Role = (typeof roles)[number];
 
 export const resources = ["projects", "deployments", "users", "integrations", "webhooks", "generations"] as const;
 export type Resource = (typeof resources)[number];
 
-/** What a request needs: the role's capability and the key's scope bear the same name. */
+/** A capability of the role and a scope of the key, under one name. A request needs both. */
 export type Need = `${Resource}:${"read" | "write"}`;
 
 /** `*`, or a need. `:write` includes `:read`. */
 export const scopes = ["*", ...resources.flatMap((name) => [`${name}:read`, `${name}:write`] as const)] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who may change what; everybody may read everything. */
+/** The roles that may write each resource. Every role may read all of them. */
 const writers: Readonly<Record<Resource, readonly Role[]>> = {
   projects: ["owner", "admin"],
   users: ["owner", "admin"],
@@ -22,7 +22,7 @@ const writers: Readonly<Record<Resource, readonly Role[]>> = {
   generations: ["owner", "admin", "developer"],
 };
 
-/** What each need means, worked out once. */
+/** The roles and scopes that satisfy each need. */
 const needs = Object.fromEntries(
   resources.flatMap((name) => [
     [`${name}:read`, { roles, write: `${name}:write`, read: `${name}:read` }],
@@ -33,7 +33,7 @@ const needs = Object.fromEntries(
 /** The roles that have a capability, in the order of the specification's table. */
 export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
 
-/** Whether a key with these scopes has all that another scope gives. */
+/** Whether the scopes of a key include everything that `scope` grants. */
 export const covers = (granted: readonly string[], scope: Scope): boolean =>
   scope === "*" ? granted.includes("*") : inScope(granted, scope);
 

@@ -1,16 +1,16 @@
-/** One of a stream: who lost the connection goes on after the last `id` they have. */
-export interface Entry {
+/** An entry of a stream. A client that lost the connection resumes after the last `id` it received. */
+export interface StreamEntry {
   readonly id: string;
   readonly record: object;
 }
 
 /**
- * What an operation answers that goes on: entries as they come, and at the end what is told last. Where it ends without
- * that, the caller has gone or has to go.
+ * The result of a streaming operation: entries as they come, then the closing record. A stream that was cancelled ends
+ * without a closing record.
  */
 export class Stream {
-  readonly entries: AsyncGenerator<Entry, object | undefined>;
-  constructor(entries: AsyncGenerator<Entry, object | undefined>) {
+  readonly entries: AsyncGenerator<StreamEntry, object | undefined>;
+  constructor(entries: AsyncGenerator<StreamEntry, object | undefined>) {
     this.entries = entries;
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The text of a file of the package that this one belongs to, from the sources as well as from the bundle. */
+/** The text of a file of this package. Works from the sources and from the bundle. */
 export function packageFile(path: string): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
@@ -11,7 +11,7 @@ export function packageFile(path: string): string {
 
 let known: string | undefined;
 
-/** The version of the package that this file belongs to. */
+/** The version of this package. */
 export function version(): string {
   known ??= (JSON.parse(packageFile("package.json")) as { version: string }).version;
   return known;

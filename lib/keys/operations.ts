@@ -1,12 +1,12 @@
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
 import { roles } from "../kernel/roles.ts";
+import { byId } from "../kernel/validation.ts";
 import { apiKey, apiKeysQuery, madeApiKey, newApiKey } from "./schema.ts";
 import type { KeysService } from "./service.ts";
 
 const operation = operationsOf<{ keys: KeysService }>();
 
-/** CONTRACT section 9. Every member has keys of their own, so writing is not for those alone who manage users. */
+/** CONTRACT section 9. Every member manages their own keys, so all roles may write. */
 export const keysOperations = [
   operation({
     id: "keys.list",

@@ -5,7 +5,7 @@ type Key = { organization_id: string; id: string };
 export function keysRepository(query: Queries) {
   return {
     insert: query.insert("api_keys"),
-    /** Sign-in: the one place where a key is found without an organization. */
+    /** Authentication: the only query that finds a key without an organization. */
     identify: query.first((db, p: { hash: string }) =>
       db
         .selectFrom("api_keys")

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, id, instantText, paging, textLike, textOf } from "../kernel/api.ts";
 import { scopes } from "../kernel/roles.ts";
+import { datetime, id, instantText, paging, textLike, textOf } from "../kernel/validation.ts";
 
 /** SPEC "Authentication": "API keys begin with `sk_live_`". A fixed one may be short: CONTRACT section 2. */
 export const fixedKey = textLike(
@@ -21,10 +21,10 @@ export const apiKey = v.object({
   last_used_at: v.nullable(datetime()),
   expires_at: v.nullable(datetime()),
 });
-/** `key` is the secret itself, shown this once. */
+/** `key` is the secret, shown this once. */
 export const madeApiKey = v.object({ ...apiKey.entries, key: v.string() });
 
-/** Without `scopes` it has those of its maker's key, and without `expires_at` it ends with that key, or never. */
+/** Defaults: the scopes and the expiry of the key that makes it. */
 export const newApiKey = v.object({
   name: keyName,
   scopes: v.optional(v.pipe(keyScopes, v.minLength(1, "must have at least one"))),

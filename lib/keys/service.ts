@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type * as v from "valibot";
-import type { Feed } from "../events/feed.ts";
-import { type Clock, instant, isoOf } from "../kernel/clock.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { type Clock, isoOf, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
@@ -9,13 +9,13 @@ import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import { covers, rolesFor, type Scope } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { keysRepository } from "./repository.ts";
 import type { newApiKey } from "./schema.ts";
 
-/** A new key. `key` is the whole secret: it is shown once and stored nowhere. */
+/** A new key. `key` is the secret: it is shown once and never stored. */
 export interface NewKey {
   readonly user_id: string;
   readonly organization_id: string;
@@ -26,20 +26,20 @@ export interface NewKey {
   readonly rate_limit?: number | undefined;
 }
 
-/** Whom a key speaks for, and how many requests it may make in a window. */
+/** The caller of a key, and its limits. */
 export interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
   readonly expires_at: string | null;
-  /** Whether all of this is certainly so still, as the present transaction sees it: nothing was written that could change it. */
-  stands(): boolean;
+  /** Whether no rights have changed since, in this process or another: then none of this has to be read again. */
+  isCurrent(): boolean;
 }
 
 const minute_ms = milliseconds("1m");
-/** Each key has a rate window of its own, so that nobody may make them without end. */
-const most = 100;
+/** Each key has a rate window of its own, so the number of keys is limited. */
+const maxKeys = 100;
 
-/** Keys are long and random, so one round of SHA-256 is enough: a slow hash would cost every request. */
+/** Keys are long and random, so one round of SHA-256 is enough; a slow hash would slow down every request. */
 export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
 
 interface Use {
@@ -49,7 +49,7 @@ interface Use {
 
 export type KeysService = ReturnType<typeof keysService>;
 
-/** API keys. Only a SHA-256 of a key is stored; rights are looked up anew at every request, so revoking is immediate. */
+/** API keys. Only a SHA-256 of a key is stored. Every request reads the rights anew, so that revoking is immediate. */
 export function keysService({
   store,
   feed,
@@ -58,20 +58,20 @@ export function keysService({
   random,
 }: {
   store: Store;
-  feed: Feed;
+  feed: ChangeFeed;
   clock: Clock;
   ids: Ids;
   random: Random;
 }) {
   const keys = store.using(keysRepository);
-  const used = new Map<string, Use>();
-  /** When a key was last used, whether that is written by now or not. */
-  const lastUse = (id: string, written: string | null) => used.get(id)?.at ?? written;
-  /** What can be told of a key. */
-  const viewOf = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
+  const pendingUses = new Map<string, Use>();
+  /** The time of the last use, written or pending. */
+  const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
+  /** The row without the hash. */
+  const view = ({ hash: _, scopes, ...row }: Row<"api_keys">) => {
     return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
   };
-  /** Whoever manages users manages everybody's keys; others their own. */
+  /** Callers who manage users manage all keys, others their own. */
   const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
 
   const find = async (organization_id: string, id: string, tx?: Tx) => {
@@ -79,7 +79,7 @@ export function keysService({
     if (!row) throw notFound("key");
     return row;
   };
-  /** Somebody else's key is answered like an unknown one. */
+  /** A key of another user is answered like an unknown one. */
   const findManaged = async (caller: Caller, id: string, tx?: Tx) => {
     const row = await find(caller.organization_id, id, tx);
     if (row.user_id !== caller.user_id && !managesAll(caller)) throw notFound("key");
@@ -97,11 +97,11 @@ export function keysService({
 
   const remove = async (tx: Tx, { organization_id, user_id, id }: Row<"api_keys">) => {
     await keys(tx).remove({ organization_id, id });
-    feed.tell(tx, { kind: "rights", organization_id, user_id });
+    feed.publish(tx, { kind: "rights", organization_id, user_id });
   };
 
   const insert = async (tx: Tx, { user_id, organization_id, name, scopes, key, expires_at, rate_limit }: NewKey) => {
-    const secret = key ?? `sk_live_${random.letters(40)}`;
+    const secret = key ?? `sk_live_${random.alphanumeric(40)}`;
     const row: Row<"api_keys"> = {
       id: ids.next("key"),
       organization_id,
@@ -118,92 +118,91 @@ export function keysService({
       await keys(tx).insert(row);
     } catch (error) {
       if (!store.engine.isDuplicate(error)) throw error;
-      throw new Error("this API key is already in use; choose another one", {
-        cause: error,
-      });
+      throw new Error("this API key is already in use; choose another one", { cause: error });
     }
     return { row, key: secret };
   };
 
-  const isOver = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
+  const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
 
   return {
     insert,
 
-    /** The key behind a token that works now. Asking is no use of it. */
-    async known(token: string): Promise<string | undefined> {
+    /** The id of a token's key, where the key works now. This does not count as a use of it. */
+    async findId(token: string): Promise<string | undefined> {
       const row = await keys().identify({ hash: hashOf(token) });
-      return row?.status === "active" && !isOver(row.expires_at) ? row.key_id : undefined;
+      return row?.status === "active" && !hasExpired(row.expires_at) ? row.key_id : undefined;
     },
 
-    /** The caller behind a bearer token; undefined for every reason alike. */
+    /** The caller of a bearer token; undefined where it does not work, for any reason. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
-      const [rights, others] = [feed.rights(), store.engine.others()];
+      const [rights, dataVersion] = [feed.rightsChanges(), store.engine.dataVersion()];
       const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
       const now = clock.now();
-      if (isOver(expires_at)) return undefined;
-      // Told at most once a minute, and written with the next flush: reading must not cost a commit.
+      if (hasExpired(expires_at)) return undefined;
+      // Noted once a minute at most, and written by the next flush: a read must not need a commit.
       const last = lastUse(key_id, row.last_used_at);
-      if (last === null || last <= isoOf(now - minute_ms)) used.set(key_id, { organization_id, at: isoOf(now) });
+      if (last === null || last <= isoOf(now - minute_ms)) pendingUses.set(key_id, { organization_id, at: isoOf(now) });
       return {
-        caller: {
-          organization_id,
-          user_id,
-          role,
-          key_id,
-          scopes: JSON.parse(row.scopes) as string[],
-        },
+        caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
         rate_limit: row.rate_limit,
         expires_at,
-        stands: () => feed.rights() === rights && store.engine.others() === others && !isOver(expires_at),
+        isCurrent: () =>
+          feed.rightsChanges() === rights && store.engine.dataVersion() === dataVersion && !hasExpired(expires_at),
       };
     },
 
-    /** Writes when keys were last used; called once a second at most, and before closing. */
+    /** Writes the pending uses. Called once a second at most, and before closing. */
     async flush(tx: Tx) {
-      for (const [id, pending] of used) {
+      for (const [id, pending] of pendingUses) {
         await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
-        tx.afterCommit(() => used.get(id) === pending && used.delete(id));
+        tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
       }
     },
 
-    save: (): unknown => [...used],
-    load(kept: unknown) {
-      used.clear();
-      for (const [id, use] of kept as [string, Use][]) used.set(id, use);
+    save: (): unknown => [...pendingUses],
+    load(saved: unknown) {
+      pendingUses.clear();
+      for (const [id, use] of saved as [string, Use][]) pendingUses.set(id, use);
     },
 
-    /** The key of this very request. */
-    current: async ({ organization_id, key_id }: Caller) => viewOf(await find(organization_id, key_id)),
+    /** The key of the request. */
+    current: async ({ organization_id, key_id }: Caller) => view(await find(organization_id, key_id)),
 
-    get: async (caller: Caller, id: string) => viewOf(await findManaged(caller, id)),
+    get: async (caller: Caller, id: string) => view(await findManaged(caller, id)),
 
     async list(caller: Caller, query: PageQuery) {
       const { organization_id, user_id } = caller;
       const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
-      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), viewOf);
+      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), view);
     },
 
-    /** One of the caller's own. It may do no more, no more often and no longer than the key that makes it. */
-    async create(caller: Caller, { name, scopes, expires_at }: v.InferOutput<typeof newApiKey>) {
+    /** Makes a key of the caller. Its scopes, rate limit and expiry do not exceed those of the key that makes it. */
+    async create(caller: Caller, { name, scopes, expires_at: given }: v.InferOutput<typeof newApiKey>) {
       const { organization_id, user_id, key_id } = caller;
       refuseScopes(caller, scopes ?? []);
-      const wanted = instant(expires_at ?? "");
+      const wanted = parseInstant(given ?? "");
       if (wanted !== undefined && wanted <= clock.now()) throw invalid("expires_at", "must be in the future");
       return store.transaction(async (tx) => {
         const maker = await find(organization_id, key_id, tx);
-        const end = maker.expires_at ?? undefined;
-        const ends = wanted === undefined ? end : isoOf(wanted);
-        if (end !== undefined && ends !== undefined && ends > end)
-          throw invalid("expires_at", `must not be after ${end}, when the key that makes it expires`);
-        if ((await keys(tx).count({ organization_id, user_id })) >= most)
-          throw new Problem("limit_reached", `a user has at most ${most} keys; revoke one first`);
+        const latest = maker.expires_at ?? undefined;
+        const expires_at = wanted === undefined ? latest : isoOf(wanted);
+        if (latest !== undefined && expires_at !== undefined && expires_at > latest)
+          throw invalid("expires_at", `must not be after ${latest}, when the key that makes it expires`);
+        if ((await keys(tx).count({ organization_id, user_id })) >= maxKeys)
+          throw new Problem("limit_reached", `a user has at most ${maxKeys} keys; revoke one first`);
         const rate_limit = maker.rate_limit ?? undefined;
-        const own = { organization_id, user_id, name, scopes: [...new Set(scopes ?? caller.scopes)] };
-        const { row, key } = await insert(tx, { ...own, expires_at: ends, rate_limit });
-        return { ...viewOf(row), key };
+        const { row, key } = await insert(tx, {
+          organization_id,
+          user_id,
+          name,
+          scopes: [...new Set(scopes ?? caller.scopes)],
+          expires_at,
+          rate_limit,
+        });
+        return { ...view(row), key };
       }, caller);
     },
 
@@ -213,14 +212,14 @@ export function keysService({
     async all(organization_id: string) {
       return (
         await keys().list.rows({ organization_id }, { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY })
-      ).map(viewOf);
+      ).map(view);
     },
 
     remove: async (tx: Tx, organization_id: string, id: string) => remove(tx, await find(organization_id, id, tx)),
-    /** All keys of a user who leaves. */
+    /** Removes all keys of a user. */
     async removeOf(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeOf({ organization_id, user_id });
-      feed.tell(tx, { kind: "rights", organization_id, user_id });
+      feed.publish(tx, { kind: "rights", organization_id, user_id });
     },
   };
 }

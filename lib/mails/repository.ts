@@ -4,7 +4,7 @@ import type { Queries } from "../store/query.ts";
 export function mailsRepository(query: Queries) {
   return {
     insert: query.insert("mails"),
-    /** Every organization's, for the operator of the service: the control interface and the command line. */
+    /** Of every organization, for the operator: the control interface and the command line. */
     all: query.all((db, _: object) => db.selectFrom("mails").selectAll().orderBy("id")),
     prune: query.change((db, p: { before: string }) =>
       db

@@ -1,9 +1,9 @@
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
-import type { Vault } from "../store/vault.ts";
 import { mailsRepository } from "./repository.ts";
 
 export interface Mail {
@@ -14,21 +14,31 @@ export interface Mail {
   readonly link: string;
 }
 
-/** How long a mail is kept: as long as the invitation in it can live. */
-const kept_ms = milliseconds("7d");
+/** How long a mail is stored: the lifetime of the invitation in it. */
+const retention_ms = milliseconds("7d");
 
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * The mails that the service sends: kept as rows, encrypted because they hold tokens. Nothing carries them further yet:
- * the control interface and `svc-server mail` show them to whoever runs the service.
+ * Stores the mails of the service, encrypted because they hold tokens. Nothing sends them yet: the control interface and
+ * `svc-server mail` show them to the operator.
  */
-export function mailsService({ store, clock, ids, vault }: { store: Store; clock: Clock; ids: Ids; vault: Vault }) {
+export function mailsService({
+  store,
+  clock,
+  ids,
+  encryption,
+}: {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  encryption: Encryption;
+}) {
   const mails = store.using(mailsRepository);
   return {
     async send(tx: Tx, organization_id: string, { to, subject, ...rest }: Mail) {
       const id = ids.next("mail");
-      const sealed = vault.seal(`mails ${organization_id} ${id}`, JSON.stringify(rest));
+      const sealed = encryption.encrypt(`mails ${organization_id} ${id}`, JSON.stringify(rest));
       await mails(tx).insert({
         id,
         organization_id,
@@ -42,7 +52,7 @@ export function mailsService({ store, clock, ids, vault }: { store: Store; clock
     /** Every mail, oldest first. */
     async all() {
       return (await mails().all({})).map(({ id, organization_id, recipient, subject, sealed, sent_at }) => {
-        const { text, token, link } = JSON.parse(vault.open(`mails ${organization_id} ${id}`, sealed)) as Omit<
+        const { text, token, link } = JSON.parse(encryption.decrypt(`mails ${organization_id} ${id}`, sealed)) as Omit<
           Mail,
           "to" | "subject"
         >;
@@ -51,7 +61,7 @@ export function mailsService({ store, clock, ids, vault }: { store: Store; clock
     },
 
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => mails(tx).prune({ before }))) > 0);
     },
   };

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
 
-/** The roots of every scope: these serve start-up and sign-in, before there is an organization to be scoped to. */
+/** Not scoped to an organization: these serve start-up and sign-in, which have to find one first. */
 export function organizationsRepository(query: Queries) {
   return {
     insert: query.insert("organizations"),
@@ -9,14 +10,15 @@ export function organizationsRepository(query: Queries) {
     find: query.first((db, p: { organization_id: string }) =>
       db.selectFrom("organizations").selectAll().where("id", "=", p.organization_id),
     ),
-    update: query.first((db, p: { organization_id: string; name: string; name_folded: string; plan: string }) =>
-      db
-        .updateTable("organizations")
-        .set({ name: p.name, name_folded: p.name_folded, plan: p.plan })
-        .where("id", "=", p.organization_id)
-        .returningAll(),
+    update: query.first(
+      (db, p: { organization_id: string } & Pick<Row<"organizations">, "name" | "name_folded" | "plan">) =>
+        db
+          .updateTable("organizations")
+          .set({ name: p.name, name_folded: p.name_folded, plan: p.plan })
+          .where("id", "=", p.organization_id)
+          .returningAll(),
     ),
-    named: query.first((db, p: { name_folded: string }) =>
+    findByName: query.first((db, p: { name_folded: string }) =>
       db.selectFrom("organizations").selectAll().where("name_folded", "=", p.name_folded),
     ),
   };

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, id, oneOf, textOf } from "../kernel/api.ts";
 import { roles } from "../kernel/roles.ts";
+import { datetime, id, oneOf, textOf } from "../kernel/validation.ts";
 
 /** CONTRACT section 2: "Plans". */
 export const plans = ["starter", "pro", "enterprise"] as const;

@@ -1,10 +1,10 @@
 import type * as v from "valibot";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { KeysService } from "../keys/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -23,15 +23,15 @@ export function organizationsService({
   ids,
   users,
   keys,
-  planned,
+  onPlanChange,
 }: {
   store: Store;
   clock: Clock;
   ids: Ids;
   users: UsersService;
   keys: KeysService;
-  /** Told in the transaction that gives an organization a plan, so that what it does not include can end. */
-  planned: (tx: Tx, organization_id: string, plan: string) => Promise<void>;
+  /** Called in the transaction that changes a plan, to turn off what the plan does not include. */
+  onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
 
@@ -40,15 +40,14 @@ export function organizationsService({
     if (!found) throw notFound("organization");
     return found;
   };
-  const view = (row: Organization) => ({ ...row, plan: row.plan as Plan });
 
   return {
-    /** Whether the database holds none yet, so that a seed may fill it. */
+    /** Whether the database has no organization yet, so that a seed may fill it. */
     isEmpty: async () => (await organizations().any({})) === undefined,
 
-    /** By name, without regard to case; or the first one where no name is given. */
+    /** The organization of a name, without regard to case; without a name the first one. */
     async named(name?: string): Promise<Row<"organizations"> | undefined> {
-      if (name !== undefined) return organizations().named({ name_folded: folded(name) });
+      if (name !== undefined) return organizations().findByName({ name_folded: foldCase(name) });
       const first = await organizations().any({});
       return first && organizations().find({ organization_id: first.id });
     },
@@ -57,7 +56,7 @@ export function organizationsService({
       const row = {
         id: ids.next("org"),
         name,
-        name_folded: folded(name),
+        name_folded: foldCase(name),
         plan,
         created_at: clock.iso(),
       };
@@ -65,7 +64,7 @@ export function organizationsService({
       return row;
     },
 
-    get: async (caller: Caller) => view(await get(caller)),
+    get: (caller: Caller) => get(caller),
 
     planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 
@@ -74,18 +73,18 @@ export function organizationsService({
         const { organization_id } = caller;
         const before = await get(caller, tx);
         const { name = before.name, plan = before.plan } = changes;
-        const name_folded = folded(name);
-        const other = await organizations(tx).named({ name_folded });
+        const name_folded = foldCase(name);
+        const other = await organizations(tx).findByName({ name_folded });
         if (other && other.id !== before.id)
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
         const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
-        await planned(tx, organization_id, plan);
-        return view(after ?? before);
+        await onPlanChange(tx, organization_id, plan);
+        return after ?? before;
       }, caller),
 
     async me(caller: Caller) {
       return {
-        organization: view(await get(caller)),
+        organization: await get(caller),
         user: await users.get(caller, caller.user_id),
         key: await keys.current(caller),
       };

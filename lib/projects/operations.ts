@@ -1,5 +1,5 @@
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { newProject, project, projectChanges, projectsQuery } from "./schema.ts";
 import type { ProjectsService } from "./service.ts";
 

@@ -5,40 +5,44 @@ import type { Row } from "../store/tables.ts";
 type Key = { organization_id: string; id: string };
 type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description" | "status" | "updated_at">;
 
-/** Those that were deleted, and whose rows are still being taken away: nobody sees them. */
-const removed = sql`select project_id from removals`;
-const standing = sql<boolean>`id not in (${removed})`;
+/** Deleted projects whose rows are still being removed: they are not shown. */
+const removedProjects = sql`select project_id from removals`;
+const notRemoved = sql<boolean>`id not in (${removedProjects})`;
 
 export function projectsRepository(query: Queries) {
   return {
     insert: query.insert("projects"),
-    list: query.pages({ table: "projects", within: ["organization_id"], without: { column: "id", among: removed } }),
+    list: query.pages({
+      table: "projects",
+      within: ["organization_id"],
+      exclude: { column: "id", in: removedProjects },
+    }),
     find: query.first((db, p: Key) =>
       db
         .selectFrom("projects")
         .selectAll()
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(standing),
+        .where(notRemoved),
     ),
-    known: query.first((db, p: Key) =>
+    findId: query.first((db, p: Key) =>
       db
         .selectFrom("projects")
         .select("id")
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
-        .where(standing),
+        .where(notRemoved),
     ),
     newestTwo: query.all((db, p: { organization_id: string }) =>
       db
         .selectFrom("projects")
         .selectAll()
         .where("organization_id", "=", p.organization_id)
-        .where(standing)
+        .where(notRemoved)
         .orderBy("id", "desc")
         .limit(sql.lit(2)),
     ),
-    named: query.first((db, p: { organization_id: string; name_folded: string }) =>
+    findByName: query.first((db, p: { organization_id: string; name_folded: string }) =>
       db
         .selectFrom("projects")
         .select(["id", "name"])
@@ -60,7 +64,7 @@ export function projectsRepository(query: Queries) {
         .returningAll(),
     ),
     hide: query.insert("removals"),
-    /** No name begins with a space, so this one takes none away. */
+    /** No name begins with a space, so this one is free. */
     freeName: query.change((db, p: Key) =>
       db
         .updateTable("projects")

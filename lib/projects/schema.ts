@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { datetime, id, paging, text, textLike, textOf } from "../kernel/api.ts";
+import { datetime, id, paging, text, textLike, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 /** SPEC "Project". */
@@ -23,7 +23,7 @@ const description = v.optional(v.nullable(textOf(0, 255)));
 
 export const newProject = v.object({ name, region, description });
 
-/** `region` is fixed at creation: an equal one is accepted, a different one refused by the service, which knows it. */
+/** `region` is fixed at creation: the service accepts an equal one and refuses any other. */
 export const projectChanges = v.object({
   name: v.optional(name),
   region: v.optional(text()),

@@ -1,14 +1,14 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
 import type { Queue } from "../jobs/queue.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { type Outcome, until } from "../kernel/job.ts";
+import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { projectsRepository } from "./repository.ts";
@@ -21,12 +21,12 @@ interface Ports {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly ids: Ids;
-  /** Option `regions`: the valid ones; undefined for any. */
+  /** Option `regions`: the valid regions; undefined for any. */
   readonly regions: readonly string[] | undefined;
-  /** Takes away what is in a project, a slice a transaction; tells whether that was the last of it. */
-  readonly empty: (tx: Tx, id: string) => Promise<boolean>;
-  /** Told in the transaction that removes a project, so that what waited for its work can go on. */
-  readonly removed: (tx: Tx) => Promise<void>;
+  /** Removes a batch of what a project holds; answers whether nothing is left. */
+  readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
+  /** Called in the transaction that removes a project: deployments of others may take its slots. */
+  readonly onRemoved: (tx: Tx) => Promise<void>;
 }
 
 type Key = Pick<Row<"projects">, "organization_id" | "id">;
@@ -34,7 +34,7 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 export type ProjectsService = ReturnType<typeof projectsService>;
 
 /** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
-export function projectsService({ store, bus, clock, queue, ids, regions, empty, removed }: Ports) {
+export function projectsService({ store, bus, clock, queue, ids, regions, removeContents, onRemoved }: Ports) {
   const projects = store.using(projectsRepository);
 
   const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
@@ -43,11 +43,8 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     return found;
   };
 
-  const refuseTaken = async (tx: Tx, organization_id: string, name: string, except?: string) => {
-    const other = await projects(tx).named({
-      organization_id,
-      name_folded: folded(name),
-    });
+  const refuseTakenName = async (tx: Tx, organization_id: string, name: string, except?: string) => {
+    const other = await projects(tx).findByName({ organization_id, name_folded: foldCase(name) });
     if (other && other.id !== except)
       throw new Problem("name_taken", `another project is named "${other.name}"; choose another name`);
   };
@@ -56,20 +53,20 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     if (regions && !regions.includes(region)) throw invalid("region", `must be one of ${regions.join(", ")}`);
   };
 
-  /** Makes a project in a transaction of the caller's: a request's, or a seed's, which announces nothing. */
+  /** Makes a project in the transaction of a request, or of a seed, which announces nothing. */
   const insert = async (
     tx: Tx,
     organization_id: string,
     body: v.InferOutput<typeof newProject>,
     status: Row<"projects">["status"] = lifecycle.initial,
   ) => {
-    await refuseTaken(tx, organization_id, body.name);
+    await refuseTakenName(tx, organization_id, body.name);
     const now = clock.iso();
     const row: Row<"projects"> = {
       id: ids.next("proj"),
       organization_id,
       name: body.name,
-      name_folded: folded(body.name),
+      name_folded: foldCase(body.name),
       region: body.region,
       description: body.description || null,
       status,
@@ -91,18 +88,18 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
       return after ?? before;
     }, caller);
 
-  /** Takes away a slice of a project that nobody sees any more, and at last the project; whether it is gone. */
-  const clear = async (tx: Tx, key: Key) => {
-    const emptied = await empty(tx, key.id);
-    if (emptied) await projects(tx).remove(key);
-    return emptied;
+  /** Removes a batch of a hidden project, and at last the project; answers whether it is gone. */
+  const removeBatch = async (tx: Tx, key: Key) => {
+    const isEmpty = await removeContents(tx, key.id);
+    if (isEmpty) await projects(tx).remove(key);
+    return isEmpty;
   };
 
   return {
     get: (caller: Caller, id: string, tx?: Tx) => get(caller.organization_id, id, tx),
 
     exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
-      (await projects(tx).known({ organization_id, id })) !== undefined,
+      (await projects(tx).findId({ organization_id, id })) !== undefined,
 
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),
@@ -129,12 +126,12 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
           throw invalid("region", `is fixed at creation; leave it out, or send "${before.region}"`);
         }
         const name = body.name ?? before.name;
-        await refuseTaken(tx, caller.organization_id, name, id);
+        await refuseTakenName(tx, caller.organization_id, name, id);
         const description = body.description === undefined ? before.description : body.description || null;
         const after = await projects(tx).update({
           ...before,
           name,
-          name_folded: folded(name),
+          name_folded: foldCase(name),
           description,
           updated_at: clock.iso(),
         });
@@ -144,12 +141,12 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
-    /** What is more than a slice is out of sight at once, and taken away by a job. */
+    /** Hides a project that holds more than a batch, and leaves the rest to the job `projects.clear`. */
     remove: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
         const key = { organization_id, id };
-        if (!(await clear(tx, key))) {
+        if (!(await removeBatch(tx, key))) {
           await projects(tx).hide({ project_id: id });
           await projects(tx).freeName(key);
           await queue.add(tx, "projects.clear", key);
@@ -159,17 +156,17 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
           name,
           region,
         });
-        await removed(tx);
+        await onRemoved(tx);
       }, caller),
 
-    /** The job `projects.clear`, a slice a run. */
+    /** The job `projects.clear`: a batch a run. */
     clear: async (key: Key): Promise<Outcome> =>
-      until(async (tx) => ((await clear(tx, key)) ? undefined : clock.now())),
+      snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
 
-    /** It was given up; the rows must not stay for ever. */
+    /** The job has no retries left: the next attempt is a minute later, so that no rows stay for ever. */
     clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),
 
-    /** The project that a push is deployed in: the named one, or the organization's only one; none that is archived. */
+    /** The project that a push is deployed to: the named one, or the organization's only one, unless it is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });
       const found =
@@ -177,7 +174,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, empty,
       return found?.status === "active" ? found : undefined;
     },
 
-    /** The project that a deployment is made in: it must be the organization's, and active. */
+    /** The project that a deployment is made in. Throws `not_found` and `project_archived`. */
     async forDeployment(tx: Tx, organization_id: string, id: string) {
       const found = await get(organization_id, id, tx);
       if (found.status === "archived")

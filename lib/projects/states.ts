@@ -1,6 +1,6 @@
 import { machine } from "../kernel/machine.ts";
 
-/** SPEC "States and transitions", project. Archiving is ours: CONTRACT section 9. */
+/** SPEC "States and transitions", project. Archiving is an addition: CONTRACT section 9. */
 export const lifecycle = machine({
   states: ["active", "archived"],
   initial: "active",

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { type SimulatedOutcome, simulatedOutcome } from "../drivers/outcome.ts";
-import { oneOf, record, textOf, whole } from "../kernel/api.ts";
+import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { oneOf, record, textOf, wholeNumber } from "../kernel/validation.ts";
 
 const glob = v.optional(textOf(1, 4000));
 
-/** What a deployment, or a generation, is known by. */
+/** The fields that a scenario can match. */
 export const fields = {
   deployment: ["repo", "branch", "tag", "image_url", "environment"],
   generation: ["model", "prompt"],
@@ -12,7 +12,7 @@ export const fields = {
 export type Kind = keyof typeof fields;
 const kinds = ["deployment", "generation"] as const;
 
-/** Globs: `*` stands for any characters, `?` for one. A field that the work does not have matches nothing. */
+/** Globs: `*` matches any characters, `?` one. A field that the work does not have matches nothing. */
 const match = v.pipe(
   record({ repo: glob, branch: glob, tag: glob, image_url: glob, environment: glob, model: glob, prompt: glob }),
   v.check(
@@ -22,20 +22,20 @@ const match = v.pipe(
 );
 export type Match = v.InferOutput<typeof match>;
 
-const times = whole(1, 1_000_000);
+const times = wholeNumber(1, 1_000_000);
 
-/** The kind of work that a scenario is about; undefined where it is about both. */
+/** The kind of work that a scenario matches; undefined for both. */
 const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
-/** How simulated work turns out that fits. CONTRACT section 8. */
+/** A scenario: how matching simulated work turns out. CONTRACT section 8. */
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),
-    /** Instead of `match`: the very next work of this kind, before every other scenario, and once. */
+    /** Instead of `match`: the next work of this kind, once, before every other scenario. */
     next: v.optional(oneOf(kinds)),
     outcome: simulatedOutcome,
-    /** How often it is used; always, where it is not set. */
+    /** How often it is used. Default: always. */
     times: v.optional(times),
   }),
   v.forward(
@@ -54,7 +54,7 @@ export const newScenario = v.pipe(
     ["outcome", "result"],
   ),
 );
-/** A scenario as it is given: `match` or `next`, `outcome`, and how many `times`. */
+/** A new scenario: `match` or `next`, `outcome`, and how many `times`. */
 export interface NewScenario extends Omit<v.InferInput<typeof newScenario>, "outcome"> {
   readonly outcome: SimulatedOutcome;
 }

@@ -1,27 +1,27 @@
-import type { SimulatedOutcome } from "../drivers/outcome.ts";
-import { check } from "../kernel/api.ts";
-import { matches } from "../kernel/glob.ts";
+import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { matchesGlob } from "../kernel/glob.ts";
 import type { Ids } from "../kernel/ids.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { scenariosRepository } from "./repository.ts";
 import { fields, type Kind, type Match, type NewScenario, newScenario } from "./schema.ts";
 
-/** A scenario as it is kept. */
+/** A stored scenario. */
 export interface Scenario {
   readonly id: string;
   readonly match: Match;
   readonly next: Kind | null;
   readonly outcome: SimulatedOutcome;
-  /** How often it is used at most; null for always. */
+  /** How often it can be used; null for always. */
   readonly times: number | null;
-  /** How often it was. */
+  /** How often it has been used. */
   readonly used: number;
 }
 
-/** What is known of work that begins: each field is a text, or null where the work does not have it. */
-export type About = Readonly<Partial<Record<keyof Match, string | null>>>;
+/** The fields of new work that a scenario can match; null where the work does not have the field. */
+export type WorkFields = Readonly<Partial<Record<keyof Match, string | null>>>;
 
 const view = (row: Row<"scenarios">): Scenario => ({
   ...row,
@@ -29,43 +29,47 @@ const view = (row: Row<"scenarios">): Scenario => ({
   outcome: JSON.parse(row.outcome) as SimulatedOutcome,
 });
 
-const isLeft = ({ times, used }: Scenario) => times === null || used < times;
+const hasUsesLeft = ({ times, used }: Scenario) => times === null || used < times;
 
-const fits = (kind: Kind, about: About, { match }: Scenario) => {
+const matchesWork = (kind: Kind, work: WorkFields, { match }: Scenario) => {
   const globs = Object.entries(match) as [keyof Match, string][];
   const isKnown = (name: string) => (fields[kind] as readonly string[]).includes(name);
   return globs.every(([name, glob]) => {
-    const value = about[name];
-    return isKnown(name) && typeof value === "string" && matches(glob, value);
+    const value = work[name];
+    return isKnown(name) && typeof value === "string" && matchesGlob(glob, value);
   });
 };
 
 export type ScenariosService = ReturnType<typeof scenariosService>;
 
 /**
- * How simulated work turns out, told by a tester. Scenarios are rows, so that what begins takes one in its own
- * transaction: a use is counted if the work is stored, and only then.
+ * A tester's scenarios: how simulated work turns out. They are rows, so that new work takes one in its own transaction:
+ * a use counts only if the work is stored.
  */
 export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
   const scenarios = store.using(scenariosRepository);
-  /** Those that were added to this very state, and not brought along by it. */
+  /** The scenarios added to this state; a fork begins with those of its parent too. */
   const added = new Set<string>();
   const list = async (tx?: Tx) => (await scenarios(tx).all({})).map(view);
   return {
     list: () => list(),
 
-    /** Those that nothing fitted so far. */
+    /** The scenarios that no work has taken. */
     unused: async () => (await list()).filter(({ used }) => used === 0),
 
-    /** Whether it was added here: a fork has its parent's too. */
+    /** Whether a scenario was added to this state, and not to the parent of a fork. */
     isOwn: ({ id }: Scenario) => added.has(id),
 
-    /** Throws at once for a scenario that is wrong, before anything is stored. */
+    /** Throws `validation_failed` for a wrong scenario, synchronously. */
     add(given: NewScenario): Promise<Scenario> {
       const { match, next = null, outcome, times = null } = check(newScenario, given);
       const row = {
-        ...{ id: ids.next("scn"), match: JSON.stringify(match), next, outcome: JSON.stringify(outcome) },
-        ...{ times: next === null ? times : 1, used: 0 },
+        id: ids.next("scn"),
+        match: JSON.stringify(match),
+        next,
+        outcome: JSON.stringify(outcome),
+        times: next === null ? times : 1,
+        used: 0,
       };
       return store.transaction(async (tx) => {
         await scenarios(tx).insert(row);
@@ -76,11 +80,11 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
 
     clear: () => store.transaction((tx) => scenarios(tx).clear({})),
 
-    /** The outcome of work that begins, as it is kept with the work; null where no scenario fits. The first one wins. */
-    async take(tx: Tx, kind: Kind, about: About): Promise<string | null> {
-      const left = (await list(tx)).filter(isLeft);
+    /** Takes the first scenario that matches new work. Answers its outcome for the row of the work, or null. */
+    async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
+      const left = (await list(tx)).filter(hasUsesLeft);
       const found =
-        left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && fits(kind, about, one));
+        left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && matchesWork(kind, work, one));
       if (!found) return null;
       await scenarios(tx).use(found);
       return JSON.stringify(found.outcome);

@@ -1,94 +1,93 @@
 import { chmodSync, copyFileSync, cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { hold } from "./files.ts";
-import { filesOf, judge, judgeKey, keyOf, lostFiles } from "./judge.ts";
-import { openPlain } from "./sqlite.ts";
-import { sentence, Unusable } from "./unusable.ts";
+import { DatabaseError } from "./database-error.ts";
+import { lockDatabase } from "./database-files.ts";
+import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
+import { openRaw } from "./sqlite.ts";
 
-const sides = ["-wal", "-shm"];
+const walFiles = ["-wal", "-shm"];
 
 function refuseTarget(target: string, force: boolean): void {
   const folder = dirname(target);
-  if (!existsSync(folder)) throw new Unusable(target, `the folder ${folder} does not exist; make it, or name another`);
-  const there = [target, keyOf(target)].find(existsSync);
-  if (there && !force) throw new Unusable(there, "it is there already; name another file, or say --force");
+  if (!existsSync(folder))
+    throw new DatabaseError(target, `the folder ${folder} does not exist; make it, or name another`);
+  const existing = [target, keyFileOf(target)].find(existsSync);
+  if (existing && !force) throw new DatabaseError(existing, "it is there already; name another file, or say --force");
 }
 
-/** What was copied, but for the files of these generations, which are missing or changed where they came from. */
-export interface Copied {
+/** Everything was copied but the files of the generations in `lost`, which are missing or damaged in the source. */
+export interface CopyResult {
   readonly lost: readonly string[];
 }
 
 /**
- * Copies a database that a server may be running on, with its key file and its files, and checks the copy. The copy is
- * one moment of the database; both it and the key can be read by their owner alone.
+ * Copies a database with its key file and its assets, and checks the copy. A server may be running on the database: the
+ * copy is a consistent snapshot. The copy and its key are readable by their owner alone.
  */
-export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<Copied> {
+export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
-  if (!existsSync(source)) throw new Unusable(source, "it does not exist; name the database with --database");
-  if (!existsSync(keyOf(source)))
-    throw new Unusable(keyOf(source), "the key file is missing, without which a backup is of no use");
-  if (source === target) throw new Unusable(target, "it is the database itself; name another file");
+  if (!existsSync(source)) throw new DatabaseError(source, "it does not exist; name the database with --database");
+  if (!existsSync(keyFileOf(source)))
+    throw new DatabaseError(keyFileOf(source), "the key file is missing, without which a backup is of no use");
+  if (source === target) throw new DatabaseError(target, "it is the database itself; name another file");
   refuseTarget(target, force);
-  judgeKey(source);
-  const half = `${target}.new`;
+  checkKey(source);
+  const temporary = `${target}.new`;
   try {
-    rmSync(half, { force: true });
-    const database = openPlain(source);
+    rmSync(temporary, { force: true });
+    const database = openRaw(source);
     try {
-      await database.backup(half);
+      await database.backup(temporary);
     } finally {
       database.close();
     }
-    chmodSync(half, 0o600);
-    judge(half);
-    return putInPlace(half, source, target);
+    chmodSync(temporary, 0o600);
+    checkDatabase(temporary);
+    return moveIntoPlace(temporary, source, target);
   } catch (error) {
-    throw told(target, error);
+    throw DatabaseError.from(target, error);
   }
 }
 
-/** Puts a backup, its key and its files in the place of a database. No server may be running there. */
-export function restore(from: string, to: string, { force }: { readonly force: boolean }): Copied {
+/** Replaces a database by a backup, with its key and its assets. No server may be running on the database. */
+export function restore(from: string, to: string, { force }: { readonly force: boolean }): CopyResult {
   const [source, target] = [resolve(from), resolve(to)];
-  for (const needed of [source, keyOf(source)])
-    if (!existsSync(needed)) throw new Unusable(needed, "it does not exist; a backup is a database and its .key file");
-  if (source === target) throw new Unusable(target, "it is the backup itself; name the database with --database");
+  for (const needed of [source, keyFileOf(source)])
+    if (!existsSync(needed))
+      throw new DatabaseError(needed, "it does not exist; a backup is a database and its .key file");
+  if (source === target) throw new DatabaseError(target, "it is the backup itself; name the database with --database");
   refuseTarget(target, force);
-  judge(source);
-  judgeKey(source);
-  const release = hold(target);
+  checkDatabase(source);
+  checkKey(source);
+  const unlock = lockDatabase(target);
   try {
-    const half = `${target}.new`;
-    copyFileSync(source, half);
-    chmodSync(half, 0o600);
-    // What a log beside the old database holds must never be taken for the new one's.
-    for (const side of sides) rmSync(target + side, { force: true });
-    return putInPlace(half, source, target);
+    const temporary = `${target}.new`;
+    copyFileSync(source, temporary);
+    chmodSync(temporary, 0o600);
+    // SQLite must not apply the WAL of the old database to the new one.
+    for (const suffix of walFiles) rmSync(target + suffix, { force: true });
+    return moveIntoPlace(temporary, source, target);
   } catch (error) {
-    throw told(target, error);
+    throw DatabaseError.from(target, error);
   } finally {
-    release();
+    unlock();
   }
 }
 
-const told = (target: string, error: unknown) =>
-  error instanceof Unusable ? error : new Unusable(target, sentence(error), error);
-
-/** The database comes last, so that what is in its place always has its key and its files. */
-function putInPlace(half: string, source: string, target: string): Copied {
+/** Moves the database into place last, so that a database in place always has its key and its assets. */
+function moveIntoPlace(temporary: string, source: string, target: string): CopyResult {
   copyKey(source, target);
-  // A file is there before its row says so: copied after the rows, none that they name is missing.
-  rmSync(filesOf(target), { recursive: true, force: true });
-  if (existsSync(filesOf(source))) cpSync(filesOf(source), filesOf(target), { recursive: true });
-  const lost = lostFiles(half, filesOf(target));
-  renameSync(half, target);
+  // A server stores a file before its row, so every file that the copied rows name exists by now.
+  rmSync(assetFolderOf(target), { recursive: true, force: true });
+  if (existsSync(assetFolderOf(source))) cpSync(assetFolderOf(source), assetFolderOf(target), { recursive: true });
+  const lost = damagedAssets(temporary, assetFolderOf(target));
+  renameSync(temporary, target);
   return { lost };
 }
 
 function copyKey(source: string, target: string): void {
-  const half = `${keyOf(target)}.new`;
-  copyFileSync(keyOf(source), half);
-  chmodSync(half, 0o600);
-  renameSync(half, keyOf(target));
+  const temporary = `${keyFileOf(target)}.new`;
+  copyFileSync(keyFileOf(source), temporary);
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, keyFileOf(target));
 }

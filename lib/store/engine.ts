@@ -4,41 +4,44 @@ import type { Tables } from "./tables.ts";
 /** A prepared statement, with positional parameters. */
 export interface Statement {
   all(parameters: readonly unknown[]): Promise<unknown[]>;
-  /** The first row, where there is one. */
+  /** The first row; undefined for none. */
   first(parameters: readonly unknown[]): Promise<unknown>;
   /** Runs a write and answers how many rows it changed. */
-  change(parameters: readonly unknown[]): Promise<number>;
+  run(parameters: readonly unknown[]): Promise<number>;
 }
 
-/** What of Kysely writes queries. */
-export type Writer = QueryCreator<Tables> & QueryExecutorProvider;
+/** The part of Kysely that builds queries. */
+export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 
-/** A line to the database: one and the same on SQLite, one of a pool on PostgreSQL. */
+/** A connection to the database: always the same one on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
   statement(sql: string): Statement;
 }
 
 /**
- * The seam between the engines. It lies below the query builder, so repositories are written once: Kysely writes each
- * text once, the engine runs it as a prepared statement.
+ * The interface between the store and a database engine. It lies below the query builder, so repositories are written
+ * once for all engines: Kysely writes each SQL text once, and the engine runs it as a prepared statement.
  */
 export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
-  readonly db: Writer;
+  readonly db: QueryBuilder;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
-  /** Runs `work` alone, durable when the promise resolves, undone where it throws. Only the store may be awaited in it. */
+  /**
+   * Runs `work` isolated from all other transactions. Its writes are durable when the promise resolves, and rolled back
+   * when `work` throws. It may await nothing but the store.
+   */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Runs `work`, which awaits nothing, between two transactions: it sees what is committed and nothing half done. */
-  between<T>(work: () => T): Promise<T>;
-  /** What changes whenever another process has written to the database, as the present transaction or turn sees it. */
-  others(): number;
-  /** Bytes that the database takes, without its log. */
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  betweenTransactions<T>(work: () => T): Promise<T>;
+  /** A number that changes with every commit of another process, as the current transaction or snapshot sees it. */
+  dataVersion(): number;
+  /** The size of the database in bytes, without its WAL. */
   size(): number;
-  /** Whether a unique rule was broken. */
+  /** Whether the error is a violated unique constraint. */
   isDuplicate(error: unknown): boolean;
-  /** Every text that was prepared, for the test that looks at the query plans. */
-  texts(): string[];
+  /** Every statement that was prepared, for the test of the query plans. */
+  preparedSql(): string[];
   close(): Promise<void>;
 }

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
 
-/** Marks a file as one of ours, so that another program's database is never taken for an old one: "svcs". */
+/** "svcs": marks a database as ours, so that the database of another program is never taken for an old one. */
 export const applicationId = 0x73766373;
-export const foreign =
+export const foreignDatabase =
   "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
 
 interface Migration {
@@ -42,7 +42,7 @@ export function migrations(): readonly Migration[] {
   return known;
 }
 
-/** Whether the database holds nothing yet. */
+/** Whether the database has no tables yet. */
 export const isNew = (database: Database): boolean =>
   (
     database.prepare("select count(*) as n from sqlite_schema").get() as {
@@ -50,16 +50,13 @@ export const isNew = (database: Database): boolean =>
     }
   ).n === 0;
 
-/** Whether nothing is left to migrate. */
+/** Whether every migration was applied. */
 export const isCurrent = (database: Database): boolean =>
   database.pragma("user_version", { simple: true }) === migrations().length;
 
-/**
- * Brings a database to the newest version, in one transaction. Refuses what it does not know: a file of another
- * program, of a newer version, or one whose past migrations were not these.
- */
+/** Applies the missing migrations in one transaction. Throws for a database that `checkCompatible` refuses. */
 export function migrate(database: Database, files: readonly Migration[] = migrations()): void {
-  refuse(database, files);
+  checkCompatible(database, files);
   const from = database.pragma("user_version", { simple: true }) as number;
   if (from === files.length) return;
   database
@@ -77,11 +74,11 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
     .immediate();
 }
 
-/** Throws for what this program must not touch. */
-export function refuse(database: Database, files: readonly Migration[] = migrations()): void {
+/** Throws for a database of another program, of a newer version, or with other migrations than these. */
+export function checkCompatible(database: Database, files: readonly Migration[] = migrations()): void {
   if (isNew(database)) return;
   if (database.pragma("application_id", { simple: true }) !== applicationId) {
-    throw new Error(foreign);
+    throw new Error(foreignDatabase);
   }
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > files.length) {
@@ -89,11 +86,13 @@ export function refuse(database: Database, files: readonly Migration[] = migrati
       `it was written by a newer svc-server (schema ${version}, this one knows ${files.length}); use that version`,
     );
   }
-  const past = database.prepare("select version, name, checksum from migrations order by version").all() as Migration[];
-  const strange = past.find((row) => files[row.version - 1]?.checksum !== row.checksum);
-  if (strange) {
+  const applied = database
+    .prepare("select version, name, checksum from migrations order by version")
+    .all() as Migration[];
+  const changed = applied.find((row) => files[row.version - 1]?.checksum !== row.checksum);
+  if (changed) {
     throw new Error(
-      `its migration ${strange.name} differs from the one of this svc-server; use the version that wrote it`,
+      `its migration ${changed.name} differs from the one of this svc-server; use the version that wrote it`,
     );
   }
 }

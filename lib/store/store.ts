@@ -1,24 +1,24 @@
 import { Problem } from "../kernel/errors.ts";
-import type { Tx, Unit } from "../kernel/unit.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
-import { createQueries, type Queries, type Written } from "./query.ts";
+import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
 
-/** A repository is made once for each connection, from the queries that this connection runs. */
+/** Makes a repository from the queries of one connection. It is called once for each connection. */
 export type RepositoryOf<R> = (queries: Queries) => R;
 
 /**
- * What services know of the store.
+ * The store, as services see it.
  *
- * `using` gives a function: `projects(tx)` is the repository within a transaction, `projects()` reads outside of one.
+ * `using` returns a function: `projects(tx)` is the repository within a transaction, `projects()` reads outside of one.
  */
 export interface Store {
   using<R extends object>(repository: RepositoryOf<R>): (tx?: Tx) => R;
   /**
-   * Everything that `work` writes is stored together and durable when the promise resolves, or nothing is. Many
-   * requests share one commit. `work` awaits nothing but the store. `by` adds what the request itself stores with it.
+   * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
+   * await nothing but the store. `hooks` are the steps that the request adds to its transaction.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, by?: Unit): Promise<T>;
-  /** From now on nothing is read or written through it, whoever still holds it: another store has taken its place. */
+  transaction<T>(work: (tx: Tx) => Promise<T>, hooks?: TransactionHooks): Promise<T>;
+  /** Refuses all reads and writes from now on, because another store has replaced this one. */
   retire(): void;
   readonly retired: boolean;
   readonly engine: Engine;
@@ -44,31 +44,35 @@ const replaced = () =>
 
 const closed = () => new Error("the service is closed; make a new one");
 
-const texts: Record<Engine["name"], WeakMap<object, Written>> = { sqlite: new WeakMap(), postgres: new WeakMap() };
-function writtenFor({ name }: Engine, repository: RepositoryOf<object>): Written {
-  const written = texts[name].get(repository) ?? [];
-  texts[name].set(repository, written);
-  return written;
+/** Shared by all stores of a process: compiling these was half of the time that a new service took. */
+const compiled: Record<Engine["name"], WeakMap<object, CompiledQueries>> = {
+  sqlite: new WeakMap(),
+  postgres: new WeakMap(),
+};
+function compiledFor({ name }: Engine, repository: RepositoryOf<object>): CompiledQueries {
+  const queries = compiled[name].get(repository) ?? [];
+  compiled[name].set(repository, queries);
+  return queries;
 }
 
 export function createStore(engine: Engine): Store {
-  /** Why nothing is read or written any more. */
-  let over: (() => Error) | undefined;
-  const made = new WeakMap<Connection, Map<unknown, object>>();
-  const of = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
-    let known = made.get(connection);
+  /** Makes the error of every call, once the store is retired or closed. */
+  let refusal: (() => Error) | undefined;
+  const repositories = new WeakMap<Connection, Map<unknown, object>>();
+  const repositoryOn = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
+    let known = repositories.get(connection);
     if (!known) {
       known = new Map();
-      made.set(connection, known);
+      repositories.set(connection, known);
     }
     let found = known.get(repository);
     if (!found) {
-      // A list is read in several turns, and looks its statements up in each: so it is asked here, too.
+      // Checked for each statement too: a long list is read in several ticks.
       const statement = (text: string) => {
-        if (over) throw over();
+        if (refusal) throw refusal();
         return connection.statement(text);
       };
-      found = repository(createQueries(engine, { statement }, writtenFor(engine, repository)));
+      found = repository(createQueries(engine, { statement }, compiledFor(engine, repository)));
       known.set(repository, found);
     }
     return found as R;
@@ -76,21 +80,21 @@ export function createStore(engine: Engine): Store {
   return {
     engine,
     using: (repository) => (tx) => {
-      if (over) throw over();
-      if (!tx) return of(engine.connection, repository);
+      if (refusal) throw refusal();
+      if (!tx) return repositoryOn(engine.connection, repository);
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction is over");
-      return of(tx.connection, repository);
+      return repositoryOn(tx.connection, repository);
     },
-    async transaction(work, by) {
-      if (over) throw over();
+    async transaction(work, hooks) {
+      if (refusal) throw refusal();
       let tx: Transaction | undefined;
       const result = await engine.transaction(async (connection) => {
-        if (over) throw over();
+        if (refusal) throw refusal();
         tx = new Transaction(connection);
         try {
-          if (by?.confirm) await by.confirm(tx);
+          if (hooks?.recheckRights) await hooks.recheckRights(tx);
           const value = await work(tx);
-          if (by?.remember) await by.remember(tx, value);
+          if (hooks?.storeReplay) await hooks.storeReplay(tx, value);
           return value;
         } finally {
           tx.open = false;
@@ -100,14 +104,14 @@ export function createStore(engine: Engine): Store {
       return result;
     },
     retire() {
-      over = replaced;
+      refusal = replaced;
     },
     get retired() {
-      return over === replaced;
+      return refusal === replaced;
     },
     async close() {
       await engine.close();
-      over ??= closed;
+      refusal ??= closed;
     },
   };
 }

@@ -7,7 +7,7 @@ export interface Tables {
     id: string;
     name: string;
     name_folded: string;
-    plan: string;
+    plan: "starter" | "pro" | "enterprise";
     created_at: string;
   };
   users: {

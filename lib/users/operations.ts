@@ -1,5 +1,5 @@
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { user, userChanges, usersQuery } from "./schema.ts";
 import type { UsersService } from "./service.ts";
 

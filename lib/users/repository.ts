@@ -22,7 +22,7 @@ export function usersRepository(query: Queries) {
         .where("email_folded", "=", p.email_folded),
     ),
     /** The first active user of a role. */
-    ofRole: query.first((db, p: { organization_id: string; role: Role }) =>
+    firstWithRole: query.first((db, p: { organization_id: string; role: Role }) =>
       db
         .selectFrom("users")
         .selectAll()

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, id, oneOf, paging, textOf } from "../kernel/api.ts";
 import { roles } from "../kernel/roles.ts";
+import { datetime, id, oneOf, paging, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 /** SPEC "User". */

@@ -1,13 +1,13 @@
 import type { Bus } from "../events/bus.ts";
-import type { Feed } from "../events/feed.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { folded } from "../kernel/fold.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Role } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { KeysService } from "../keys/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -30,7 +30,7 @@ export function usersService({
 }: {
   store: Store;
   bus: Bus;
-  feed: Feed;
+  feed: ChangeFeed;
   clock: Clock;
   ids: Ids;
   keys: KeysService;
@@ -43,13 +43,13 @@ export function usersService({
     return found;
   };
 
-  /** "Only an owner may invite as, promote to, demote, suspend or remove an owner." */
-  const onlyOwners = (caller: Caller, what: string) => {
-    if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${what} an owner`);
+  /** CONTRACT section 2: "Only an owner may invite as, promote to, demote, suspend or remove an owner". */
+  const requireOwner = (caller: Caller, action: string) => {
+    if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
-  /** "An organization always has at least one Owner." */
-  const keepOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
+  /** SPEC "Users": "an organization always has at least one Owner". */
+  const refuseLastOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
     const was = user.role === "owner" && user.status === "active";
     const stays = after && (after.role ?? user.role) === "owner" && (after.status ?? user.status) === "active";
     if (was && !stays && !(await users(tx).anotherOwner(user))) {
@@ -57,26 +57,26 @@ export function usersService({
     }
   };
 
-  const change = (caller: Caller, id: string, changes: Changes, what: string) =>
+  const change = (caller: Caller, id: string, changes: Changes, action: string) =>
     store.transaction(async (tx) => {
       const user = await get(caller.organization_id, id, tx);
-      if (user.role === "owner" && (changes.role ?? "owner") !== "owner") onlyOwners(caller, "demote");
-      else if (user.role === "owner" && changes.role === undefined) onlyOwners(caller, what);
-      else if (user.role !== "owner" && changes.role === "owner") onlyOwners(caller, "promote to");
-      await keepOwner(tx, user, changes);
-      feed.tell(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
+      if (user.role === "owner" && (changes.role ?? "owner") !== "owner") requireOwner(caller, "demote");
+      else if (user.role === "owner" && changes.role === undefined) requireOwner(caller, action);
+      else if (user.role !== "owner" && changes.role === "owner") requireOwner(caller, "promote to");
+      await refuseLastOwner(tx, user, changes);
+      feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
     }, caller);
 
   return {
-    onlyOwners,
+    requireOwner,
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string) => get(organization_id, id),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
-      users(tx).withEmail({ organization_id, email_folded: folded(email) }),
-    /** The longest-serving active user of a role, for whom a key can be made. */
-    ofRole: (organization_id: string, role: Role, tx: Tx) => users(tx).ofRole({ organization_id, role }),
+      users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
+    /** The longest-serving active user of a role. */
+    firstWithRole: (organization_id: string, role: Role, tx: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
-    /** "Only active members, no pending invitations." */
+    /** SPEC "Users": "only active members, no pending invitations". */
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "users", { organization_id, status: "active" as const }, users().list, { everything: true }),
 
@@ -87,19 +87,17 @@ export function usersService({
         name,
         email,
         role,
-        status,
-      }: Pick<User, "name" | "email" | "role"> & {
-        status?: User["status"] | undefined;
-      },
+        status = lifecycle.initial,
+      }: Pick<User, "name" | "email" | "role"> & { status?: User["status"] | undefined },
     ) {
       const row: User = {
         id: ids.next("usr"),
         organization_id,
         name,
         email,
-        email_folded: folded(email),
+        email_folded: foldCase(email),
         role,
-        status: status ?? lifecycle.initial,
+        status,
         joined_at: clock.iso(),
       };
       await users(tx).insert(row);
@@ -111,12 +109,12 @@ export function usersService({
     reactivate: (caller: Caller, id: string) =>
       change(caller, id, { status: lifecycle.moves.reactivate.to }, "reactivate"),
 
-    /** "Revokes all of the user's API keys and ends the user's sessions at once." */
+    /** SPEC "Users": "revokes all of the user's API keys and ends the user's sessions at once". */
     remove: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const user = await get(caller.organization_id, id, tx);
-        if (user.role === "owner") onlyOwners(caller, "remove");
-        await keepOwner(tx, user, undefined);
+        if (user.role === "owner") requireOwner(caller, "remove");
+        await refuseLastOwner(tx, user, undefined);
         await keys.removeOf(tx, caller.organization_id, id);
         await users(tx).remove({ organization_id: caller.organization_id, id });
         await bus.announce(tx, caller.organization_id, "user.removed", {

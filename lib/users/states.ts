@@ -1,6 +1,6 @@
 import { machine } from "../kernel/machine.ts";
 
-/** SPEC "User": active or suspended. The moves are ours: CONTRACT section 9. */
+/** SPEC "User": active or suspended. The moves are additions: CONTRACT section 9. */
 export const lifecycle = machine({
   states: ["active", "suspended"],
   initial: "active",

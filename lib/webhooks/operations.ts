@@ -1,12 +1,11 @@
-import { byDelivery, deliveriesQuery, delivery, recovered, recovery } from "../deliveries/schema.ts";
-import { byId } from "../kernel/api.ts";
 import { operationsOf } from "../kernel/operation.ts";
+import { byId } from "../kernel/validation.ts";
 import { newWebhook, webhook, webhookChanges, webhooksQuery } from "./schema.ts";
 import type { WebhooksService } from "./service.ts";
 
 const operation = operationsOf<{ webhooks: WebhooksService }>();
 
-/** SPEC "Endpoints", webhooks; what is below DELETE is CONTRACT section 9. */
+/** SPEC "Endpoints", webhooks; `get` and `update` of a webhook are CONTRACT section 9. */
 export const webhooksOperations = [
   operation({
     id: "webhooks.create",
@@ -69,59 +68,5 @@ export const webhooksOperations = [
     result: webhook,
     problems: ["not_found"],
     run: ({ params, body }, { webhooks }, caller) => webhooks.update(caller, params.id, body),
-  }),
-  operation({
-    id: "webhooks.test",
-    summary: "Send a ping event",
-    method: "POST",
-    path: "/webhooks/{id}/test",
-    needs: "webhooks:write",
-    answers: "accepted",
-    addition: true,
-    params: byId,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params }, { webhooks }, caller) => webhooks.test(caller, params.id),
-  }),
-  operation({
-    id: "webhooks.deliveries",
-    summary: "List the deliveries with every try, newest first",
-    method: "GET",
-    path: "/webhooks/{id}/deliveries",
-    needs: "webhooks:read",
-    answers: "list",
-    addition: true,
-    params: byId,
-    query: deliveriesQuery,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params, query }, { webhooks }, caller) => webhooks.deliveries(caller, params.id, query),
-  }),
-  operation({
-    id: "webhooks.redeliver",
-    summary: "Try one delivery once more, outside its ladder",
-    method: "POST",
-    path: "/webhooks/{id}/deliveries/{dlv}/redeliver",
-    needs: "webhooks:write",
-    answers: "accepted",
-    addition: true,
-    params: byDelivery,
-    result: delivery,
-    problems: ["not_found"],
-    run: ({ params }, { webhooks }, caller) => webhooks.redeliver(caller, params.id, params.dlv),
-  }),
-  operation({
-    id: "webhooks.recover",
-    summary: "Send every failed, abandoned or skipped delivery since an instant",
-    method: "POST",
-    path: "/webhooks/{id}/recover",
-    needs: "webhooks:write",
-    answers: "accepted",
-    addition: true,
-    params: byId,
-    body: recovery,
-    result: recovered,
-    problems: ["not_found"],
-    run: ({ params, body }, { webhooks }, caller) => webhooks.recover(caller, params.id, body.since),
   }),
 ];

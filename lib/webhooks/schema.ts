@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { eventsRule, secretRule, urlRule } from "../deliveries/schema.ts";
-import { endpointLifecycle } from "../deliveries/states.ts";
-import { datetime, id, oneOf, paging } from "../kernel/api.ts";
+import { eventsRule, secretRule, urlRule } from "../endpoints/schema.ts";
+import { endpointLifecycle } from "../endpoints/states.ts";
+import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
 
 /** SPEC "Webhook". The secret is write-only. */
 export const webhook = v.object({
@@ -18,7 +18,7 @@ export const newWebhook = v.object({ url: urlRule, events: eventsRule, secret })
 export const webhookChanges = v.object({
   url: v.optional(urlRule),
   events: v.optional(eventsRule),
-  /** null takes the secret away. */
+  /** null removes the secret. */
   secret,
   status: v.optional(oneOf(endpointLifecycle.states)),
 });

@@ -1,48 +1,47 @@
 import type * as v from "valibot";
-import type { Desk } from "../deliveries/desk.ts";
-import type { Endpoints } from "../deliveries/endpoints.ts";
-import type { Outbound } from "../drivers/outbound.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import type { Endpoints } from "../endpoints/service.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
-import type { Tx } from "../kernel/unit.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { newWebhook, webhookChanges } from "./schema.ts";
 
+type Endpoint = Row<"endpoints">;
+type NewWebhook = v.InferOutput<typeof newWebhook>;
+
 const family = "webhook";
 
-const view = ({ id, config, events, status, created_at }: Row<"endpoints">) => ({
-  ...{ id, status, created_at },
-  url: (JSON.parse(config) as { url: string }).url,
-  events: JSON.parse(events) as string[],
+const view = (row: Endpoint) => ({
+  ...row,
+  url: (JSON.parse(row.config) as { url: string }).url,
+  events: JSON.parse(row.events) as string[],
 });
 
 interface Ports {
   readonly store: Store;
   readonly endpoints: Endpoints;
-  readonly desk: Desk;
-  readonly outbound: Pick<Outbound, "judge">;
+  readonly outbound: Pick<Outbound, "checkUrl">;
 }
 
 export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints. SPEC "Webhooks", CONTRACT section 6. */
-export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
-  /** In the mode start every resolved address must be public; asked before the transaction, which waits for nothing. */
+export function webhooksService({ store, endpoints, outbound }: Ports) {
+  /** Resolves the host: in the mode start its addresses must be public. Before the transaction, which must not wait. */
   const refuseUrl = async (url: string | undefined) => {
-    const problem = url === undefined ? undefined : await outbound.judge(url);
+    const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);
   };
 
-  const insert = (
-    tx: Tx,
-    organization_id: string,
-    { url, events, secret }: v.InferOutput<typeof newWebhook>,
-    status?: Row<"endpoints">["status"],
-  ) =>
+  const insert = (tx: Tx, organization_id: string, { url, events, secret }: NewWebhook, status?: Endpoint["status"]) =>
     endpoints.insert(tx, family, organization_id, family, {
-      ...{ name: new URL(url).host, events, config: { url }, status },
+      name: new URL(url).host,
+      status,
+      events,
+      config: { url },
       secrets: secret ? { secret } : {},
     });
 
@@ -51,7 +50,7 @@ export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), view),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
-    async create(caller: Caller, body: v.InferOutput<typeof newWebhook>) {
+    async create(caller: Caller, body: NewWebhook) {
       await refuseUrl(body.url);
       return store.transaction(async (tx) => view(await insert(tx, caller.organization_id, body)), caller);
     },
@@ -76,9 +75,5 @@ export function webhooksService({ store, endpoints, desk, outbound }: Ports) {
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),
-    deliveries: (caller: Caller, id: string, query: PageQuery) => desk.list(family, caller, id, query),
-    test: (caller: Caller, id: string) => desk.test(family, caller, id),
-    redeliver: (caller: Caller, id: string, dlv: string) => desk.redeliver(family, caller, id, dlv),
-    recover: (caller: Caller, id: string, since: string) => desk.recover(family, caller, id, since),
   };
 }

@@ -5,15 +5,21 @@ import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
   "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout|performance\.now)/, because: "it is the source of time" },
   "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
-  "lib/health/loop-delay.ts": { names: /^(node:)?perf_hooks$/, because: "it measures how late the event loop is" },
+  "lib/health/event-loop-delay.ts": {
+    names: /^(node:)?perf_hooks$/,
+    because: "it measures how late the event loop is",
+  },
   "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
   "lib/client/send.ts": {
     names: /^(setTimeout|crypto\.getRandomValues)$/,
     because: "its users have no ports of ours, and may hand in their own sleep and keys",
   },
   "lib/client/wait.ts": { names: /^setTimeout$/, because: "a time-out of its users is the machine's, as in send" },
-  "lib/kernel/turn.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
-  "lib/store/group.ts": { names: /^setImmediate$/, because: "the end of a turn is no time: it waits for nothing" },
+  "lib/kernel/event-loop.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
+  "lib/store/group-commit.ts": {
+    names: /^setImmediate$/,
+    because: "the end of a turn is no time: it waits for nothing",
+  },
 };
 
 const timeOrChance =
@@ -54,9 +60,11 @@ function handed(node: Node): Node[] {
 const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
 /** Who may open connections, and why. */
 const outbound: Readonly<Record<string, string>> = {
-  "lib/drivers/outbound.ts": "the one module that sends HTTP",
+  "lib/drivers/outbound/http-request.ts": "the one module that sends HTTP",
+  "lib/drivers/outbound/connection-pool.ts": "the agents that hold its connections",
+  "lib/drivers/outbound/resolve-host.ts": "the one module that looks names up",
   "lib/client/send.ts": "is handed its fetch",
-  "bin/hearing.ts": "hears the stream of the service that the person at the keyboard names",
+  "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":
     "posts to the receiver that the person at the keyboard names, mostly on this machine over plain http",
 };
@@ -106,7 +114,7 @@ export const callRules: readonly Rule[] = [
         said(
           source,
           line,
-          `uses ${name}; take the Clock, Ids or Random that is handed in, or kernel/clock's machineTimer`,
+          `uses ${name}; take the Clock, Ids or Random that is handed in, or kernel/clock's systemTimer`,
         ),
       );
     },
@@ -119,7 +127,7 @@ export const callRules: readonly Rule[] = [
       ["lib/users/service.ts", 'import { randomUUID } from "node:crypto";\nconst id = randomUUID();'],
       ["lib/users/service.ts", 'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}'],
       ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
-      ["lib/store/group.ts", "setTimeout(flush, 1);"],
+      ["lib/store/group-commit.ts", "setTimeout(flush, 1);"],
       ["lib/store/store.ts", "setImmediate(flush);"],
       ["lib/users/service.ts", 'import { monitorEventLoopDelay } from "node:perf_hooks";'],
     ],
@@ -141,8 +149,12 @@ export const callRules: readonly Rule[] = [
         /^(fetch|new (WebSocket|EventSource|XMLHttpRequest)|WebSocket|EventSource)$/.test(name),
       );
       return [
-        ...modules.map(({ of, line }) => said(source, line, `imports ${of}; send through lib/drivers/outbound.ts`)),
-        ...calls.map(({ name, line }) => said(source, line, `uses ${name}; send through lib/drivers/outbound.ts`)),
+        ...modules.map(({ of, line }) =>
+          said(source, line, `imports ${of}; send through lib/drivers/outbound/outbound.ts`),
+        ),
+        ...calls.map(({ name, line }) =>
+          said(source, line, `uses ${name}; send through lib/drivers/outbound/outbound.ts`),
+        ),
       ];
     },
     breaks: [

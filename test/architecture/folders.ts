@@ -11,77 +11,71 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   client: [],
 };
 
-/** The interfaces beside `/v1`: they may use http's functions and the features' services. */
-export const besides = ["assets", "control", "health", "hooks", "live", "dashboard"] as const;
+/** Types that cross a layer's edge, with the reason. */
+export const typesOnly: Readonly<Record<string, string>> = {
+  "lib/client/typed-client.ts": "the client's types are inferred from the operations",
+  "lib/client/in-process.ts": "calls the service in this process, without a port",
+};
 
-/** Files at the top of lib, which only compose: the one place that may know every feature. */
-export const root = [
-  "service", // createService()
-  "assemble", // features, job loop and interface, wired together
-  "facade", // what users hold
-  "instruments", // what testers hold of the mode dev
-  "operations", // every operation, in one list
-  "orders", // deliveries in every order, on forks
-  "worlds", // the states that a service goes through: snapshots, forks
-  "compose", // makes every feature and hands it its ports
-  "open", // store, clock, ids, chance, log
-  "closing", // how a service ends
-  "begin", // the first organization, owner and key
-  "past", // what a database brings along from the mode dev
-  "admin", // the operator's commands on a database, without a server
-  "seed", // fills an empty database
-  "options", // every option, read
-  "settings", // every option, declared
-  "settings-words", // what options are declared with
-  "settings-work", // the options of what is deployed, delivered and pushed
-  "index",
-  "testing",
-  "client",
-  "typed", // every operation as a typed call, over whatever sends
-  "inside", // that of a service in this process, without a port
+/** The interfaces beside `/v1`: they may use http's functions and the features' services. */
+export const besides = ["control", "dashboard", "downloads", "health", "hooks", "live"] as const;
+
+/** Folders that compose: they may know every feature. */
+export const composition = [
+  "app", // features made, wired, started, shut down; snapshots and forks
+  "config", // every option, declared and read; the seed
+  "instruments", // what testers hold
 ] as const;
+
+/** The only files at the top of lib: the public surfaces, createService() and the list of operations. */
+export const root = ["index", "service", "testing", "client", "operations"] as const;
 
 /** The closed list of a feature's files, and its splits by name. Each split says what it holds. */
 export const closed = ["states", "schema", "repository", "service", "operations", "jobs"] as const;
 export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
-  "deployments/steps": "how they move whose scenario lets no time move them",
   "deployments/logs": "how a log grows",
-  "deployments/removal": "takes away what a project holds",
-  "deliveries/endpoints": "where events go: webhooks and integrations alike",
-  "deliveries/kind": "how a type of endpoint is spoken to",
-  "deliveries/signed": "webhooks and custom integrations",
-  "deliveries/signature": "the signature, and nothing else",
-  "deliveries/redact": "what must not be kept of an answer",
-  "deliveries/tries": "one try of a delivery: counted, sent, settled",
-  "deliveries/ladder": "how long to wait between tries",
-  "deliveries/desk": "what callers see and do of deliveries",
-  "generations/assets": "the files: their types, and links to them",
+  "deployments/project-removal": "removes the deployments of a deleted project",
+  "endpoints/outbox": "events become deliveries",
+  "endpoints/delivery-format": "the body, URL and headers of a type of endpoint",
+  "endpoints/signed-json": "the format of webhooks and custom integrations",
+  "endpoints/signature": "the signature, and nothing else",
+  "endpoints/response-redaction": "removes secrets from responses",
+  "endpoints/attempts": "one attempt of a delivery: counted, sent, settled",
+  "endpoints/backoff": "the delays between attempts",
+  "endpoints/delivery-api": "deliveries as callers see and use them",
+  "generations/asset-links": "the files: their types, and links to them",
   "generations/inputs": "what is meant by the inputs",
   "generations/models": "every model, its inputs and its price",
-  "generations/progress": "how generations advance",
-  "generations/runners": "which driver runs which model",
-  "generations/steps": "how they move whose scenario lets no time move them",
-  "integrations/catalog": "every type of integration",
-  "integrations/pushes": "what code hosts post",
-  "integrations/kinds/type": "what a type of integration is",
+  "generations/execution": "how generations advance",
+  "generations/model-drivers": "which driver runs which model",
+  "integrations/integration-types": "every type of integration",
+  "integrations/pushes": "pushes from code hosts",
+  "integrations/kinds/integration-type": "the interface of a type of integration",
   "integrations/kinds/chat": "a type of integration",
   "integrations/kinds/code-host": "a type of integration",
   "integrations/kinds/custom": "a type of integration",
   "integrations/kinds/monitoring": "a type of integration",
-  "scenarios/script": "what a scenario told, as it is kept with the work that took it",
+  "scenarios/stored-outcome": "the outcome that work took from a scenario, stored in its row",
+  "scenarios/stepper": "moves work whose pace is polls or manual",
+  "openapi/document": "the published document, made from the operations",
+  "openapi/components": "its shared schemas, parameters and webhooks",
+  "openapi/descriptions": "its prose",
+  "openapi/examples": "its examples",
+  "openapi/json-schema": "valibot schemas as JSON Schema",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
-  "keys/watch": "tells when a key stops, for what outlasts a request",
-  "events/waiting": "waits for what is committed, instead of polling",
-  "events/feed": "tells what was committed, in this process",
+  "keys/revocation-watch": "tells when a key stops, for what outlasts a request",
+  "events/wait-for-change": "waiting for committed changes, without polling",
+  "events/change-feed": "publishes committed changes in this process",
 };
 
 /** `kernel` for `lib/kernel/api.ts`; `deployments` for what is in a folder of it too; empty at the top and outside of lib. */
 export const folderOf = (path: string): string => /^lib\/([^/]+)\//.exec(path)?.[1] ?? "";
+export const isComposition = (folder: string) => (composition as readonly string[]).includes(folder);
 export const isFeature = (folder: string) =>
-  folder !== "" && !(folder in layers) && !(besides as readonly string[]).includes(folder);
+  folder !== "" && !(folder in layers) && !(besides as readonly string[]).includes(folder) && !isComposition(folder);
 export const inLib = ({ path }: Source) => path.startsWith("lib/");
 export const inTests = ({ path }: Source) => path.startsWith("test/");
 /** `repository` for `lib/users/repository.ts`. */

@@ -1,5 +1,17 @@
 import { dirname } from "node:path/posix";
-import { closed, fileOf, folderOf, inLib, inTests, isFeature, layers, root, splits } from "./folders.ts";
+import {
+  closed,
+  fileOf,
+  folderOf,
+  inLib,
+  inTests,
+  isComposition,
+  isFeature,
+  layers,
+  root,
+  splits,
+  typesOnly,
+} from "./folders.ts";
 import { type Import, type Rule, type Source, said } from "./source.ts";
 
 /** A rule about imports: the sentence says what is wrong, and what would be right. */
@@ -13,14 +25,14 @@ const layer = (name: string): Rule => {
   const may = [name, ...(layers[name] ?? [])];
   return {
     name: `${name} imports nothing of ours but ${may.join(" and ")}`,
-    of: imports(({ path }, { of, ours }) =>
-      folderOf(path) === name && ours && !may.includes(folderOf(of))
-        ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/compose.ts`
+    of: imports(({ path }, { of, ours, isType }) =>
+      folderOf(path) === name && ours && !may.includes(folderOf(of)) && !(isType && path in typesOnly)
+        ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/app/features.ts`
         : undefined,
     ),
     breaks: [
       [`lib/${name}/a.ts`, 'import type { User } from "../users/schema.ts";'],
-      [`lib/${name}/a.ts`, 'const { settings } = await import("../options.ts");'],
+      [`lib/${name}/a.ts`, 'const { settings } = await import("../config/parse-options.ts");'],
       [`lib/${name}/a.ts`, 'export type A = import("../projects/service.ts").ProjectsService;'],
     ],
     keeps: [[`lib/${name}/a.ts`, `import * as v from "valibot";\nimport { a } from "../${may.at(-1)}/b.ts";`]],
@@ -85,7 +97,7 @@ export const importRules: readonly Rule[] = [
       ours &&
       fileOf(of) === "repository" &&
       dirname(of) !== dirname(path) &&
-      !(isRoot(path) && folderOf(of) === "store")
+      !(isComposition(folderOf(path)) && folderOf(of) === "store")
         ? `ask ${folderOf(of)}'s service, which knows who may see what`
         : undefined,
     ),
@@ -96,7 +108,7 @@ export const importRules: readonly Rule[] = [
     ],
     keeps: [
       ["lib/users/rollout.ts", 'import { usersRepository } from "./repository.ts";'],
-      ["lib/open.ts", 'import { settingsRepository } from "./store/repository.ts";'],
+      ["lib/app/open-store.ts", 'import { settingsRepository } from "../store/repository.ts";'],
     ],
   },
   {
@@ -125,11 +137,11 @@ export const importRules: readonly Rule[] = [
     name: "only the composition root knows the features from outside",
     of: imports(({ path }, { of, ours }) =>
       /^lib\/[^/]+$/.test(path) && !isRoot(path) && ours && isFeature(folderOf(of))
-        ? `move ${path} into a folder, or name it among the files that compose, in test/architecture/folders.ts`
+        ? `move ${path} into a folder: the top of lib holds the public surfaces alone`
         : undefined,
     ),
     breaks: [["lib/extra.ts", 'import { user } from "./users/schema.ts";']],
-    keeps: [["lib/seed.ts", 'import { user } from "./users/schema.ts";']],
+    keeps: [["lib/config/seed.ts", 'import { user } from "../users/schema.ts";']],
   },
   {
     name: "the public surface is the only barrel",
@@ -169,7 +181,7 @@ export const importRules: readonly Rule[] = [
     keeps: [
       ["lib/users/service.ts", ""],
       ["lib/events/bus.ts", ""],
-      ["lib/http/gate.ts", ""],
+      ["lib/http/authenticate.ts", ""],
     ],
   },
 ];

@@ -15,7 +15,9 @@ function spins({ type, body, test, update }: Node): boolean {
     [...nodes(of, (node) => !isFunction(node))].filter((node) => node.type === "AwaitExpression");
   if (body.type === "EmptyStatement" && test) return awaited(test).length > 0;
   return awaited(body).some(({ argument }) =>
-    [...nodes(argument)].some((node) => /^(turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node))),
+    [...nodes(argument)].some((node) =>
+      /^(yieldToEventLoop|turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node)),
+    ),
   );
 }
 

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { readArguments } from "./arguments.ts";
 import { type Figure, figure, table } from "./figures.ts";
 import { growth } from "./growth.ts";
 import { overHttp } from "./http.ts";
@@ -12,28 +12,7 @@ import { packed } from "./packed.ts";
 import { besidePeers } from "./peers.ts";
 import type { Bench, Rows } from "./servers.ts";
 
-/**
- * `npm run bench [-- part …] [--all] [--json FILE] [--rounds 5] [--peers FOLDER] [--postgres URL]`: the figures of the
- * README. It asserts nothing: a machine's mood is no fault of the code, and only ratios within one run are worth
- * comparing. Without parts it runs all but those that are long, with `--all` those too.
- */
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    all: { type: "boolean", default: false },
-    json: { type: "string" },
-    rounds: { type: "string", default: "5" },
-    peers: { type: "string", default: "" },
-    postgres: { type: "string", default: "" },
-  },
-});
-
 const here = import.meta.dirname;
-// Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
-const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
-const folder = mkdtempSync(join(tmpdir(), "svc-server-bench-"));
-const bench: Bench = { built, folder, rounds: Number(values.rounds), ms: 600 };
-
 /** Runs a script of this folder in a fresh process, and answers the JSON that it printed. */
 function run<T>(script: string, args: readonly string[], flags: readonly string[] = []): T {
   const { stdout, status } = spawnSync(process.execPath, [...flags, script, ...args], {
@@ -77,23 +56,20 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
   starts,
   packed: () => packed(bench, rows(10_000)),
   inside: () => run(join(built, "inside.js"), []),
-  worlds: () => run(join(built, "worlds.js"), [folder, values.peers && resolve(values.peers)]),
-  jobs: () => run(join(built, "jobs.js"), [folder, values.peers && resolve(values.peers), values.postgres]),
+  worlds: () => run(join(built, "worlds.js"), [folder, peers && resolve(peers)]),
+  jobs: () => run(join(built, "jobs.js"), [folder, peers && resolve(peers), postgres]),
   deliveries: () => run(join(built, "deliveries.js"), [folder]),
   streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),
   http: () => overHttp(bench, rows(10_000)),
-  peers: () => besidePeers(bench, rows(10_000), values.peers, values.postgres),
+  peers: () => besidePeers(bench, rows(10_000), peers, postgres),
   growth: () => growth(bench, rows(1_000), rows(1_000_000), "1,000 rows against 1,000,000"),
 };
 const long = ["growth"];
-
-function wanted(): string[] {
-  const names = Object.keys(parts);
-  const unknown = positionals.find((name) => !names.includes(name));
-  if (unknown) throw new Error(`there is no part ${unknown}; there are ${names.join(", ")}`);
-  if (positionals.length > 0) return positionals;
-  return names.filter((name) => (values.all || !long.includes(name)) && (name !== "peers" || values.peers));
-}
+const { parts: names, rounds, json, peers, postgres } = readArguments(Object.keys(parts), long);
+// Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
+const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
+const folder = mkdtempSync(join(tmpdir(), "svc-server-bench-"));
+const bench: Bench = { built, folder, rounds: rounds, ms: 600 };
 
 /** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
 async function bundle(): Promise<void> {
@@ -127,7 +103,6 @@ async function bundle(): Promise<void> {
 }
 
 try {
-  const names = wanted();
   await bundle();
   const figures: Figure[] = [];
   for (const name of names) {
@@ -137,7 +112,7 @@ try {
   }
   const { version, platform, arch } = process;
   const machine = { node: version, platform, arch, processors: availableParallelism(), processor: cpus()[0]?.model };
-  if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, figures }, null, 2)}\n`);
+  if (json) writeFileSync(json, `${JSON.stringify({ machine, figures }, null, 2)}\n`);
 } finally {
   for (const made of [built, folder]) rmSync(made, { recursive: true, force: true });
 }

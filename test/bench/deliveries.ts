@@ -11,11 +11,11 @@ import { type Figure, figure, timed } from "./figures.ts";
 /** Signed deliveries to one HTTPS receiver through the durable outbox, against a bare loop that only signs and sends. */
 const [folder = ""] = process.argv.slice(2);
 const rounds = 5;
-/** Rounds that are not counted, in which both are compiled and connect. */
+/** Rounds before the measurement, in which both sides are compiled and connect. */
 const warmUp = 3;
 const count = 1_000;
-/** As many as the outbox has on their way to one endpoint. */
-const abreast = 32;
+/** Requests in flight: as many as the outbox sends to one endpoint. */
+const concurrency = 32;
 const secret = "whsec_bench";
 
 interface Service {
@@ -45,11 +45,16 @@ async function receiver(): Promise<{ child: ChildProcess; url: string }> {
 }
 
 /**
- * The least that any sender does: one signature and one request on a connection that stays open, from one round to the
- * next as well. It sends what a delivery is by contract, byte for byte as many.
+ * The minimum of any sender: one signature and one request on a connection that stays open, between rounds too. It sends
+ * a delivery's headers and body as the contract has them, with the same number of bytes.
  */
 function bareLoop(url: string) {
-  const agent = new Agent({ keepAlive: true, maxSockets: abreast, maxFreeSockets: abreast, rejectUnauthorized: false });
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: concurrency,
+    maxFreeSockets: concurrency,
+    rejectUnauthorized: false,
+  });
   const timestamp = "2026-01-01T00:00:00.000Z";
   const data = { project_id: "proj_01M7ZK81Z15Y5Z5SDWSRTK5DGT", name: "bench 1000", region: "eu-west-1" };
   const body = JSON.stringify({ event: "project.created", timestamp, data });
@@ -75,10 +80,10 @@ function bareLoop(url: string) {
     close: () => agent.destroy(),
     async send() {
       let left = count;
-      const line = async () => {
+      const worker = async () => {
         while (left-- > 0) await one();
       };
-      await Promise.all(Array.from({ length: abreast }, line));
+      await Promise.all(Array.from({ length: concurrency }, worker));
     },
   };
 }
@@ -94,7 +99,7 @@ interface Cost {
   readonly cpu_us: number;
 }
 
-/** What some work costs: its time, and that of the processor in this process. */
+/** The cost of some work: elapsed time, and the processor time of this process. */
 async function cost(work: () => Promise<unknown>): Promise<Cost> {
   const before = process.cpuUsage();
   const ms = await timed(work);
@@ -129,7 +134,7 @@ async function throughput(): Promise<Figure[]> {
   ];
 }
 
-/** From the answer that the event's cause was committed to the arrival of its delivery, both seen in this process. */
+/** From the response after the commit of an event to the arrival of its delivery, both measured in this process. */
 async function latency(): Promise<Figure> {
   const arrivals: (() => void)[] = [];
   const server = createServer(certificate(), (incoming, answer) => {

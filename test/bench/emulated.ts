@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Figure, figure, repeated, timed } from "./figures.ts";
 
-/** The part of the npm package `emulate` that is measured. */
+/** The measured part of the npm package `emulate`. */
 interface Emulate {
   readonly version: string;
   defineEmulator(definition: object): object;
@@ -30,7 +30,7 @@ const idOf = (i: number) => `dep_01${String(i).padStart(24, "0")}`;
 const path = "/v1/deployments";
 const headers = { "content-type": "application/json" };
 
-/** A deployment as this service answers it. */
+/** A deployment in this service's responses. */
 const record = (id: string) => ({
   ...{ id, project_id: "proj_01KDVDNA00CFHJ6ADY54JFJCFD", environment: "production", status: "active" },
   source: { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null },
@@ -55,7 +55,7 @@ const definition = {
   },
 };
 
-/** From a folder of packages that are measured beside ours. Its exports are for `import` alone, so its file is asked for. */
+/** Imported from a folder of peer packages by its file, since its exports serve `import` only. */
 async function load(peers: string): Promise<Emulate> {
   const folder = join(peers, "node_modules/emulate");
   const { main, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -64,7 +64,7 @@ async function load(peers: string): Promise<Emulate> {
   return { ...module, version };
 }
 
-/** The same of `emulate`: up, calls, and what stands for a fork there, which is a snapshot that is brought back. */
+/** The same for `emulate`: start, calls, and instead of a fork a snapshot that is restored. */
 export async function emulated(peers: string): Promise<Figure[]> {
   if (peers === "") {
     process.stderr.write("emulate is not measured: name the folder where it is with --peers\n");

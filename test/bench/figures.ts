@@ -1,10 +1,10 @@
-/** What a figure ought to be: the least that is good enough, and what is aimed at. An aim below its floor wants less. */
+/** The goal of a figure: the floor is good enough, the aim is the target. An aim below the floor means that less is better. */
 export interface Goal {
   readonly floor: number;
   readonly aim: number;
 }
 
-/** One line of the result: the median of some measurements, and how far they lie apart. */
+/** One line of the result: the median of some measurements, and their spread. */
 export interface Figure {
   readonly name: string;
   readonly unit: string;
@@ -23,21 +23,21 @@ export function figure(name: string, unit: string, values: readonly number[], go
   return { name, unit, median: middle(sorted), low, high, ...(goal && { goal }) };
 }
 
-/** Milliseconds of some work. */
+/** The milliseconds that some work takes. */
 export async function timed(work: () => unknown): Promise<number> {
   const from = performance.now();
   await work();
   return performance.now() - from;
 }
 
-/** Each of several runs of the same work, in milliseconds. */
+/** The milliseconds of each of several runs of the same work. */
 export async function repeated(times: number, work: (i: number) => unknown): Promise<number[]> {
   const all: number[] = [];
   for (let i = 0; i < times; i++) all.push(await timed(() => work(i)));
   return all;
 }
 
-/** The value below which a part of all lies; `part` is 0.99 for the 99th percentile. */
+/** A percentile; `part` is 0.99 for the 99th. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
@@ -52,7 +52,7 @@ function verdict({ median, goal }: Figure): string {
   return `floor ${goal.floor}, aim ${goal.aim}: ${word}`;
 }
 
-/** A table for people. */
+/** The figures as a table. */
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map((one) => [
     one.name,

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { type Figure, figure, type Goal } from "./figures.ts";
 import { type Bench, createLoad, inTurns, type Measured, type Rows, ratios, requests, start } from "./servers.ts";
 
-/** A ratio means something only where both do the same: the same key gets the same records, beside their `meta`. */
+/** A ratio is valid only where both servers do the same work: the same key gets the same records, apart from `meta`. */
 async function compareAnswers(ours: string, limit: string, { key, ids }: Rows): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   for (const path of [`/v1/deployments/${ids[42]}`, "/v1/deployments"]) {
@@ -17,7 +17,7 @@ async function compareAnswers(ours: string, limit: string, { key, ids }: Rows): 
 interface Kind {
   readonly name: string;
   readonly key: keyof typeof requests;
-  /** Of the processor, beside the limit that is meant. */
+  /** For processor time, against this limit. */
   readonly goals: Readonly<Record<string, Goal>>;
 }
 const kinds: readonly Kind[] = [
@@ -32,8 +32,8 @@ const kinds: readonly Kind[] = [
 ];
 
 /**
- * Over HTTP against the limit, at 32 connections. The ratio that repeats best is that of processor time a request, above
- * 1 where the service is cheaper; that to a commit each is of requests a second, since a sync costs no processor.
+ * Over HTTP against the limit, on 32 connections. The most repeatable ratio is that of processor time a request, above 1
+ * where the service is cheaper. Against a commit for each request it is requests a second, since a sync costs no processor.
  */
 export async function overHttp(bench: Bench, rows: Rows): Promise<Figure[]> {
   const load = createLoad(bench);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createService, type Service } from "../../lib/index.ts";
 import { type Figure, figure, repeated } from "./figures.ts";
 
-/** In process, without a port: a whole deployment under the manual clock, and single calls at 1,000 rows. */
+/** In process, without a port: a whole deployment on the manual clock, and single calls at 1,000 rows. */
 const service = await createService({ clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9 });
 const headers = { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" };
 

@@ -8,12 +8,12 @@ import { createIds } from "../../lib/kernel/ids.ts";
 import { done, jobsOf } from "../../lib/kernel/job.ts";
 import type { Log } from "../../lib/kernel/log.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { openFile } from "../../lib/store/files.ts";
+import { openFile } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { type Figure, figure, percentile } from "./figures.ts";
 import { graphileWorker, type Other, plainjob } from "./queues.ts";
 
-/** The queue of jobs on a file, durable: how soon one runs, how many a second, and what it costs where there are none. */
+/** The job queue on a file, durable: latency, throughput, and the cost of an idle queue. */
 const [folder = "", peers = "", postgres = ""] = process.argv.slice(2);
 const rounds = 5;
 const count = 10_000;
@@ -36,11 +36,11 @@ const job = jobsOf<unknown>()({
   },
 });
 const runner = createRunner({ store, clock, log: aloud, services: {}, owner: "bench", jobs: [job] });
-const loop = createLoop({ clock, runner, log: aloud, keepClock: async () => {} });
+const loop = createLoop({ clock, runner, log: aloud, storeClock: async () => {} });
 let awake = false;
 const queue = createQueue({ store, clock, ids, wake: (at) => awake && loop.wake(at) });
 
-/** From the commit of a job's row to the beginning of its run, which is a commit too: the claim's. */
+/** From the commit of a job's row to the start of its run; the claim between is a commit too. */
 async function pickUp(): Promise<Figure[]> {
   const [commits, waited]: [number[], number[]] = [[], []];
   for (let i = 0; i < pickUps + warmUp; i++) {
@@ -69,7 +69,7 @@ async function pickUp(): Promise<Figure[]> {
   ];
 }
 
-/** Processor time while nothing is due, in thousandths of a processor. */
+/** Processor time while no job is due, in thousandths of a processor. */
 async function idle(): Promise<Figure> {
   await store.transaction((tx) => queue.add(tx, job.kind, {}, 3_600_000));
   const wait = 1_000;
@@ -83,9 +83,9 @@ async function idle(): Promise<Figure> {
   return figure("processor while no job is due", "‰", costs);
 }
 
-/** Milliseconds that jobs of ours take which do nothing; adding them is not counted. */
+/** The milliseconds for our empty jobs, without the time to add them. */
 async function ours(number: number): Promise<number> {
-  // A loop that still looks for more would begin with these while they are added.
+  // A loop that still polls would start these while they are added.
   await loop.settle();
   awake = false;
   for (let added = 0; added < number; added += 1_000)
@@ -98,7 +98,7 @@ async function ours(number: number): Promise<number> {
     const from = performance.now();
     ran = () => {
       left -= 1;
-      // Run is not done: the last is settled when nothing is claimed any more.
+      // A job that ran is not settled yet: the last one is when no job is claimed any more.
       if (left === 0) void loop.settle().then(() => resolve(performance.now() - from));
     };
     loop.wake(clock.now());

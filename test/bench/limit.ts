@@ -5,10 +5,10 @@ import Database from "better-sqlite3";
 import { serve } from "./server.ts";
 
 /**
- * The limit: the same work by hand, on the same tables, with `node:http` and prepared statements and nothing else. Key,
- * headers, checks, five writes, a job for the first of a queue, and a durable answer. `each` commits every request, `group`
- * all that arrive in one turn. It avoids what is known to be slow: rows as objects, objects made of others, headers as an
- * object.
+ * The limit: the same work written by hand on the same tables, with `node:http` and prepared statements only. It checks
+ * the key and the body, sets the headers, does five writes, adds a job for the first of a queue, and responds after a
+ * durable commit. `each` commits every request, `group` all requests of one tick. It avoids known slow forms: rows as
+ * objects, spread objects, headers as an object.
  */
 const [file = "", mode = "each"] = process.argv.slice(2);
 const db = new Database(file);

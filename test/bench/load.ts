@@ -1,16 +1,16 @@
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";
 
-/** One request of a round: a GET, or a POST where there is a body. */
+/** One request of a round: a POST with a body, else a GET. */
 export interface Asked {
   readonly path: string;
   readonly body?: object;
 }
-/** One round of load, as the bench asks for it. */
+/** One round of load. */
 export interface Round {
   readonly url: string;
   readonly ms: number;
-  /** Sent in turns. */
+  /** Sent round-robin. */
   readonly requests: readonly Asked[];
   readonly keys: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,8 +25,9 @@ export interface Loaded {
 const connections = 32;
 
 /**
- * One request after the other on each connection, until the time is over. Any answer but a success ends the bench. The
- * requests are written by hand: Node's client takes longer for one than the servers do, and would be what is measured.
+ * Sends one request after the other on each connection until the time is up. A response that is no success ends the
+ * bench. Requests are written by hand: Node's client takes longer for one than the servers do, and would distort the
+ * measurement.
  */
 async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<Loaded> {
   const { hostname, port, host } = new URL(url);
@@ -39,7 +40,7 @@ async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<
   });
   let turn = 0;
   const next = () => {
-    // By a prime, so that neighbours in time are not neighbours in the table.
+    // Steps of a prime, so that successive requests read distant rows.
     const text = texts[(turn * 7919) % texts.length] ?? String;
     return text(keys[turn++ % keys.length] ?? "");
   };
@@ -65,7 +66,7 @@ async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<
   };
 }
 
-/** Reads one answer to its end, which its length or its last chunk tells. */
+/** Reads one response to its end, by its length or its last chunk. */
 function answered(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let head = "";

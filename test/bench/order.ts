@@ -1,2 +1,2 @@
-/** What every POST of the bench sends, beside the project. */
+/** The body of every POST in the bench, without the project. */
 export const source = { type: "git", repo: "acme/web", branch: "main" } as const;

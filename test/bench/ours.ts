@@ -1,7 +1,7 @@
 import { createService } from "../../lib/index.ts";
 import { serve } from "./server.ts";
 
-/** The service as `start` runs it: on a file, durable. Its deployments stay queued, so that HTTP alone is measured. */
+/** The service as `start` runs it: on a file, durable. Deployments stay queued, so only HTTP is measured. */
 const [database = ""] = process.argv.slice(2);
 const day_ms = 86_400_000;
 const service = await createService({

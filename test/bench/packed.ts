@@ -13,11 +13,11 @@ const manyRequests = 100_000;
 interface Started {
   readonly child: ChildProcess;
   readonly url: string;
-  /** From the process's start to its first answer. */
+  /** From the start of the process to its first response. */
   readonly ms: number;
 }
 
-/** The program as it is packed, and the limit, each on the same database: how long until a page of rows is answered. */
+/** The packed program and the limit, each on the same database: the time until the first page of rows. */
 async function cold(child: ChildProcess, address: Promise<string>, key: string): Promise<Started> {
   const from = performance.now();
   const url = await address;
@@ -71,7 +71,7 @@ async function stop({ child }: Started): Promise<void> {
   await exit;
 }
 
-/** What users install: how soon it answers, what it holds, and how large it is. Needs `npm run build`. */
+/** The package as users install it: time to the first response, memory, and size. Needs `npm run build`. */
 export async function packed(bench: Bench, rows: Rows): Promise<Figure[]> {
   if (!existsSync(join(root, "dist/bin/svc-server.js"))) {
     process.stderr.write("the packed program is not measured: nothing is built; run npm run build first\n");

@@ -22,14 +22,14 @@ import {
   start,
 } from "./servers.ts";
 
-/** What people would pick instead, with the same rows. Each is asked in its own way, and checks less than we do. */
+/** Alternatives with the same rows. Each is called in its own way, and checks less than this service. */
 interface Peer {
   readonly name: string;
   readonly package: string;
-  /** The words of its command; throws where something it needs is missing. */
+  /** Its command line; throws where a requirement is missing. */
   words(port: number): string[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is asked of it, beside which of ours. */
+  /** Its requests, and the ones of ours that they are compared with. */
   readonly tasks: readonly (readonly [ours: keyof typeof requests, asked: readonly Asked[], goal: Goal])[];
 }
 
@@ -90,7 +90,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Microseconds of processor that a process has used, where the system tells it: Linux does, in hundredths of a second. */
+/** The processor time of a process in microseconds; known on Linux only, in hundredths of a second. */
 function processorOf(pid: number | undefined): number {
   try {
     const words = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -102,7 +102,7 @@ function processorOf(pid: number | undefined): number {
   }
 }
 
-/** Starts it, and waits until it answers what it is going to be asked. */
+/** Starts a peer, and waits until it answers the requests of the bench. */
 async function launch(peer: Peer, folder: string, key: string): Promise<Server> {
   const home = join(folder, "node_modules", peer.package);
   if (!existsSync(home)) throw new Error(`there is none in ${folder}`);
@@ -143,14 +143,14 @@ async function compare(bench: Bench, load: Load, ours: Server, theirs: Server, p
       figure(name, "a second", of("per_second")),
       figure(`${name}: how many times as many we answer`, "×", ratios(mine, their, "per_second", "more")),
     );
-    // Others on the machine take from both, so the processor's time says more where it is known.
+    // Other load on the machine slows both, so processor time is the better measure where it is known.
     if (of("cpu_us").every(Number.isFinite))
       figures.push(figure(`${name}: ratio, processor`, "×", ratios(mine, their, "cpu_us", "less"), goal));
   }
   return figures;
 }
 
-/** Beside whatever of the peers is installed in `installed`; what is not is told in a line. */
+/** Compares with the peers installed in `installed`, and prints a line for each missing one. */
 export async function besidePeers(bench: Bench, rows: Rows, installed: string, postgres: string): Promise<Figure[]> {
   const load = createLoad(bench);
   const ours = await start(bench, rows, "beside-peers", "ours");

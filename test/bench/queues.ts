@@ -4,16 +4,16 @@ import { pathToFileURL } from "node:url";
 import type { Database as Opened } from "better-sqlite3";
 import type { Goal } from "./figures.ts";
 
-/** Another queue, which runs jobs that do nothing. */
+/** Another queue, which runs empty jobs. */
 export interface Other {
   readonly name: string;
   readonly goal: Goal;
-  /** Milliseconds that so many jobs take; adding them is not counted. */
+  /** The milliseconds for so many jobs, without the time to add them. */
   run(number: number): Promise<number>;
   close(): Promise<unknown>;
 }
 
-/** A package from a folder of packages that are measured beside ours. */
+/** A package from a folder of peer packages. */
 async function load<T>(peers: string, name: string): Promise<T> {
   const require = createRequire(join(peers, "package.json"));
   const module = (await import(pathToFileURL(require.resolve(name)).href)) as { default?: T };
@@ -32,7 +32,7 @@ interface Plainjob {
 
 const logger = { error: console.error, warn: console.error, info() {}, debug() {} };
 
-/** On the same disk with the same durability; its usual settings beside. */
+/** On the same disk with the same durability, and its default settings otherwise. */
 export async function plainjob(peers: string, file: string): Promise<Other> {
   const { better, defineQueue, defineWorker } = await load<Plainjob>(peers, "plainjob");
   const { default: Database } = await import("better-sqlite3");
@@ -74,7 +74,7 @@ interface Graphile {
   run(options: object): Promise<{ stop(): Promise<void> }>;
 }
 
-/** As its makers advise for throughput: ten at a time, from a queue in memory, completed in batches. */
+/** With its documented settings for throughput: ten at a time, from a queue in memory, completed in batches. */
 export async function graphileWorker(peers: string, connectionString: string): Promise<Other> {
   if (connectionString === "") throw new Error("it needs a PostgreSQL, named with --postgres postgres://…");
   const { makeWorkerUtils, run, Logger } = await load<Graphile>(peers, "graphile-worker");

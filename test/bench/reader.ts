@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { type ClientRequest, get } from "node:http";
 import { WebSocket } from "ws";
 
-/** What the bench asks of the process that reads its streams. */
+/** Commands of the bench to the process that reads its streams. */
 export interface Read {
   readonly open: "websocket" | "sse";
   readonly url: string;
   readonly key: string;
   readonly times: number;
-  /** What a message has to hold to be told of. */
+  /** The text of messages to report. */
   readonly holds: string;
 }
-/** When something arrived, by the machine's clock that all its processes share; `open` when the streams had begun. */
+/** When a message arrived, by the clock that all processes of the machine share; `open` when the streams were open. */
 export interface Arrived {
   readonly open?: true;
   readonly ms: number;

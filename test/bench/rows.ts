@@ -4,8 +4,8 @@ import { source } from "./order.ts";
 import type { Rows } from "./servers.ts";
 
 /**
- * Makes the database that servers start from: fifty keys, one project, and as many deployments that are over as are
- * wanted. The rows are copies of one that the service made itself, so they have its columns and its indices.
+ * Makes the initial database of the servers: fifty keys, one project, and the given number of finished deployments. The
+ * rows are copies of a row that the service itself wrote, so they have its columns and indices.
  */
 const [file = "", count = "0"] = process.argv.slice(2);
 const service = await createService({

@@ -1,4 +1,4 @@
-/** What the bench asks of a server's process: how much it worked, and to end. */
+/** Commands of the bench to a server's process: report the processor time, and stop. */
 export function serve(url: string, close: () => unknown): void {
   process.on("message", async (asked: "cpu" | "end") => {
     if (asked === "cpu") return process.send?.(process.cpuUsage());

@@ -6,50 +6,50 @@ import { join } from "node:path";
 import type { Asked, Loaded, Round } from "./load.ts";
 import { source } from "./order.ts";
 
-/** Where the bench keeps what it makes, and how long it measures. */
+/** The folders of the bench, and how long it measures. */
 export interface Bench {
   /** The bundled scripts of this folder. */
   readonly built: string;
-  /** Databases, thrown away at the end. */
+  /** Databases, deleted at the end. */
   readonly folder: string;
   readonly rounds: number;
-  /** Of one round. */
+  /** The length of one round. */
   readonly ms: number;
 }
 
-/** What `rows.ts` tells of the database that it made. */
+/** The report of `rows.ts` about its database. */
 export interface Rows {
   readonly file: string;
   /** The owner's. */
   readonly key: string;
-  /** Of the same organization, each with a window of its own. */
+  /** Keys of the same organization, each with its own rate window. */
   readonly keys: readonly string[];
   readonly project_id: string;
   /** Ten thousand of them at most, spread over the table. */
   readonly ids: readonly string[];
 }
 
-/** Something that answers HTTP, in a process of its own. */
+/** An HTTP server in its own process. */
 export interface Server {
   readonly name: string;
   readonly url: string;
-  /** Its database, where it has one. */
+  /** Its database, if any. */
   readonly file?: string;
-  /** Microseconds of processor time so far; not a number where it cannot be asked. */
+  /** Processor time so far, in microseconds; NaN where it is unknown. */
   cpu(): Promise<number>;
   end(): Promise<unknown>;
 }
 
 /**
- * Keeps a process, with all its threads, to one processor: the servers to one, whoever sends to another, so that neither
- * takes time from the other. Where there is no `taskset`, which is Linux's, the machine decides.
+ * Pins a process with all its threads to one processor: the servers to one, the load to another, so that neither takes
+ * time from the other. Without Linux's `taskset` the system decides.
  */
 export function pin(child: ChildProcess, part: "servers" | "load"): void {
   if (availableParallelism() < 2) return;
   spawnSync("taskset", ["-a", "-c", "-p", part === "load" ? "0" : "1", String(child.pid)], { stdio: "ignore" });
 }
 
-/** Sends a message to a child and waits for its answer. */
+/** Sends a message to a child process and waits for its reply. */
 async function ask<T>(child: ChildProcess, what: object | string): Promise<T> {
   const answer = once(child, "message");
   child.send(what);
@@ -62,7 +62,7 @@ const ended = (child: ChildProcess) => {
   return exit;
 };
 
-/** A server on a copy of the database of its own. */
+/** A server on its own copy of the database. */
 export async function start(
   { built, folder }: Bench,
   rows: Rows,
@@ -87,7 +87,7 @@ export interface Measured extends Loaded {
   readonly cpu_us: number;
 }
 
-/** The process that sends, apart from all that answer. */
+/** The load generator, in its own process. */
 export function createLoad({ built }: Bench) {
   const child = fork(join(built, "load.js"), [], { execArgv: [] });
   pin(child, "load");
@@ -102,15 +102,15 @@ export function createLoad({ built }: Bench) {
 }
 export type Load = ReturnType<typeof createLoad>;
 
-/** What one server is sent in every round. */
+/** The requests to one server in every round. */
 export type Task = readonly [server: Server, round: Omit<Round, "url" | "ms">];
 
 const warm_ms = 4_000;
 
-/** Short rounds in turns, so that a slow moment of the machine strikes all alike. Answers the rounds of each. */
+/** Short interleaved rounds, so that a slow moment of the machine affects all servers. Returns the rounds of each. */
 export async function inTurns({ rounds, ms }: Bench, load: Load, tasks: readonly Task[]): Promise<Measured[][]> {
   const results: Measured[][] = tasks.map(() => []);
-  // The compiler of the engine is done with a path only after some ten thousand requests.
+  // V8 finishes optimizing a path only after some ten thousand requests.
   for (const [server, round] of tasks) await load.measure(server, { ...round, ms: warm_ms });
   for (let i = 0; i < rounds; i++)
     for (const [at, [server, round]] of i % 2 ? [...tasks.entries()].reverse() : tasks.entries())
@@ -118,7 +118,7 @@ export async function inTurns({ rounds, ms }: Bench, load: Load, tasks: readonly
   return results;
 }
 
-/** One part of the rounds of one server, against the same of another: above 1 where `mine` is the better one. */
+/** One measure of each round of two servers as a ratio: above 1 where `mine` is better. */
 export function ratios(
   mine: readonly Measured[],
   theirs: readonly Measured[],
@@ -131,13 +131,13 @@ export function ratios(
   });
 }
 
-/** The requests that are measured; every server has these rows. */
+/** The measured requests; every server has these rows. */
 export const requests = {
   get: ({ ids }: Rows): Asked[] => ids.map((id) => ({ path: `/v1/deployments/${id}` })),
   list: (): Asked[] => [{ path: "/v1/deployments" }],
   post: ({ project_id }: Rows): Asked[] => [
     { path: "/v1/deployments", body: { project_id, environment: "production", source } },
   ],
-  /** Four that read for each that writes. */
+  /** Four reads for each write. */
   mix: (rows: Rows): Asked[] => [...requests.get(rows).slice(0, 3), ...requests.list(), ...requests.post(rows)],
 } as const;

@@ -7,7 +7,7 @@ import { type Figure, figure } from "./figures.ts";
 import { source } from "./order.ts";
 import type { Arrived, Read } from "./reader.ts";
 
-/** Streams: how soon a change is with its reader, and what a thousand readers cost who wait. Run with --expose-gc. */
+/** Streams: the latency of a change, and the memory of a thousand idle readers. Run with --expose-gc. */
 const [folder = ""] = process.argv.slice(2);
 const rounds = 200;
 const warmUp = 20;
@@ -30,7 +30,7 @@ async function post(path: string, body?: object): Promise<{ id: string }> {
   return (await response.json()) as { id: string };
 }
 
-// The readers have a process of their own, or their work and memory would be counted with ours.
+// The readers run in their own process, so their work and memory do not count as ours.
 const child = fork(join(import.meta.dirname, "reader.js"), [], { execArgv: [] });
 child.once("exit", () => process.exit(1));
 const told = async () => (await once(child, "message"))[0] as Arrived;
@@ -42,7 +42,7 @@ async function open(kind: Read["open"], path: string, holds: string, times = 1):
 }
 
 const ms = () => Number(process.hrtime.bigint()) / 1e6;
-/** From the request for a change to its arrival at the reader: the commit is included. */
+/** From the request for a change, through its commit, to its arrival at the reader. */
 async function latency(kind: string, prepare: (i: number) => Promise<() => Promise<unknown>>): Promise<Figure> {
   const waited: number[] = [];
   for (let i = 0; i < rounds + warmUp; i++) {
@@ -55,7 +55,7 @@ async function latency(kind: string, prepare: (i: number) => Promise<() => Promi
   return figure(`from the request for a change, through its commit, to ${kind}`, "ms", waited.slice(warmUp));
 }
 
-/** What a process holds once all garbage is gone. */
+/** The memory of this process after garbage collection. */
 async function held(): Promise<number> {
   for (let i = 0; i < 3; i++) {
     await wait(200);

@@ -5,7 +5,7 @@ import { createService, type Service } from "../../lib/index.ts";
 import { emulated } from "./emulated.ts";
 import { type Figure, figure, type Goal, repeated, timed } from "./figures.ts";
 
-/** The emulator's instruments, in process: calls by the typed client, states that are kept and copied, time that is moved. */
+/** The emulator's instruments, in process: calls of the typed client, snapshots and forks, and an advanced clock. */
 const [folder = "", peers = ""] = process.argv.slice(2);
 const key = "sk_live_demo_bench";
 const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
@@ -15,12 +15,12 @@ const clientOf = (service: Service) => service.client({ apiKey: key });
 
 const atMost = (value: number): Goal => ({ floor: value, aim: value });
 
-/** Rows of one deployment that is over: itself, three events, and ten lines of its log. */
+/** Rows of one finished deployment: itself, three events, and ten log lines. */
 const rowsOfOne = 14;
 const copied = ["deployments", "deployment_logs", "events"] as const;
 
 let databases = 0;
-/** A service in memory with so many rows: copies of a deployment that it ran itself, with its events and its log. */
+/** A service in memory with so many rows: copies of a deployment that it ran itself, with its events and log. */
 async function withRows(count: number) {
   databases += 1;
   const database = join(folder, `worlds-${databases}.db`);
@@ -47,7 +47,7 @@ function multiply(database: string, id: string, copies: number): void {
       const insert = db.prepare(`insert into ${table} (${names}) values (${names.map(() => "?")})`);
       for (let i = 0; i < copies; i++) {
         const number = String(i).padStart(24, "0");
-        // Its own identifier, and that of the deployment wherever it is named.
+        // A new id, and the new id of the deployment wherever it occurs.
         const other = (value: unknown, name: string) => {
           if (typeof value !== "string") return value;
           return table === "events" && name === "id"
@@ -63,7 +63,7 @@ function multiply(database: string, id: string, copies: number): void {
 
 const micro = async (name: string, work: () => Promise<unknown>, goal?: Goal): Promise<Figure> => {
   const per = 50;
-  // The compiler of the engine is done with a call only after some thousand of them.
+  // V8 finishes optimizing a call only after some thousand of them.
   for (let i = 0; i < 3_000; i++) await work();
   const batches = await repeated(20, async () => {
     for (let i = 0; i < per; i++) await work();
@@ -85,7 +85,7 @@ async function calls(): Promise<Figure[]> {
   return all;
 }
 
-/** Forks and snapshots: the first one of a state copies it, a further one begins with the copy. */
+/** Forks and snapshots: the first fork of a state copies it, a later one starts from that copy. */
 async function states(count: number, times: number, goal: Goal): Promise<Figure[]> {
   const { service, database } = await withRows(count);
   const file = new Database(database);
@@ -114,7 +114,7 @@ async function states(count: number, times: number, goal: Goal): Promise<Figure[
     if (i % 2 === 0) bares.push(await bareCopy());
     same.push(await fork());
   }
-  // Later, because they are kept: their memory would be missing above.
+  // Last, because snapshots stay in memory, which the measurements above need.
   for (let i = 0; i < times; i++) {
     await change();
     let id = "";
@@ -139,7 +139,7 @@ async function states(count: number, times: number, goal: Goal): Promise<Figure[
   ];
 }
 
-/** The whole ladder of one delivery that nobody takes: six tries in 2 h 42 min 30 s of the service's clock. */
+/** The whole backoff of one failing delivery: six attempts in 2 h 42 min 30 s of the service's clock. */
 async function ladder(): Promise<number> {
   const service = await createService(options);
   const { webhooks, projects } = clientOf(service);

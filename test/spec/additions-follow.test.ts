@@ -9,7 +9,7 @@ const made = async (here: World) => (await here.deploy((await here.project()).id
 const logsOf = async (here: World, id: string) =>
   expect(await here.call("owner", "GET", `/v1/deployments/${id}/logs`), 200).data;
 
-test("A followed log is the log, an entry an event, numbered, and ends with the state", async (t) => {
+test("A followed log sends each entry as a numbered event, and ends with the state", async (t) => {
   const here = await world(t);
   const id = await made(here);
   const log = await follow(here, id);
@@ -44,7 +44,7 @@ test("An entry is sent when it is written, and not later", async (t) => {
   assert.equal((await next)[1]?.data.message, "Build started");
 });
 
-test("A log that has ended is told whole and ends; Last-Event-ID leaves out what is known", async (t) => {
+test("A complete log is sent whole and ends; Last-Event-ID leaves out the entries that were received", async (t) => {
   const here = await world(t);
   const id = await made(here);
   await here.service.clock.advance("1m");
@@ -60,7 +60,7 @@ test("A log that has ended is told whole and ends; Last-Event-ID leaves out what
   }
 });
 
-test("A long log is told in order, whole, whatever the pace", async (t) => {
+test("A long log is sent whole and in order, at any pace", async (t) => {
   const logs = Array.from({ length: 1_234 }, (_, i) => ({ level: "info" as const, message: `line ${i}` }));
   const driver = simulatedDeployments(() => ({ result: "succeed", logs }));
   const here = await world(t, { deployments: { driver } });
@@ -85,7 +85,7 @@ test("follow=false is the ordinary list, and anything else is refused", async (t
   }
 });
 
-test("Who may not, or asks wrongly, gets the ordinary problems", async (t) => {
+test("A caller without the right, or with a wrong request, gets the ordinary problems", async (t) => {
   const here = await world(t);
   const path = `/v1/deployments/${await made(here)}/logs?follow=true`;
   expect(await here.call("nobody", "GET", path), 401);
@@ -150,7 +150,7 @@ test("A stream ends with 404 where its project is deleted", async (t) => {
   assert.equal((await rest).at(-1)?.data.code, "not_found");
 });
 
-test("close() ends a stream, and says that it does", async (t) => {
+test("close() ends a stream with an event", async (t) => {
   const here = await world(t);
   const log = await follow(here, await made(here));
   await log.take(1);
@@ -160,7 +160,7 @@ test("close() ends a stream, and says that it does", async (t) => {
   assert.deepEqual([last?.event, last?.data.code], ["problem", "unavailable"]);
 });
 
-test("A comment tells every 15 seconds that the stream lives, and a reader who takes nothing is dropped", async (t) => {
+test("A comment every 15 seconds keeps the stream alive, and a reader who reads nothing is dropped", async (t) => {
   const here = await world(t);
   const id = await made(here);
   t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -5,7 +5,7 @@ import { expect, type Reply, type World, world } from "../world.ts";
 
 const missing = "dep_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
-/** A world with a queued deployment, and a look at it that waits. */
+/** A world with a queued deployment, and a GET of it that waits. */
 async function queued(t: TestContext, options: Parameters<typeof world>[1] = {}) {
   const here = await world(t, options);
   const project = await here.project();
@@ -16,16 +16,16 @@ async function queued(t: TestContext, options: Parameters<typeof world>[1] = {})
 const waiting = (here: World, id: string, seconds: number | string, who: "owner" | "stranger" = "owner") =>
   here.call(who, "GET", `/v1/deployments/${id}?wait=${seconds}`);
 
-/** Lets everything happen that needs no time. */
-const turns = async () => {
+/** Lets everything happen that takes no time. */
+const drainEventLoop = async () => {
   for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
 };
 
-/** An answer that is on its way, and whether it has come. */
+/** A pending answer, and whether it has arrived. */
 function pending(reply: Promise<Reply>) {
-  const state = { come: false, reply };
+  const state = { hasArrived: false, reply };
   void reply.finally(() => {
-    state.come = true;
+    state.hasArrived = true;
   });
   return state;
 }
@@ -34,8 +34,8 @@ test("?wait answers when the work has ended", async (t) => {
   const here = await queued(t);
   const asked = pending(here.wait(30));
   await here.service.clock.advance("5s");
-  await turns();
-  assert.equal(asked.come, false, "it still deploys");
+  await drainEventLoop();
+  assert.equal(asked.hasArrived, false, "it still deploys");
   await here.service.clock.advance("1s");
   assert.equal(expect(await asked.reply, 200).status, "active");
 });
@@ -43,24 +43,24 @@ test("?wait answers when the work has ended", async (t) => {
 test("?wait answers after that many seconds of the service's clock, with the state of that moment", async (t) => {
   const here = await queued(t);
   const asked = here.wait(2);
-  await turns();
+  await drainEventLoop();
   await here.service.clock.advance("2s");
   assert.equal(expect(await asked, 200).status, "building");
 });
 
-test("?wait also ends after that many seconds of the machine, since a standing clock must hold nobody", async (t) => {
+test("?wait also ends after that many seconds of the machine, since a manual clock must hold no caller", async (t) => {
   const here = await queued(t);
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const asked = pending(here.wait(7));
-  await turns();
+  await drainEventLoop();
   t.mock.timers.tick(6_999);
-  await turns();
-  assert.equal(asked.come, false);
+  await drainEventLoop();
+  assert.equal(asked.hasArrived, false);
   t.mock.timers.tick(1);
   assert.equal(expect(await asked.reply, 200).status, "queued");
 });
 
-test("?wait answers at once for 0, for what has ended, and for what is not there", async (t) => {
+test("?wait answers at once for 0, for work that has ended, and for an unknown identifier", async (t) => {
   const here = await queued(t);
   assert.equal(expect(await here.wait(0), 200).status, "queued");
   expect(await waiting(here, missing, 30), 404);
@@ -72,12 +72,12 @@ test("?wait answers at once for 0, for what has ended, and for what is not there
 test("?wait ends with a cancellation, and with 404 where the project is deleted", async (t) => {
   const here = await queued(t);
   const cancelled = here.wait(60);
-  await turns();
+  await drainEventLoop();
   expect(await here.call("owner", "POST", `/v1/deployments/${here.id}/cancel`), 200);
   assert.equal(expect(await cancelled, 200).status, "cancelled");
   const { id } = await here.deploy(here.project.id);
   const removed = waiting(here, id, 60);
-  await turns();
+  await drainEventLoop();
   expect(await here.call("owner", "DELETE", `/v1/projects/${here.project.id}`), 204);
   expect(await removed, 404);
 });
@@ -90,15 +90,15 @@ for (const wrong of ["61", "-1", "1.5", "abc", "", "1e1", " 1", "3&wait=4"]) {
   });
 }
 
-test("close() ends what waits at once, with the state of that moment", async (t) => {
+test("close() ends waiting requests at once, with the state of that moment", async (t) => {
   const here = await queued(t);
   const asked = here.wait(60);
-  await turns();
+  await drainEventLoop();
   await here.service.close();
   assert.equal(expect(await asked, 200).status, "queued");
 });
 
-test("A key that stops while it waits gets 401", async (t) => {
+test("A key that is revoked during a wait gets 401", async (t) => {
   const seed = withMembers(
     member("leaver", "viewer"),
     member("passing", "viewer", { expires_at: "2026-01-01T00:00:02Z" }),
@@ -109,19 +109,19 @@ test("A key that stops while it waits gets 401", async (t) => {
   const leaver = data.find(({ name }: { name: string }) => name === "leaver").id;
   const suspended = callAs(here, "leaver", "GET", path);
   const expired = callAs(here, "passing", "GET", path);
-  await turns();
+  await drainEventLoop();
   expect(await here.call("owner", "POST", `/v1/users/${leaver}/suspend`), 200);
   expect(await suspended, 401);
   await here.service.clock.advance("2s");
   expect(await expired, 401);
 });
 
-test("A caller who goes is not waited for", async (t) => {
+test("A caller who disconnects ends the wait", async (t) => {
   const here = await queued(t);
   const control = new AbortController();
   const headers = { authorization: "Bearer sk_live_demo_owner" };
   const asked = here.service.fetch(`/v1/deployments/${here.id}?wait=60`, { headers, signal: control.signal });
-  await turns();
+  await drainEventLoop();
   control.abort();
   assert.equal((await asked).status, 200);
 });

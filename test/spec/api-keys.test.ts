@@ -54,11 +54,11 @@ test("POST /api-keys", async (t) => {
     ["null for scopes", { name: "ci", scopes: null }, ["scopes"]],
     ["an unknown scope", { name: "ci", scopes: ["projects:read", "keys:write"] }, ["scopes.1"]],
     ["a scope of another case", { name: "ci", scopes: ["Projects:Read"] }, ["scopes.0"]],
-    ["an end that is now", { name: "ci", expires_at: start }, ["expires_at"]],
-    ["an end that is over", { name: "ci", expires_at: "2025-12-31T23:59:59.999Z" }, ["expires_at"]],
-    ["an end without a zone", { name: "ci", expires_at: "2027-01-01T00:00:00" }, ["expires_at"]],
-    ["an end on a day that does not exist", { name: "ci", expires_at: "2027-02-30T00:00:00Z" }, ["expires_at"]],
-    ["an end as a number", { name: "ci", expires_at: 1_800_000_000 }, ["expires_at"]],
+    ["an expiry that is now", { name: "ci", expires_at: start }, ["expires_at"]],
+    ["an expiry in the past", { name: "ci", expires_at: "2025-12-31T23:59:59.999Z" }, ["expires_at"]],
+    ["an expiry without a zone", { name: "ci", expires_at: "2027-01-01T00:00:00" }, ["expires_at"]],
+    ["an expiry on a day that does not exist", { name: "ci", expires_at: "2027-02-30T00:00:00Z" }, ["expires_at"]],
+    ["an expiry as a number", { name: "ci", expires_at: 1_800_000_000 }, ["expires_at"]],
     ["several at once", { scopes: [], expires_at: "soon" }, ["name", "scopes", "expires_at"]],
   ];
   for (const [what, body, paths] of refused) {
@@ -76,7 +76,7 @@ test("POST /api-keys", async (t) => {
   }
 
   await check(t, {
-    name: "takes an end in any zone, and the key stops at that very millisecond",
+    name: "takes an expiry in any zone, and the key stops at that millisecond",
     as: "viewer",
     when: ["POST", "/v1/api-keys"],
     body: { name: "brief", expires_at: "2026-01-01T02:01:00+02:00" },
@@ -110,7 +110,7 @@ test("a key never gets a scope that its maker's key lacks", async (t) => {
     assert.deepEqual(expect(await ask(scopes), 201).scopes, scopes);
   const same = expect(await ask(), 201);
   assert.deepEqual(same.scopes, ["users:write", "projects:write", "deployments:read"], "the maker's, without any");
-  // Nor does the made key make one that has more.
+  // Nor can the new key make one with more.
   const child = await here.call("nobody", "POST", "/v1/api-keys", { name: "x", scopes: ["*"] }, bearer(same.key));
   assert.equal(expect(child, 403).error.code, "insufficient_scope");
 });
@@ -179,7 +179,7 @@ test("a key may revoke itself", async (t) => {
   expect(await me(here, key), 401);
 });
 
-test("the list gives everything, and pages where it is asked to", async (t) => {
+test("the list holds everything, or pages on request", async (t) => {
   const here = await world(t);
   for (let i = 0; i < 25; i++) await make(here, "developer", { name: `key ${i}` });
   assert.equal((await namesFor(here, "developer")).length, 26);
@@ -199,7 +199,7 @@ test("the list gives everything, and pages where it is asked to", async (t) => {
   expect(await here.call("viewer", "GET", `/v1/api-keys?cursor=${meta.next_cursor}`), 422);
 });
 
-test("when a key was last used is told to the minute", async (t) => {
+test("the time of a key's last use is shown to the minute", async (t) => {
   const here = await world(t);
   const { id, key } = await make(here);
   const used = async () => expect(await here.call("owner", "GET", path({ id })), 200).last_used_at;
@@ -224,7 +224,7 @@ test("a stream ends when its key is revoked", async (t) => {
   await stays.until(1);
 });
 
-test("an idempotency key gives the same API key again, which lies in no file of the database", async (t) => {
+test("an idempotency key replays the same API key, which is in no file of the database", async (t) => {
   const database = temporary(t);
   const headers = { "idempotency-key": "once" };
   const ask = (here: World) => here.call("owner", "POST", "/v1/api-keys", ci, headers);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInbox } from "../../lib/drivers/inbox.ts";
-import { createOutbound } from "../../lib/drivers/outbound.ts";
+import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import type { Caught } from "../../lib/index.ts";
+import { createInbox } from "../../lib/instruments/inbox.ts";
 import { pathsOf } from "../stories.ts";
 import { expect, start, type World, world } from "../world.ts";
 

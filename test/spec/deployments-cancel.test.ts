@@ -6,7 +6,7 @@ import { check, expect, type World, world } from "../world.ts";
 
 const path = ({ id }: { id: string }) => `/v1/deployments/${id}/cancel`;
 
-/** A deployment, so long after it was created. */
+/** A deployment, this long after its creation. */
 const after = (by: string) => async (world: World) => {
   const { id } = await world.project();
   const deployment = await world.deploy(id, source("broken"));
@@ -60,7 +60,7 @@ test("POST /deployments/{id}/cancel", async (t) => {
   }
 
   await check(t, {
-    name: "refuses what was rolled back",
+    name: "refuses a deployment that was rolled back",
     as: "owner",
     options: broken({ result: "rolled_back" }),
     given: async (world) => {
@@ -74,7 +74,7 @@ test("POST /deployments/{id}/cancel", async (t) => {
     then: [409, "not_cancellable"],
   });
   await check(t, {
-    name: "refuses what was cancelled before",
+    name: "refuses a deployment that was cancelled before",
     as: "owner",
     given: async (world) => {
       const deployment = await after("0s")(world);
@@ -100,7 +100,7 @@ test("POST /deployments/{id}/cancel", async (t) => {
   });
 });
 
-test("a cancelled deployment frees the turn", async (t) => {
+test("a cancelled deployment frees its slot", async (t) => {
   await t.test("of its environment, at once, when it was building", async (t) => {
     const here = await world(t);
     const { id } = await here.project();
@@ -123,7 +123,7 @@ test("a cancelled deployment frees the turn", async (t) => {
     assert.deepEqual(await states(here, first, second, third), ["active", "cancelled", "building"]);
   });
 
-  await t.test("over all, where the limit held others back", async (t) => {
+  await t.test("of the limit over all, which held others back", async (t) => {
     const here = await world(t, { deployments: { concurrency: 1 } });
     const { id } = await here.project();
     const first = await here.deploy(id);
@@ -135,7 +135,7 @@ test("a cancelled deployment frees the turn", async (t) => {
   });
 });
 
-test("a project that is deleted frees all of its turns at once, however many", async (t) => {
+test("a deleted project frees all of its slots at once, however many", async (t) => {
   const concurrency = 70;
   const here = await world(t, { rateLimit: 1_000_000, deployments: { concurrency } });
   const [first, second] = [await here.project("first"), await here.project("second")];
@@ -153,7 +153,7 @@ test("a project that is deleted frees all of its turns at once, however many", a
   assert.deepEqual(await atWork(), Array(concurrency).fill(second.id));
 });
 
-test("a cancel and the work of a deployment race", async (t) => {
+test("a cancel races with the driver", async (t) => {
   await t.test("of two cancels at once, one wins", async (t) => {
     const here = await world(t);
     const deployment = await after("0s")(here);
@@ -187,7 +187,7 @@ test("a cancel and the work of a deployment race", async (t) => {
     assert.deepEqual(await here.events(), ["project.created", "deployment.queued", "deployment.started"]);
   });
 
-  await t.test("exactly one of them wins, however they meet", async (t) => {
+  await t.test("exactly one of them wins, in any order", async (t) => {
     const here = await world(t, { rateLimit: 1_000_000 });
     const { id } = await here.project();
     const outcomes = new Set<string>();

@@ -31,7 +31,7 @@ test("a build that fails", async (t) => {
     const log = await logOf(here, first.id);
     assert.ok(log.some(({ level, message }) => level === "error" && message === "npm ERR! 404"));
   });
-  await t.test("lets the next one of the queue begin at once", async () => {
+  await t.test("lets the next one of the queue start at once", async () => {
     assert.deepEqual(await states(here, first, next), ["failed", "building"]);
   });
   await t.test("stays failed", async () => {
@@ -96,7 +96,7 @@ test("a health check that fails", async (t) => {
     assert.ok((await logOf(here, deployment.id)).some(({ message }) => message === outcome.message));
   });
 
-  await t.test("is failed all the same with autoRollback: false", async (t) => {
+  await t.test("is failed with autoRollback: false", async (t) => {
     const here = await world(t, broken(outcome, { autoRollback: false }));
     const { id } = await here.project();
     await release(here, id);
@@ -106,7 +106,7 @@ test("a health check that fails", async (t) => {
     assert.equal((await here.events()).at(-1), "deployment.failed");
   });
 
-  await t.test("lets the next one of the queue begin at once", async (t) => {
+  await t.test("lets the next one of the queue start at once", async (t) => {
     const here = await world(t, broken(outcome));
     const { id } = await here.project();
     await release(here, id);
@@ -116,7 +116,7 @@ test("a health check that fails", async (t) => {
   });
 });
 
-test("a driver that throws is asked again, and in the end the deployment fails", async (t) => {
+test("a driver that throws is retried, and at last the deployment fails", async (t) => {
   let asked = 0;
   const driver: DeploymentDriver = {
     delay: () => 0,

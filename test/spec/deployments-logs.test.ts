@@ -14,7 +14,7 @@ async function released(world: World) {
 }
 
 test("GET /deployments/{id}/logs", async (t) => {
-  await t.test("tells the build and the rollout, oldest first, each at its time", async (t) => {
+  await t.test("shows the build and the rollout, oldest first, with the time of each entry", async (t) => {
     const here = await world(t, writing([info("one"), { level: "warn", message: "two" }, info("three")]));
     const { id } = await released(here);
     const log = await logOf(here, id);
@@ -62,14 +62,14 @@ test("GET /deployments/{id}/logs", async (t) => {
     const { id } = await released(here);
     const messages = (await logOf(here, id)).map(({ message }) => message);
     for (const message of messages) {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be gone
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may remain
       assert.doesNotMatch(message, /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/);
       assert.ok(message.isWellFormed());
     }
     assert.ok(messages.includes("[31mred[0m\ttab2Jend"), messages.join("|"));
   });
 
-  await t.test("pages where it is asked to, up to 1000 a page", async (t) => {
+  await t.test("pages on request, up to 1000 a page", async (t) => {
     const here = await world(t);
     const { id } = await released(here);
     const whole = await logOf(here, id);
@@ -91,7 +91,7 @@ test("GET /deployments/{id}/logs", async (t) => {
   });
 });
 
-test("the log of a deployment has an end", async (t) => {
+test("the log of a deployment is limited", async (t) => {
   await t.test("at 10,000 entries, of which the last says so", async (t) => {
     const lines = Array.from({ length: 10_500 }, (_, i) => info(`line ${i}`));
     const here = await world(t, writing(lines));
@@ -120,7 +120,7 @@ test("the log of a deployment has an end", async (t) => {
     assert.match(log.at(-1)?.message ?? "", /full/);
   });
 
-  await t.test("and a log that was short of it says nothing of it", async (t) => {
+  await t.test("and a log below the limit says nothing of it", async (t) => {
     const here = await world(t, writing(Array.from({ length: 500 }, (_, i) => info(`line ${i}`))));
     const { id } = await released(here);
     assert.ok(!(await logOf(here, id)).some(({ message }) => /full/.test(message)));

@@ -27,7 +27,7 @@ test("the order of deployments", async (t) => {
     ]);
   });
 
-  await t.test("who comes while another is at work waits its whole second all the same", async (t) => {
+  await t.test("a deployment queued during another one still waits its whole second", async (t) => {
     const here = await world(t);
     const { id } = await here.project();
     const first = await here.deploy(id);
@@ -39,7 +39,7 @@ test("the order of deployments", async (t) => {
     assert.deepEqual(await states(here, second), ["building"]);
   });
 
-  await t.test("who is behind one that is cancelled waits its own second", async (t) => {
+  await t.test("a deployment behind a cancelled one waits its own second", async (t) => {
     const here = await world(t);
     const { id } = await here.project();
     const first = await here.deploy(id);
@@ -52,7 +52,7 @@ test("the order of deployments", async (t) => {
     assert.deepEqual(await states(here, second), ["building"]);
   });
 
-  await t.test("very many of one environment are no work until it is their turn", async (t) => {
+  await t.test("a long queue of one environment costs no work until a deployment's turn", async (t) => {
     const here = await world(t, { rateLimit: 1_000_000 });
     const { id } = await here.project();
     for (let i = 0; i < 100; i++) await here.deploy(id);
@@ -60,7 +60,7 @@ test("the order of deployments", async (t) => {
     assert.equal((await here.service.clock.advance("2s")).ran, turn + step);
   });
 
-  await t.test("two environments, and two projects, work side by side", async (t) => {
+  await t.test("two environments, and two projects, run side by side", async (t) => {
     const here = await world(t);
     const [web, shop] = [await here.project("web"), await here.project("shop")];
     const all = [
@@ -74,7 +74,7 @@ test("the order of deployments", async (t) => {
     assert.deepEqual(await states(here, ...all), ["active", "active", "active"]);
   });
 
-  await t.test("four work at a time unless the option concurrency says otherwise", async (t) => {
+  await t.test("four run at a time unless the option concurrency says otherwise", async (t) => {
     const here = await world(t);
     const { id } = await here.project();
     const all = [];

@@ -44,7 +44,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
   });
 
   await check(t, {
-    name: "announces what was rolled back and what is queued",
+    name: "announces the rollback and the queued deployment",
     as: "admin",
     options,
     given: history,
@@ -63,7 +63,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
     },
   });
 
-  await t.test("the new deployment follows the normal life, and keeps its version from the start", async (t) => {
+  await t.test("the new deployment follows the normal lifecycle, and has its version from the start", async (t) => {
     const here = await world(t, options);
     const { id: project_id } = await here.project();
     const first = await release(here, project_id);
@@ -152,7 +152,7 @@ test("which version a rollback takes", async (t) => {
     assert.equal((await rollback(here, back)).version, "v3");
   });
 
-  await t.test("another environment and another project do not count", async (t) => {
+  await t.test("other environments and other projects do not count", async (t) => {
     const here = await world(t);
     const [web, shop] = [await here.project("web"), await here.project("shop")];
     await release(here, web.id, { environment: "staging" });
@@ -162,7 +162,7 @@ test("which version a rollback takes", async (t) => {
     assert.equal(answer.error.code, "no_previous_version");
   });
 
-  await t.test("what was cancelled or failed does not count", async (t) => {
+  await t.test("cancelled and failed deployments do not count", async (t) => {
     const here = await world(t, options);
     const { id } = await here.project();
     const cancelled = await here.deploy(id);

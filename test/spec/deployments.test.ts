@@ -86,7 +86,7 @@ test("the environment of a deployment", async (t) => {
   }
 });
 
-test("the life of a deployment: 1 s queued, 3 s building, 2 s deploying", async (t) => {
+test("the lifecycle of a deployment: 1 s queued, 3 s building, 2 s deploying", async (t) => {
   const here = await world(t);
   const { service } = here;
   const { id: project_id } = await here.project();
@@ -97,7 +97,7 @@ test("the life of a deployment: 1 s queued, 3 s building, 2 s deploying", async 
     return seen(here, id);
   };
 
-  await t.test("it is queued until its turn comes", async () => {
+  await t.test("it is queued for its delay", async () => {
     const expected = { ...fixed, status: "queued", version: null, updated_at: start, completed_at: null };
     assert.deepEqual(await look(0.999), expected);
   });
@@ -157,7 +157,7 @@ test("GET /deployments", async (t) => {
   ] as const) {
     await t.test(`filters by ${query}`, async () => assert.deepEqual(await list(query), expected));
   }
-  await t.test("refuses a status that is none", async () => {
+  await t.test("refuses an unknown status", async () => {
     const answer = expect(await here.call("viewer", "GET", "/v1/deployments?status=done"), 422);
     assert.deepEqual(pathsOf(answer), ["status"]);
   });

@@ -125,7 +125,7 @@ test("an encoded slash or ;x in the place of a name makes another path", async (
   }
 });
 
-test("whatever is put is what is read, with secrets hidden", async (t) => {
+test("GET returns the variables that were PUT, with secrets hidden", async (t) => {
   const here = await world(t, { rateLimit: 1_000_000 });
   const project = await withProject(here);
   const name = fc
@@ -140,14 +140,14 @@ test("whatever is put is what is read, with secrets hidden", async (t) => {
         typeof one === "string" ? [key, one] : [key, one.secret ? secret : one.value],
       );
       assert.deepEqual(variables, Object.fromEntries(wanted));
-      // What was shown can be sent back, and changes nothing.
+      // The answer can be sent back, and changes nothing.
       assert.deepEqual(expect(await put(here, pathOf(project), variables), 200).variables, variables);
     }),
     { numRuns: 50 },
   );
 });
 
-test("a driver is handed the variables as they are at its step, secret ones too, and nobody else is", async (t) => {
+test("a driver alone gets the variables, secrets included, as they are at its step", async (t) => {
   const handed: [string, Readonly<Record<string, string>>][] = [];
   const driver: DeploymentDriver = {
     delay: () => 0,

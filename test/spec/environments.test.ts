@@ -37,7 +37,7 @@ test("PUT /projects/{id}/environments/{name}", async (t) => {
   }
 
   await check(t, {
-    name: "replaces all variables, and keeps a secret that is sent back as it was shown",
+    name: "replaces all variables, and keeps a secret that is sent back as it was read",
     as: "developer",
     given: async (here) => {
       const project = await withProject(here);
@@ -49,7 +49,7 @@ test("PUT /projects/{id}/environments/{name}", async (t) => {
     then: 200,
     and: async (environment, _reply, here, project) => {
       assert.deepEqual(environment.variables, { HOST: "web", TOKEN: secret, OPEN: "seen" });
-      // What is gone cannot be kept any more; nor can a plain one, or one that another environment has.
+      // A removed secret cannot be kept; nor can a plain variable, or a secret of another environment.
       for (const [name, given, paths] of [
         ["production", { OTHER: secret, TOKEN: secret }, ["variables.OTHER"]],
         ["production", { HOST: secret, NEW: secret }, ["variables.HOST", "variables.NEW"]],
@@ -102,7 +102,7 @@ test("an unknown project, one of another organization and an unknown environment
   expect(await here.call("viewer", "GET", `/v1/projects/${project}/environments`), 404);
 });
 
-test("the list is by name: all of it, or in pages where it is asked to", async (t) => {
+test("the list is by name: whole, or in pages on request", async (t) => {
   const here = await world(t);
   const [project, other] = [await withProject(here), (await here.project("other")).id];
   const names = Array.from({ length: 25 }, (_, i) => `env-${String(i).padStart(2, "0")}`);
@@ -140,7 +140,7 @@ test("an archived project keeps its environments, and they can be changed", asyn
   expect(await here.call("developer", "DELETE", pathOf(project)), 204);
 });
 
-test("a secret variable lies in no file of the database, and outlives a restart", async (t) => {
+test("a secret variable is in no file of the database, and survives a restart", async (t) => {
   const database = temporary(t);
   const before = await world(t, { database });
   const project = await withProject(before);

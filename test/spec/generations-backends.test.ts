@@ -22,7 +22,7 @@ test("A backend's model is run there, at its own price, and every other model is
   assert.equal(backend.asked.length, 1);
 });
 
-test("A backend's model needs a prompt, and is known in a strict world", async (t) => {
+test("A backend's model needs a prompt, and is known under models: strict", async (t) => {
   const backend = await startBackend(t);
   const here = await world(t, { generations: { ...backendsOf(backend.url), models: "strict" } });
   for (const body of [{ model: "flux-dev" }, { ...order, prompt: "" }]) {
@@ -34,7 +34,7 @@ test("A backend's model needs a prompt, and is known in a strict world", async (
   assert.match(error.message, /image-standard.*flux-dev/);
 });
 
-test("A backend that is busy is asked again by the service's clock, and its words end up in the error", async (t) => {
+test("A busy backend is retried by the service's clock, and its message becomes the error", async (t) => {
   let busy = 2;
   const backend = await startBackend(t, (response, asked) => {
     busy -= 1;
@@ -50,7 +50,7 @@ test("A backend that is busy is asked again by the service's clock, and its word
   assert.equal(backend.asked.length, 3);
 });
 
-test("Backends that cannot be are refused in a sentence, which never holds the key", async () => {
+test("Invalid backends are refused with a message that never holds the key", async () => {
   const key = "sk-demo secret";
   const good = { type: "openai", url: "http://localhost:1/v1", models: {} };
   for (const wrong of [

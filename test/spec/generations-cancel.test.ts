@@ -36,7 +36,7 @@ test("A completed generation cannot be cancelled, and keeps its output", async (
   assert.ok(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).output);
 });
 
-test("Viewers cancel nothing, and others' generations are unknown", async (t) => {
+test("Viewers cannot cancel, and generations of other organizations are unknown", async (t) => {
   const here = await world(t, options);
   const { id } = await order(here);
   expect(await here.call("viewer", "POST", `/v1/generations/${id}/cancel`), 403);
@@ -53,7 +53,7 @@ test("A cancel makes room for the next in the queue", async (t) => {
   assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${second.id}`), 200).status, "in_progress");
 });
 
-test("What a driver brings after the cancel is thrown away, and the driver is told", async (t) => {
+test("A file that a driver returns after the cancel is discarded, and the driver's work is cancelled", async (t) => {
   const told: (string | null)[] = [];
   const calls: (() => Promise<unknown>)[] = [];
   const slow = {
@@ -67,7 +67,7 @@ test("What a driver brings after the cancel is thrown away, and the driver is to
   };
   const here = await world(t, { generations: { driver: slow } });
   const { id } = await order(here);
-  // The cancel arrives while the driver is at work.
+  // The cancel arrives while the driver runs.
   calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
   await here.service.settle();
   const { status, error, output } = expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);

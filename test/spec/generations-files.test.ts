@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rangeOf } from "../../lib/assets/range.ts";
+import { rangeOf } from "../../lib/downloads/byte-range.ts";
 import { finished, gallery, small } from "../gallery.ts";
 import { expect, type World, world } from "../world.ts";
 
@@ -43,7 +43,7 @@ test("HEAD answers what GET does, without the file", async (t) => {
   const [head, get] = [await ask({ "x-request-id": "a" }, "HEAD"), await ask({ "x-request-id": "a" })];
   assert.deepEqual([head.status, [...head.headers]], [get.status, [...get.headers]]);
   assert.equal(await head.text(), "");
-  // RFC 9110: a range is defined for GET alone, and must be passed over elsewhere.
+  // RFC 9110: a range is defined for GET alone, and ignored elsewhere.
   const ranged = await ask({ range: "bytes=0-4" }, "HEAD");
   assert.deepEqual([ranged.status, ranged.headers.get("content-length")], [200, get.headers.get("content-length")]);
 });
@@ -81,7 +81,7 @@ test("A range beyond the end is 416 and says how long the file is", async (t) =>
   }
 });
 
-test("A range that is malformed, or several, is passed over", async (t) => {
+test("A malformed range, or several, are ignored", async (t) => {
   const here = await world(t, options);
   const { ask, whole } = await picture(here);
   for (const range of ["bytes=9-2", "bytes=0-1,4-5", "bytes=-", "bytes=a-b", "lines=0-1", "bytes 0-1"]) {
@@ -157,7 +157,7 @@ test("Other methods are 405", async (t) => {
   }
 });
 
-test("A file is kept for the retention time; then its output is gone, and its link leads nowhere", async (t) => {
+test("A file is stored for the retention time; then its output is gone, and its link is a 404", async (t) => {
   const here = await world(t, { generations: { ...options.generations, retention: "2h" } });
   const { id, ask } = await picture(here);
   await here.service.clock.advance("1h");
@@ -170,7 +170,7 @@ test("A file is kept for the retention time; then its output is gone, and its li
   assert.equal(expect(await here.call("viewer", "GET", "/v1/usage"), 200).total.generations, 1);
 });
 
-test("What is no picture and no film is a download that no browser shows", async (t) => {
+test("A file that is neither image nor film is a download", async (t) => {
   const bytes = Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>");
   const strange = {
     delay: () => 0,
@@ -187,7 +187,7 @@ test("What is no picture and no film is a download that no browser shows", async
   assert.equal(headers.get("content-disposition"), "attachment");
 });
 
-test("A driver's answer is judged before it is believed", async (t) => {
+test("A driver's answer is checked", async (t) => {
   for (const answer of [
     undefined,
     "done",
@@ -202,7 +202,7 @@ test("A driver's answer is judged before it is believed", async (t) => {
   }
 });
 
-test("Over a socket the link names where the service listens, and the file comes whole and in parts", async (t) => {
+test("Over a socket the link has the address of the server, and the file comes whole and in parts", async (t) => {
   const here = await world(t, options);
   const { url } = await here.service.listen({ port: 0 });
   const { id, whole } = await picture(here);
@@ -215,12 +215,12 @@ test("Over a socket the link names where the service listens, and the file comes
   assert.equal(head.headers.get("content-length"), String(whole.length));
 });
 
-test("The public URL is where links begin", async (t) => {
+test("Links begin with the public URL", async (t) => {
   const here = await world(t, { ...options, publicUrl: "https://svc.example.com/" });
   assert.ok((await picture(here)).url.startsWith("https://svc.example.com/assets/gen_"));
 });
 
-test("Any Range header gives a part that lies within the file, the whole, or a refusal", () => {
+test("Any Range header gives a part within the file, the whole file, or a refusal", () => {
   const number = fc.oneof(fc.constant(""), fc.nat().map(String), fc.constant("99999999999999999999"));
   const header = fc.oneof(
     fc.string(),

@@ -8,7 +8,7 @@ const driver = gallery();
 const options = { rateLimit: 100_000, generations: { driver: driver() } };
 const prompt = "a hill";
 
-/** The broken fields of an order that is refused. */
+/** The broken fields of a refused request. */
 const broken: readonly (readonly [body: object, paths: readonly string[]])[] = [
   [{}, ["model"]],
   [{ model: "" }, ["model"]],
@@ -43,7 +43,7 @@ const broken: readonly (readonly [body: object, paths: readonly string[]])[] = [
   [{ model: "video-standard", prompt, output_format: "png", resolution: "1K" }, ["resolution", "output_format"]],
 ];
 
-test("An order that breaks rules is refused with every one of them, and makes nothing", async (t) => {
+test("A request that breaks rules is refused with each broken rule, and makes nothing", async (t) => {
   const here = await world(t, options);
   for (const [body, paths] of broken) {
     const { error } = expect(await here.call("owner", "POST", "/v1/generations", body), 422);
@@ -56,7 +56,7 @@ test("An order that breaks rules is refused with every one of them, and makes no
 const defaults = { image: { aspect_ratio: "1:1", resolution: "1K", output_format: "png", seed: 0 } };
 const film = { aspect_ratio: "16:9", resolution: "480p", output_format: "mp4", seed: 0, duration: 2 };
 
-/** Orders that are taken, and the inputs as they come back. */
+/** Accepted requests, and the inputs of their answers. */
 const taken: readonly (readonly [body: object, input: object])[] = [
   [{ model: "any" }, defaults.image],
   [
@@ -90,7 +90,7 @@ const taken: readonly (readonly [body: object, input: object])[] = [
   ],
 ];
 
-test("An order that keeps the rules is taken, at its limits too, with the defaults filled in", async (t) => {
+test("A valid request is accepted, at the limits too, with the defaults filled in", async (t) => {
   const here = await world(t, options);
   for (const [body, input] of taken) {
     const made = expect(await here.call("owner", "POST", "/v1/generations", body), 201);
@@ -109,7 +109,7 @@ test("The option models: strict refuses an unknown model, and names the known on
   expect(await here.call("owner", "POST", "/v1/generations", { model: "image-draft", prompt }), 201);
 });
 
-test("Options that cannot be are refused in a sentence", async () => {
+test("Invalid options are refused with a message", async () => {
   const wrong = [
     ...[{ concurrency: 0 }, { finishedStatus: "done" }, { models: "any" }, { retention: "soon" }, { retention: "0s" }],
     ...[{ driver: {} }, { driver: null }, { unknown: 1 }],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sniff } from "../../lib/drivers/sniff.ts";
+import { mediaTypeOf } from "../../lib/drivers/generation/media-type.ts";
 import { finished, gallery, order, small } from "../gallery.ts";
 import { check, expect, start, world } from "../world.ts";
 
@@ -76,7 +76,7 @@ test("A generation is queued for 1 s, in progress for 2 s, and then it has an ou
   assert.deepEqual(await here.events(), []);
 });
 
-test("The option finishedStatus renames the finished value, and that alone", async (t) => {
+test("The option finishedStatus renames the finished value alone", async (t) => {
   const here = await world(t, { generations: { ...options.generations, finishedStatus: "succeeded" } });
   const { id, status } = await finished(here);
   assert.equal(status, "succeeded");
@@ -84,7 +84,7 @@ test("The option finishedStatus renames the finished value, and that alone", asy
   assert.match(expect(refused, 409).error.message, /succeeded/);
 });
 
-test("A generation fails with the script's words, costs nothing, and has no output", async (t) => {
+test("A generation fails with the script's message, costs nothing, and has no output", async (t) => {
   const scripted = driver(({ prompt }) =>
     prompt === "broken" ? { result: "fail", message: "out of \u0007paint" } : undefined,
   );
@@ -108,7 +108,7 @@ test("A script decides durations and cost", async (t) => {
   assert.deepEqual([status, usage.cost_usd], ["completed", 1.234568]);
 });
 
-test("The same order gives the same bytes, and another seed another picture", async (t) => {
+test("The same inputs give the same bytes, and another seed another image", async (t) => {
   const here = await world(t, options);
   const file = async (body: object) => {
     const { output } = await finished(here, body);
@@ -147,7 +147,7 @@ test("An idempotency key makes one generation of two calls", async (t) => {
   assert.equal(expect(await here.call("owner", "GET", "/v1/generations"), 200).data.length, 1);
 });
 
-test("No more are in progress than the option concurrency allows, and none is refused", async (t) => {
+test("The option concurrency limits the generations in progress, and none is refused", async (t) => {
   const here = await world(t, { generations: { ...options.generations, concurrency: 2 } });
   for (let seed = 0; seed < 5; seed++) await order(here, { ...small, seed });
   const counts = async (by: string) => {
@@ -161,7 +161,7 @@ test("No more are in progress than the option concurrency allows, and none is re
   assert.equal(await counts("2s"), "completed completed completed completed completed");
 });
 
-test("GET ?wait answers when the generation has ended, or as it is when the time is over", async (t) => {
+test("GET ?wait answers when the generation has ended, or as it is after that time", async (t) => {
   const here = await world(t, options);
   const { id } = await order(here);
   const wait = (seconds: number | string) => here.call("viewer", "GET", `/v1/generations/${id}?wait=${seconds}`);
@@ -175,7 +175,7 @@ test("GET ?wait answers when the generation has ended, or as it is when the time
   for (const seconds of [61, -1, "soon"]) expect(await wait(seconds), 422);
 });
 
-test("Every format comes as what was asked for, in its size", async (t) => {
+test("Every format comes with its type and size", async (t) => {
   const here = await world(t, options);
   for (const [more, kind, type, extension] of [
     [{ output_format: "png" }, "image", "image/png", "png"],
@@ -189,6 +189,6 @@ test("Every format comes as what was asked for, in its size", async (t) => {
     assert.ok(new URL(output.url).pathname.endsWith(`.${extension}`), type);
     const file = await here.service.fetch(output.url);
     assert.equal(file.headers.get("content-type"), type);
-    assert.equal(sniff(Buffer.from(await file.arrayBuffer())), type);
+    assert.equal(mediaTypeOf(Buffer.from(await file.arrayBuffer())), type);
   }
 });

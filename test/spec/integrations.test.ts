@@ -20,8 +20,8 @@ const shown = {
   ],
 } as const;
 
-/** Everything that goes out is answered 200, and kept. */
-function gate() {
+/** A transport that records every request and answers 202. */
+function recorder() {
   const sent: { url: string; headers: Headers; body: string }[] = [];
   const transport = async (request: Request) => {
     sent.push({ url: request.url, headers: request.headers, body: await request.text() });
@@ -35,7 +35,7 @@ const connect = async (here: World, type: keyof typeof configs) =>
 
 for (const type of ["chat", "custom", "monitoring", "code_host"] as const) {
   test(`a ${type} integration shows its configuration with its secrets redacted, and not in lists`, async (t) => {
-    const here = await world(t, { transport: gate().transport });
+    const here = await world(t, { transport: recorder().transport });
     const made = await connect(here, type);
     const [name, config] = shown[type];
     assert.deepEqual([made.name, made.config, made.status, made.type], [name, config, "active", type]);
@@ -49,7 +49,7 @@ for (const type of ["chat", "custom", "monitoring", "code_host"] as const) {
   });
 }
 
-test("what an integration needs is required, and nothing of a wrong one is stored", async (t) => {
+test("each type has required fields, and nothing of an invalid configuration is stored", async (t) => {
   const needed = {
     chat: ["webhook_url"],
     custom: ["url"],
@@ -75,7 +75,7 @@ test("what an integration needs is required, and nothing of a wrong one is store
   }
 });
 
-test("monitoring needs the plan pro or enterprise, which is said before its configuration is judged", async (t) => {
+test("monitoring needs the plan pro or enterprise, which is checked before the configuration", async (t) => {
   await check(t, {
     name: "on the entry plan",
     as: "stranger",
@@ -85,8 +85,8 @@ test("monitoring needs the plan pro or enterprise, which is said before its conf
   });
 });
 
-test("a chat gets a message that says what happened, where, and which version", async (t) => {
-  const { sent, transport } = gate();
+test("a chat receives a message with the event, the environment and the version", async (t) => {
+  const { sent, transport } = recorder();
   const here = await world(t, { transport });
   here.service.webhooks.sink("chat", transport);
   await connect(here, "chat");
@@ -106,8 +106,8 @@ test("a chat gets a message that says what happened, where, and which version", 
   assert.match(sent[3]?.body ?? "", /v1\.4\.2/);
 });
 
-test("monitoring gets events, the metrics of a deployment that ended, and its release", async (t) => {
-  const { sent, transport } = gate();
+test("monitoring receives events, the metrics of a finished deployment, and its release", async (t) => {
+  const { sent, transport } = recorder();
   const here = await world(t, { transport });
   await connect(here, "monitoring");
   await here.deploy((await here.project()).id);
@@ -122,7 +122,7 @@ test("monitoring gets events, the metrics of a deployment that ended, and its re
   assert.ok(paths.includes("https://api.example.org/api/v2/dora/deployment"));
 });
 
-test("a seed sets up webhooks and integrations", async (t) => {
+test("a seed creates webhooks and integrations", async (t) => {
   const [acme, globex] = seed.organizations as [(typeof seed.organizations)[0], (typeof seed.organizations)[1]];
   const integrations = [{ type: "custom" as const, config: configs.custom, status: "inactive" as const }];
   const webhooks = [{ url: "https://hook.inbox.test/", events: ["*" as const], secret: "whsec_demo" }];
@@ -131,13 +131,13 @@ test("a seed sets up webhooks and integrations", async (t) => {
   assert.equal(expect(await here.call("owner", "GET", "/v1/integrations"), 200).data[0].status, "inactive");
 });
 
-test("a secret that is sent back redacted stays what it was", async (t) => {
-  const here = await world(t, { transport: gate().transport });
+test("a secret sent back redacted stays as it was", async (t) => {
+  const here = await world(t, { transport: recorder().transport });
   const made = await connect(here, "custom");
   const path = `/v1/integrations/${made.id}`;
   const config = { ...made.config, url: "https://custom.inbox.test/other" };
   assert.equal(expect(await here.call("owner", "PATCH", path, { config }), 200).config.secret, "[redacted]");
-  const { sent, transport } = gate();
+  const { sent, transport } = recorder();
   here.service.webhooks.sink("custom", transport);
   await here.project();
   await here.service.settle();
@@ -150,8 +150,8 @@ test("a secret that is sent back redacted stays what it was", async (t) => {
   );
 });
 
-test("a monitoring key that is sent back redacted does not go to another site, and is not replaced by that word", async (t) => {
-  const { sent, transport } = gate();
+test("a monitoring key sent back redacted never goes to another site, and keeps its value", async (t) => {
+  const { sent, transport } = recorder();
   const here = await world(t, { transport });
   const { id, config } = await connect(here, "monitoring");
   const change = (more: object) =>
@@ -169,8 +169,8 @@ test("a monitoring key that is sent back redacted does not go to another site, a
   );
 });
 
-test("a change that leaves the secret out does not undo a change of the secret at the same moment", async (t) => {
-  const { sent, transport } = gate();
+test("a change without the secret does not undo a concurrent change of the secret", async (t) => {
+  const { sent, transport } = recorder();
   const here = await world(t, { transport });
   const { id } = await connect(here, "custom");
   const change = (config: object) => here.call("owner", "PATCH", `/v1/integrations/${id}`, { config });
@@ -183,7 +183,7 @@ test("a change that leaves the secret out does not undo a change of the secret a
   assert.equal(verifySignature("whsec_rotated", body, headers.get("x-service-signature")), true);
 });
 
-test("what a receiver echoes of a secret is not kept", async (t) => {
+test("a secret that a receiver echoes is not stored", async (t) => {
   const here = await world(t);
   here.service.webhooks.sink(
     "chat",
@@ -197,7 +197,7 @@ test("what a receiver echoes of a secret is not kept", async (t) => {
   assert.doesNotMatch(text, /secret-path/);
 });
 
-test("a seed's integration is judged by the rules of its type, and its place is named", async () => {
+test("a seed's integration is checked by the rules of its type, and the error names its place", async () => {
   const acme = { name: "acme", integrations: [{ type: "custom" as const, config: { url: "http://x.test" } }] };
   await assert.rejects(
     createService({ seed: { organizations: [acme] } }),
@@ -205,8 +205,8 @@ test("a seed's integration is judged by the rules of its type, and its place is 
   );
 });
 
-test("what a configuration leaves out stays as it was, and null takes it away", async (t) => {
-  const here = await world(t, { transport: gate().transport });
+test("fields left out of a configuration keep their values, and null removes them", async (t) => {
+  const here = await world(t, { transport: recorder().transport });
   const change = (id: string, config: unknown) => here.call("owner", "PATCH", `/v1/integrations/${id}`, { config });
   const cases = [
     ["chat", { channel: "#other" }, { channel: "#other" }],
@@ -231,7 +231,7 @@ test("what a configuration leaves out stays as it was, and null takes it away", 
   for (const wrong of [[], "x", 1, null, { url: null }, { url: "http://x.test" }, { events: [] }, { secret: 1 }])
     assert.equal((await change(custom.id, wrong)).status, 422, JSON.stringify(wrong));
   assert.deepEqual((await here.call("owner", "GET", `/v1/integrations/${custom.id}`)).body.config, moved);
-  // A key that nobody can read does not follow the address.
+  // The stored key is not sent to a new site.
   const { id } = await connect(here, "monitoring");
   assert.equal((await change(id, { site: "example.com" })).status, 422);
   assert.equal(expect(await change(id, { site: "example.com", api_key: "dd_other" }), 200).config.site, "example.com");

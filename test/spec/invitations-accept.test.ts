@@ -121,7 +121,7 @@ test("a token works once", async (t) => {
     assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 404, 404]);
     assert.equal(expect(await here.call("viewer", "GET", "/v1/users"), 200).data.length, 5);
   });
-  await t.test("until a moment before its 7 days are over", async (t) => {
+  await t.test("until a moment before its 7 days have passed", async (t) => {
     const here = await world(t);
     const { token } = await invited(here);
     await here.service.clock.advanceTo("2026-01-07T23:59:59.999Z");
@@ -152,7 +152,7 @@ test("POST /invitations/{id}/resend", async (t) => {
     },
   });
   await check(t, {
-    name: "brings an expired one back",
+    name: "renews an expired one",
     as: "owner",
     given: async (world) => {
       const invitation = await invited(world);

@@ -127,7 +127,7 @@ test("who can be invited", async (t) => {
     });
   }
   await check(t, {
-    name: "who was invited, after the invitation expired; the new one is another",
+    name: "an address whose invitation has expired; the new invitation is another",
     as: "owner",
     given: async (world) => {
       const before = await invite(world);

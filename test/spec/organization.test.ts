@@ -100,7 +100,7 @@ test("PUT /organization", async (t) => {
   }
 });
 
-test("a plan below pro turns monitoring off, and what was pending for it is kept as skipped", async (t) => {
+test("a plan below pro turns monitoring off, and its pending deliveries become skipped", async (t) => {
   const here = await world(t, unreachable);
   const [first, second] = [await connect(here), await connect(here)];
   const custom = await connect(here, { type: "custom", config: { url: "https://custom.inbox.test/in" } });
@@ -131,7 +131,7 @@ test("a plan below pro turns monitoring off, and what was pending for it is kept
   assert.deepEqual(await deliveriesOf(here, first), ["skipped"]);
 });
 
-test("a plan that is lowered while monitoring is asked for leaves none behind", async (t) => {
+test("a plan that is lowered while monitoring is created leaves none behind", async (t) => {
   const here = await world(t, unreachable);
   const [made, lowered] = await Promise.all([
     here.call("owner", "POST", "/v1/integrations", monitoring),

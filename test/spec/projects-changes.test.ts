@@ -151,7 +151,7 @@ test("an archived project", async (t) => {
     then: [409, "project_archived"],
   });
   await check(t, {
-    name: "takes deployments again once it was brought back",
+    name: "takes deployments again once it is unarchived",
     as: "owner",
     given: archived,
     when: ["POST", (project) => `${path(project)}/unarchive`],
@@ -216,7 +216,7 @@ test("DELETE /projects/{id}", async (t) => {
     });
   }
 
-  await t.test("lets what waited for its work go on at once", async (t) => {
+  await t.test("lets deployments that waited for its slots start at once", async (t) => {
     const here = await world(
       t,
       turningOut(() => undefined, { concurrency: 1 }),

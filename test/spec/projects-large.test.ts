@@ -8,11 +8,11 @@ import { violations } from "../invariants.ts";
 import { folderOf } from "../room.ts";
 import { expect, type World, world } from "../world.ts";
 
-/** More deployments than one transaction takes away, most of them not begun when their project goes. */
+/** More deployments than one transaction removes, most of them queued when their project is deleted. */
 const many = 230;
 const options = { rateLimit: 1_000_000, deployments: { concurrency: 2 } } satisfies Options;
 
-/** A world with a large project and a small one, both with something that runs and something that waits. */
+/** A world with a large project and a small one, both with running and waiting deployments. */
 async function twoProjects(t: TestContext, more: Options = {}) {
   const here = await world(t, { ...options, ...more });
   const [large, small] = [await here.project("large"), await here.project("small")];
@@ -30,8 +30,8 @@ const listed = async ({ call }: World, query: string): Promise<string[]> =>
     ({ id }: { id: string }) => id,
   );
 
-/** What nobody may see any more, whichever way they ask. */
-async function gone(here: World, large: { id: string }, lost: readonly string[]): Promise<void> {
+/** Asserts that no way to read or change the deleted project finds it. */
+async function assertGone(here: World, large: { id: string }, lost: readonly string[]): Promise<void> {
   const missing = async (method: string, path: string, body?: object) =>
     expect(await here.call("owner", method, path, body), 404);
   const project = `/v1/projects/${large.id}`;
@@ -59,17 +59,17 @@ async function gone(here: World, large: { id: string }, lost: readonly string[])
   );
 }
 
-test("a project with more than one transaction takes away is gone at once, with everything in it", async (t) => {
+test("a project with more rows than one transaction removes is gone at once, with everything in it", async (t) => {
   const { here, large, lost, kept } = await twoProjects(t);
   expect(await here.call("owner", "DELETE", `/v1/projects/${large.id}`), 204);
-  await gone(here, large, lost);
+  await assertGone(here, large, lost);
   for (const query of ["", "&environment=production", "&status=building"])
     assert.deepEqual(await listed(here, query), [kept.id], query);
   for (const query of [`&project_id=${large.id}`, "&environment=e1", "&status=queued"])
     assert.deepEqual(await listed(here, query), [], query);
 });
 
-test("its name is free, and whoever takes it gets nothing of it", async (t) => {
+test("its name is free, and a new project of that name gets nothing of it", async (t) => {
   const { here, large } = await twoProjects(t);
   expect(await here.call("owner", "DELETE", `/v1/projects/${large.id}`), 204);
   const next = await here.project("large");
@@ -78,7 +78,7 @@ test("its name is free, and whoever takes it gets nothing of it", async (t) => {
   assert.equal(expect(await here.call("viewer", "GET", `/v1/projects/${next.id}`), 200).name, "large");
 });
 
-test("nothing of it goes on, and what waited for its places begins", async (t) => {
+test("none of its deployments continues, and deployments that waited for its slots start", async (t) => {
   const { here, large, small } = await twoProjects(t);
   const waiting = await here.deploy(small.id, { environment: "staging" });
   await here.service.clock.advance("1s");
@@ -120,7 +120,7 @@ test("a push goes to the project that deploys its repository now", async (t) => 
   assert.equal(made.project_id, small.id);
 });
 
-/** How many rows of each table are left of a project. */
+/** How many rows of a project are left in each table. */
 function rowsLeft(file: string): Record<string, number> {
   const database = new Database(file, { readonly: true });
   const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;
@@ -133,7 +133,7 @@ function rowsLeft(file: string): Record<string, number> {
 
 const nothing = { projects: 0, environments: 0, deployments: 0, deployment_logs: 0, removals: 0 };
 
-test("its rows go in slices, however many logs they have, and in the end none is left", async (t) => {
+test("its rows are removed in batches, however many logs they have, until none are left", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const chatty = {
     delay: () => 0,
@@ -172,7 +172,7 @@ test("so do its environments", async (t) => {
   assert.deepEqual(rowsLeft(database), nothing);
 });
 
-test("what one transaction takes away leaves no work behind", async (t) => {
+test("a project that one transaction removes leaves no job behind", async (t) => {
   const here = await world(t, options);
   const { id } = await here.project("small");
   for (let i = 0; i < 20; i++) await here.deploy(id);
@@ -181,14 +181,14 @@ test("what one transaction takes away leaves no work behind", async (t) => {
   assert.equal((await here.service.settle()).ran, 0);
 });
 
-test("a kill at any moment of it loses nothing, and the next start goes on", async (t) => {
+test("a kill at any moment of the removal loses nothing, and the next start continues it", async (t) => {
   const file = join(folderOf(t), "svc.db");
   const first = await linesOf(await startChild(file, "remove"), (line) => line.startsWith("removed"));
   const [, id] = first.at(-1)?.split(" ") ?? [];
   assert.ok(id, first.at(-1));
   const before = rowsLeft(file);
   assert.equal(before["removals"], 1);
-  // This one works on, and is killed in the midst of it.
+  // This one continues, and is killed in the middle of it.
   await linesOf(await startChild(file, "climb"), (line) => line.startsWith("ready"));
   const here = await world(t, { ...options, database: file, clock: "manual" });
   expect(await here.call("owner", "GET", `/v1/projects/${id}`), 404);

@@ -4,16 +4,18 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { expect, type World, world } from "../world.ts";
 
-/** What GitHub published, with the signature that it would send. */
+/** Posts an example published by GitHub, with a valid signature. */
 async function post(here: World, id: string, name: string, event: string, delivery = name) {
   const body = JSON.parse(readFileSync(`fixtures/pushes/${name}.json`, "utf8"));
   const digest = createHmac("sha256", "whsec_demo").update(JSON.stringify(body)).digest("hex");
   return here.call("nobody", "POST", `/hooks/code-host/${id}`, body, {
-    ...{ "x-github-event": event, "x-github-delivery": delivery, "x-hub-signature-256": `sha256=${digest}` },
+    "x-github-event": event,
+    "x-github-delivery": delivery,
+    "x-hub-signature-256": `sha256=${digest}`,
   });
 }
 
-test("published pushes of GitHub deploy the branch and the tag that they tell of", async (t) => {
+test("pushes published by GitHub deploy their branch and their tag", async (t) => {
   const here = await world(t);
   await here.project();
   const config = { repo: "Codertocat/Hello-World", branch: "master", environment: "production", secret: "whsec_demo" };

@@ -6,7 +6,7 @@ import { expect, type World, world } from "../world.ts";
 const commit = "0123456789abcdef0123456789abcdef01234567";
 const config = { repo: "acme/web", branch: "main", environment: "production" };
 
-/** The forms in which the three code hosts tell of a push. */
+/** The payloads of a push: GitHub and Gitea share one, GitLab has its own. */
 const github = (more: object = {}) => ({
   ref: "refs/heads/main",
   before: "0".repeat(40),
@@ -63,7 +63,7 @@ test("a pushed tag is deployed, and its version is the tag", async (t) => {
   assert.deepEqual([deployment.version, deployment.source.tag], ["v2.0.0", "v2.0.0"]);
 });
 
-test("what does not match makes nothing: another branch, another repository, no project", async (t) => {
+test("another branch, another repository or no project: nothing is deployed", async (t) => {
   const here = await world(t);
   const id = await connect(here);
   assert.deepEqual(expect(await push(here, `/${id}`, github()), 202).data, []);
@@ -82,7 +82,7 @@ test("pings, deletions and other events are 200 and do nothing", async (t) => {
   assert.deepEqual(expect(await here.call("owner", "GET", "/v1/deployments"), 200).data, []);
 });
 
-test("a push without the right signature is 401, and one that is signed right is taken once", async (t) => {
+test("a push without a valid signature is 401, and a signed one deploys once", async (t) => {
   const here = await world(t);
   await here.project();
   const id = await connect(here, { secret: "whsec_demo" });
@@ -122,7 +122,7 @@ test("the connected app serves every integration of the repository and branch", 
   assert.equal((await push(here, "", github())).status, 401);
 });
 
-test("without any secret a push is taken in the mode dev; an integration with one is never served unsigned", async (t) => {
+test("in the mode dev an unsigned push is accepted, but never for an integration with a secret", async (t) => {
   const here = await world(t);
   await here.project();
   const open = await connect(here);
@@ -134,7 +134,7 @@ test("without any secret a push is taken in the mode dev; an integration with on
   );
 });
 
-test("bad input: an unknown integration, another method, no JSON, no push", async (t) => {
+test("an unknown integration is 404, another method 405, another content type 415", async (t) => {
   const here = await world(t);
   const id = await connect(here);
   assert.equal((await push(here, "/int_00000000000000000000000000", github())).status, 404);
@@ -142,7 +142,7 @@ test("bad input: an unknown integration, another method, no JSON, no push", asyn
   assert.equal((await push(here, `/${id}`, github(), { "content-type": "text/plain" })).status, 415);
 });
 
-test("what is no push is told which fields are wrong or missing, in the form of its code host", async (t) => {
+test("an invalid push is 422 with its wrong and missing fields, in the form of its code host", async (t) => {
   const here = await world(t);
   const id = await connect(here);
   const gitlabs = { "x-github-event": "", "x-gitlab-event": "Push Hook" };
@@ -170,7 +170,7 @@ test("what is no push is told which fields are wrong or missing, in the form of 
     assert.deepEqual(expect(await push(here, `/${id}`, body, headers), 202).data, []);
 });
 
-test("a code host's project must be one of the organization's", async (t) => {
+test("the project of a code host must belong to the organization", async (t) => {
   const here = await world(t);
   const config = { repo: "acme/web", branch: "main", environment: "production", project_id: "proj_unknown" };
   const create = () => here.call("owner", "POST", "/v1/integrations", { type: "code_host", config });
@@ -182,7 +182,7 @@ test("a code host's project must be one of the organization's", async (t) => {
   assert.equal(moved.status, 422);
 });
 
-test("a code host whose project was deleted can be changed, and goes to the usual project with null", async (t) => {
+test("a code host whose project was deleted can be changed, and null selects the default project", async (t) => {
   const here = await world(t);
   const { id: project_id } = await here.project();
   const id = await connect(here, { project_id });
@@ -198,8 +198,8 @@ test("a push goes to the project that deployed its repository last", async (t) =
   const projects = [await here.project("one"), await here.project("two"), await here.project("three")];
   const id = await connect(here);
   const source = { type: "git", repo: "acme/web", branch: "main" };
-  for (const [i, turn] of [1, 0, 2, 0, 1].entries()) {
-    const project_id = projects[turn].id;
+  for (const [i, index] of [1, 0, 2, 0, 1].entries()) {
+    const project_id = projects[index].id;
     await here.deploy(project_id, { source });
     const after = String(i + 1).repeat(40);
     const { data } = expect(await push(here, `/${id}`, github({ after })), 202);

@@ -5,7 +5,7 @@ import { expect, keyOf, type Reply, start, type World, world } from "../world.ts
 
 const wanted = { code: "unauthorized" };
 
-/** 401 in one form for every reason, so that nothing can be learnt from it. */
+/** 401 in one form for every reason, so that it reveals nothing. */
 function isRefused(reply: Reply) {
   const { error } = expect(reply, 401);
   assert.equal(error.code, wanted.code);
@@ -71,7 +71,7 @@ test("401 comes before the route: an unknown path without a key is 401", async (
   isRefused(await here.call("nobody", "PATCH", "/v1/projects"));
 });
 
-test("401 from the very millisecond that a key expires", async (t) => {
+test("401 from the millisecond at which a key expires", async (t) => {
   const expires_at = new Date(Date.parse(start) + 60_000).toISOString();
   const seed = withMembers(
     member("brief", "owner", { expires_at }),
@@ -112,13 +112,13 @@ test("A removed user's keys stop at once, all of them", async (t) => {
   for (const key of ["sk_live_both", "sk_live_second"]) isRefused(await ask(here, bearer(key)));
 });
 
-test("A user who removes themselves is out at once", async (t) => {
+test("A user who removes themselves loses access at once", async (t) => {
   const here = await world(t);
   expect(await here.call("admin", "DELETE", `/v1/users/${await idOf(here, "admin")}`), 204);
   isRefused(await here.call("admin", "GET", "/v1/me"));
 });
 
-test("A key of a seed's suspended user is no key", async (t) => {
+test("The key of a suspended user in a seed does not work", async (t) => {
   const seed = withMembers({ ...member("asleep", "owner"), status: "suspended" });
   isRefused(await callAs(await world(t, { seed }), "asleep", "GET", "/v1/me"));
 });

@@ -9,10 +9,10 @@ import { type Wire, wire } from "../sockets.ts";
 import { expect, keyOf } from "../world.ts";
 
 /**
- * A request whose head was judged while its body is still on its way: the server says so with `100 Continue`. What comes
- * back sends the rest of it.
+ * A request that is authenticated while its body is still to come: the server says so with `100 Continue`. The function
+ * that this answers sends the body.
  */
-async function half({ port }: Wire, key = keyOf("admin")) {
+async function beginWrite({ port }: Wire, key = keyOf("admin")) {
   const text = JSON.stringify({ name: "web", region: "eu-west-1" });
   const sent = request({
     ...{ host: "127.0.0.1", port, method: "POST", path: "/v1/projects" },
@@ -39,8 +39,8 @@ const idOf = async ({ call }: Wire, name: string) => {
   return data.find((user: { name: string }) => user.name === name).id as string;
 };
 
-/** The file of the database, too, as another process sees it. */
-async function stored(t: TestContext) {
+/** With a second connection to the database, as of another process. */
+async function withSecondConnection(t: TestContext) {
   const database = join(folderOf(t), "svc.db");
   const here = await wire(t, { database });
   const other = new Database(database);
@@ -48,20 +48,20 @@ async function stored(t: TestContext) {
   return { here, other };
 }
 
-test("rights that end while a write is on its way are not used", async (t) => {
+test("rights that end during a write are not used", async (t) => {
   const here = await wire(t);
   const id = await idOf(here, "admin");
-  const rest = await half(here);
+  const finish = await beginWrite(here);
   expect(await here.call("owner", "POST", `/v1/users/${id}/suspend`), 200);
-  assert.deepEqual([(await rest()).status, (await here.events()).includes("project.created")], [401, false]);
+  assert.deepEqual([(await finish()).status, (await here.events()).includes("project.created")], [401, false]);
 });
 
-test("a role that changes while a write is on its way is told", async (t) => {
+test("a refusal after a change of role during a write names the new role", async (t) => {
   const here = await wire(t);
   const id = await idOf(here, "admin");
-  const rest = await half(here);
+  const finish = await beginWrite(here);
   expect(await here.call("owner", "PUT", `/v1/users/${id}`, { role: "viewer" }), 200);
-  const { status, code, message } = await rest();
+  const { status, code, message } = await finish();
   assert.deepEqual([status, code], [403, "insufficient_role"]);
   assert.match(message ?? "", /is viewer by now/);
 });
@@ -77,7 +77,7 @@ test("a write that shares a commit with the end of its rights is refused", async
   assert.deepEqual([ended.status, late.status], [200, 401]);
 });
 
-test("a write that shares a commit with a change of somebody else's rights is done", async (t) => {
+test("a write that shares a commit with a change of another user's rights is done", async (t) => {
   const here = await wire(t);
   const { call } = here;
   const id = await idOf(here, "viewer");
@@ -88,25 +88,25 @@ test("a write that shares a commit with a change of somebody else's rights is do
   assert.deepEqual([ended.status, made.status], [200, 201]);
 });
 
-test("a key that expires while a write is on its way is not used", async (t) => {
+test("a key that expires during a write is not used", async (t) => {
   const here = await wire(t);
   const expires_at = new Date(here.service.clock.now().getTime() + 60_000).toISOString();
   const { key } = expect(await here.call("admin", "POST", "/v1/api-keys", { name: "brief", expires_at }), 201);
-  const rest = await half(here, key);
+  const finish = await beginWrite(here, key);
   await here.service.clock.advance("1m");
-  assert.equal((await rest()).status, 401);
+  assert.equal((await finish()).status, 401);
 });
 
-test("a key that another process revokes while a write is on its way is not used", async (t) => {
-  const { here, other } = await stored(t);
-  const rest = await half(here);
+test("a key that another process revokes during a write is not used", async (t) => {
+  const { here, other } = await withSecondConnection(t);
+  const finish = await beginWrite(here);
   other.prepare("delete from api_keys where name = 'admin'").run();
-  assert.equal((await rest()).status, 401);
+  assert.equal((await finish()).status, 401);
 });
 
-test("what another process writes beside does not stop a write", async (t) => {
-  const { here, other } = await stored(t);
-  const rest = await half(here);
+test("other writes of another process do not stop a write", async (t) => {
+  const { here, other } = await withSecondConnection(t);
+  const finish = await beginWrite(here);
   other.prepare("delete from api_keys where name = 'viewer'").run();
-  assert.equal((await rest()).status, 201);
+  assert.equal((await finish()).status, 201);
 });

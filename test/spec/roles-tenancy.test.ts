@@ -42,15 +42,15 @@ const ask = ({ call }: World, who: Who, { method, path, body: judged }: Operatio
     "x-request-id": "the-same",
   });
 
-/** All that could tell one answer from another; how often was asked is the asker's own doing. */
-const whole = ({ status, text, headers }: Reply) => ({
+/** Everything that could tell one answer from another, but the caller's own request count. */
+const comparable = ({ status, text, headers }: Reply) => ({
   status,
   text,
   headers: [...headers].filter(([name]) => name !== "x-ratelimit-remaining"),
 });
 
-/** Everything that `acme` sees of itself. */
-async function picture({ call }: World) {
+/** Everything that `acme` can read. */
+async function readAll({ call }: World) {
   const all = [];
   for (const { path, method, answers } of operations) {
     if (method !== "GET" || answers !== "list" || path.includes("{")) continue;
@@ -62,7 +62,7 @@ async function picture({ call }: World) {
 test("An identifier of another organization is answered like an unknown one, byte for byte", async (t) => {
   const here = await world(t, many);
   const theirs = await records(here);
-  const before = await picture(here);
+  const before = await readAll(here);
   for (const operation of withId) {
     const kind = operation.path.split("/")[1] ?? "";
     const id = theirs[kind];
@@ -70,15 +70,15 @@ test("An identifier of another organization is answered like an unknown one, byt
     const unknown = `${id.slice(0, id.indexOf("_") + 1)}01ARZ3NDEKTSV4RRFFQ69G5FAV`;
     const foreign = await ask(here, "stranger", operation, id);
     assert.equal(foreign.status, 404, `${operation.id}: ${foreign.text}`);
-    assert.deepEqual(whole(foreign), whole(await ask(here, "stranger", operation, unknown)), operation.id);
+    assert.deepEqual(comparable(foreign), comparable(await ask(here, "stranger", operation, unknown)), operation.id);
     assert.deepEqual(
-      whole(foreign),
-      whole(await ask(here, "owner", operation, unknown)),
+      comparable(foreign),
+      comparable(await ask(here, "owner", operation, unknown)),
       `${operation.id} to acme itself`,
     );
     assert.ok(!foreign.text.includes(id), "the answer does not even repeat it");
   }
-  assert.deepEqual(await picture(here), before, "nothing was changed");
+  assert.deepEqual(await readAll(here), before, "nothing was changed");
 });
 
 test("An identifier of another kind is answered like an unknown one", async (t) => {
@@ -98,7 +98,7 @@ test("Without the role, an unknown, a foreign and an own identifier are refused 
   const mine = await here.call("viewer", "DELETE", `/v1/projects/${projects}`, undefined, { "x-request-id": "a" });
   const unknown = await here.call("viewer", "DELETE", "/v1/projects/unknown", undefined, { "x-request-id": "a" });
   expect(mine, 403);
-  assert.deepEqual(whole(mine), whole(unknown));
+  assert.deepEqual(comparable(mine), comparable(unknown));
 });
 
 test("A project of another organization in a deployment's body is answered like an unknown one", async (t) => {
@@ -114,7 +114,7 @@ test("A project of another organization in a deployment's body is answered like 
     );
   const foreign = await deploy(projects ?? "");
   expect(foreign, 404);
-  assert.deepEqual(whole(foreign), whole(await deploy("proj_01ARZ3NDEKTSV4RRFFQ69G5FAV")));
+  assert.deepEqual(comparable(foreign), comparable(await deploy("proj_01ARZ3NDEKTSV4RRFFQ69G5FAV")));
 });
 
 test("Lists and totals hold nothing of another organization", async (t) => {

@@ -9,8 +9,8 @@ const roles = { o: "owner", a: "admin", d: "developer", v: "viewer" } as const;
 const resources = ["projects", "deployments", "users", "integrations", "webhooks", "generations"] as const;
 
 /**
- * Who may do what, written from the words of SPEC and CONTRACT and not from the program: the roles, then the scope. `-`
- * stands for any role and any key. Whoever adds an operation adds its line, or this test fails.
+ * The rights that SPEC and CONTRACT give, not derived from the program: the roles, then the scope. `-` stands for any role
+ * and any key. Every operation needs a line, or this test fails.
  */
 const table = `
   GET    /projects                              oadv  projects:read
@@ -87,7 +87,7 @@ const rules = new Map(
 const scopes = ["*", ...resources.flatMap((name) => [`${name}:read`, `${name}:write`])] as const;
 type Scope = "*" | `${(typeof resources)[number]}:${"read" | "write"}`;
 
-/** Every role with a key of each scope, and one of none. */
+/** Every role with a key of each scope, and with a key without scopes. */
 const people = Object.values(roles).flatMap((role) =>
   [...scopes, undefined].map((scope) => ({
     role,
@@ -121,7 +121,7 @@ for (const operation of operations) {
     const here = await world(t, { seed });
     const rule = rules.get(nameOf(operation));
     assert.ok(rule);
-    // Identifiers are unknown and bodies are missing, so that whoever is let in changes nothing.
+    // Identifiers are unknown and bodies are missing, so that a permitted call changes nothing.
     const path = `/v1${operation.path.replaceAll(/\{\w+\}/g, "unknown")}`;
     for (const { name, role, scope } of people) {
       const { status, body } = await callAs(here, name, operation.method, path);
@@ -145,7 +145,7 @@ test("A key may have several scopes, and each counts", async (t) => {
   assert.equal(await ask("GET", "/v1/deployments"), 403);
 });
 
-test("A role counts as it is now, not as it was when the key was made", async (t) => {
+test("The present role counts, not the role at the time when the key was made", async (t) => {
   const here = await world(t);
   const { call } = here;
   const order = { name: "web", region: "eu" };
@@ -158,7 +158,7 @@ test("A role counts as it is now, not as it was when the key was made", async (t
   expect(await call("viewer", "POST", "/v1/projects", { ...order, name: "api" }), 403);
 });
 
-test("A refusal says what is needed and what is there", async (t) => {
+test("A refusal says what is needed and what the key has", async (t) => {
   const here = await world(t, { seed });
   const role = await callAs(here, "viewer_all", "POST", "/v1/projects", {});
   assert.match(role.body.error.message, /owner.*admin.*viewer/);

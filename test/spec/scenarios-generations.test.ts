@@ -13,7 +13,7 @@ const small = { resolution: "512" };
 const seen = async (here: World, { id }: { id: string }) =>
   expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);
 
-test("a scenario decides how the generations turn out that fit", async (t) => {
+test("a scenario decides how matching generations turn out", async (t) => {
   const here = await world(t);
   await here.service.scenarios.add({
     match: { prompt: "*cat*" },
@@ -43,7 +43,7 @@ test("each field is matched by its glob", async (t) => {
   );
 });
 
-test("what it costs, and no time at all", async (t) => {
+test("a cost, and no time at all", async (t) => {
   const here = await world(t);
   await here.service.scenarios.next("generation", { cost_usd: 1.25, pace: "instant" });
   const generation = await ask(here, small);
@@ -52,7 +52,7 @@ test("what it costs, and no time at all", async (t) => {
   assert.deepEqual([now, status, usage.cost_usd], [start, "completed", 1.25]);
 });
 
-test("next about a generation is not for a deployment, and a driver of one's own leaves it alone", async (t) => {
+test("next for a generation is not used by a deployment, nor by a custom driver", async (t) => {
   const { takesScenarios: _, ...driver } = simulatedGenerations();
   const here = await world(t, { generations: { driver } });
   await here.service.scenarios.next("generation", { result: "fail" });
@@ -74,7 +74,7 @@ test("a generation is not rolled back", async (t) => {
     ]);
 });
 
-test("an outcome may hold all that the contract names, whichever kind of work it is about", async (t) => {
+test("an outcome may have every field of the contract, for either kind of work", async (t) => {
   const here = await world(t);
   const durations = { queued: "1s", building: "2s", deploying: "3s", in_progress: "4s" } as const;
   const logs = [{ level: "info", message: "m" }] as const;

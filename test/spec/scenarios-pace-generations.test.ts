@@ -26,7 +26,7 @@ describe("the pace of generations", () => {
     assert.deepEqual(total, { generations: 1, cost_usd: 3 });
   });
 
-  test("polls at the same time let the model run once, and its file stays", async (t) => {
+  test("concurrent polls run the model once, and its file stays", async (t) => {
     const own = driver();
     let submitted = 0;
     const counting: typeof own = {
@@ -64,7 +64,7 @@ describe("the pace of generations", () => {
     assert.equal((await seen(here, generation)).error.message, "no");
   });
 
-  test("one that is stepped keeps its turn, and leaves its place when it has ended", async (t) => {
+  test("a stepped generation keeps its place in the queue, and frees its slot at its end", async (t) => {
     const here = await world(t, { generations: { driver: driver(), concurrency: 1 } });
     await here.service.scenarios.next("generation", { pace: "manual" });
     const stepped = await order(here);
@@ -82,7 +82,7 @@ describe("the pace of generations", () => {
     assert.equal((await seen(here, last)).status, "completed");
   });
 
-  test("one that is stepped can be cancelled, and goes on after a restore", async (t) => {
+  test("a stepped generation can be cancelled, and continues after a restore", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.next("generation", { pace: "manual" });
     const generation = await order(here);
@@ -104,7 +104,7 @@ describe("the pace of generations", () => {
     assert.equal((await seen(here, timed)).status, "queued");
   });
 
-  test("a driver of one's own that takes scenarios may need several steps", async (t) => {
+  test("a custom driver that takes scenarios may need several steps", async (t) => {
     let asked = 0;
     const own = driver();
     const slow: ReturnType<typeof simulatedGenerations> = {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, seen, states } from "../stories.ts";
+import { simulatedDeployments } from "../../lib/index.ts";
+import { gate, pathsOf, seen, states } from "../stories.ts";
 import { expect, start, world } from "../world.ts";
 
-test("instant: no time passes, and only what is due has to run", async (t) => {
+test("instant: no time passes, and settle() runs everything", async (t) => {
   const here = await world(t);
   await here.service.scenarios.add({ outcome: { pace: "instant" } });
   const { id } = await here.project();
@@ -30,7 +31,7 @@ test("polls: each GET moves a deployment by one state, and time moves it nowhere
   ]);
 });
 
-test("polls at the same time move it no further than their number", async (t) => {
+test("concurrent polls move it by one state each at most", async (t) => {
   const here = await world(t);
   await here.service.scenarios.add({ outcome: { pace: "polls" } });
   const { id } = await here.project();
@@ -38,6 +39,36 @@ test("polls at the same time move it no further than their number", async (t) =>
   const polled = await states(here, deployment, deployment);
   assert.ok(polled.every((state) => ["building", "deploying"].includes(state)));
 });
+
+for (const pace of ["polls", "manual"] as const) {
+  test(`${pace}: concurrent moves ask the driver once`, async (t) => {
+    const building = gate();
+    const asked: string[] = [];
+    const own = simulatedDeployments();
+    const driver: typeof own = {
+      ...own,
+      async step(work) {
+        asked.push(work.step);
+        await building.passed;
+        return own.step(work);
+      },
+    };
+    const here = await world(t, { deployments: { driver } });
+    await here.service.scenarios.add({ outcome: { pace } });
+    const { id: project_id } = await here.project();
+    const { id } = await here.deploy(project_id);
+    const move = async (): Promise<string> =>
+      pace === "polls" ? (await seen(here, id)).status : here.service.deployments.step(id);
+    assert.equal(await move(), "building");
+    const moves = [move(), move(), move()];
+    await here.service.settle();
+    building.open();
+    assert.deepEqual(await Promise.all(moves), ["deploying", "deploying", "deploying"]);
+    assert.deepEqual(asked, ["build"]);
+    assert.equal(await move(), "active");
+    assert.deepEqual(asked, ["build", "rollout"]);
+  });
+}
 
 test("manual: a deployment moves by a tester's step alone", async (t) => {
   const here = await world(t);
@@ -56,7 +87,7 @@ test("manual: a deployment moves by a tester's step alone", async (t) => {
   assert.equal(await here.service.deployments.step(deployment.id), "failed");
 });
 
-test("in the queue it keeps its turn: others wait behind it, and it waits for those before it", async (t) => {
+test("a stepped deployment keeps its place in the queue: others wait behind it, and it waits for those before it", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const before = await here.deploy(id);
@@ -91,7 +122,7 @@ test("what cannot be stepped", async (t) => {
   assert.equal((await seen(here, timed.id)).status, "queued");
 });
 
-test("one that is stepped can be cancelled like any other", async (t) => {
+test("a stepped deployment can be cancelled", async (t) => {
   const here = await world(t);
   await here.service.scenarios.next("deployment", { pace: "manual" });
   const { id } = await here.project();

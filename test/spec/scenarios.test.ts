@@ -9,7 +9,7 @@ const scenarios = "/_svc/scenarios";
 const post = (here: World, body: unknown) => here.call("nobody", "POST", scenarios, body);
 const fails = { result: "fail" } as const;
 
-test("a scenario decides how the deployments turn out that fit", async (t) => {
+test("a scenario decides how matching deployments turn out", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const given = {
@@ -64,7 +64,7 @@ test("each field is matched by its glob, and one that the deployment lacks match
   }
 });
 
-test("the first that fits wins, as often as it says", async (t) => {
+test("the first matching scenario wins, as often as its times say", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   await here.service.scenarios.add({ match: { branch: "main" }, outcome: fails, times: 2 });
@@ -79,12 +79,12 @@ test("the first that fits wins, as often as it says", async (t) => {
   );
 });
 
-test("next decides about the very next deployment, once, before all others", async (t) => {
+test("next decides the next deployment, once, before all other scenarios", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   await here.service.scenarios.add({ outcome: { result: "fail", at: "deploying" } });
   const { scenarios } = here.service;
-  // Not awaited, as in the contract's example: what is asked for later comes later.
+  // Not awaited, as in the contract's example: later calls take effect later.
   const added = [
     scenarios.next("generation", fails),
     scenarios.next("deployment", { message: "first", ...fails }),
@@ -115,7 +115,7 @@ test("rolled_back is a failed health check: failed where there is no previous re
   assert.equal((await release(here, id, source("sick"))).status, "rolled_back");
 });
 
-test("a deployment keeps what it took, whatever becomes of the scenario", async (t) => {
+test("a deployment keeps its outcome when the scenario is cleared", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   await here.service.scenarios.add({ outcome: fails });
@@ -126,7 +126,7 @@ test("a deployment keeps what it took, whatever becomes of the scenario", async 
   assert.equal((await release(here, id)).status, "active");
 });
 
-test("what was not stored used nothing", async (t) => {
+test("a deployment that is not stored uses no scenario", async (t) => {
   const here = await world(t);
   await here.service.scenarios.next("deployment", fails);
   const body = { project_id: "proj_none", environment: "production", source: source("main").source };
@@ -134,7 +134,7 @@ test("what was not stored used nothing", async (t) => {
   assert.equal((await here.service.scenarios.list())[0]?.used, 0);
 });
 
-test("scenarios and what took them are there after a restart, and unused ones are told at the close", async (t) => {
+test("scenarios and their outcomes survive a restart, and the close reports unused ones", async (t) => {
   const database = `${folderOf(t)}/data`;
   const warned: string[] = [];
   const quiet = () => {};
@@ -172,7 +172,7 @@ test("scenarios and what took them are there after a restart, and unused ones ar
   );
 });
 
-test("a fork tells at its close of its own unused scenarios alone, and its parent of all of its own", async (t) => {
+test("the close of a fork reports its own unused scenarios alone, and that of its parent all of its own", async (t) => {
   const warned: string[] = [];
   const quiet = () => {};
   const warn = (text: string, { match }: { match?: unknown } = {}) => void warned.push(`${text}: ${match}`);
@@ -192,7 +192,7 @@ test("a fork tells at its close of its own unused scenarios alone, and its paren
   assert.deepEqual(warned, [told("parent")]);
 });
 
-test("a driver that knows nothing of scenarios uses none of them", async (t) => {
+test("a driver that takes no scenarios uses none", async (t) => {
   const { takesScenarios: _, ...driver } = simulatedDeployments();
   const here = await world(t, { deployments: { driver } });
   const { id } = await here.project();
@@ -201,7 +201,7 @@ test("a driver that knows nothing of scenarios uses none of them", async (t) => 
   assert.equal((await here.service.scenarios.unused()).length, 1);
 });
 
-test("a wrong scenario is 422 with its place, and nothing is kept", async (t) => {
+test("a wrong scenario is 422 with its path, and nothing is stored", async (t) => {
   const here = await world(t);
   const outcome = {};
   const refused: [string, unknown, string][] = [

@@ -25,7 +25,7 @@ test("the image of an image source has a tag or a digest", async (t) => {
     `registry.example.com/team/app:1.4.2@${digest}`,
   ];
   for (const image_url of accepted) {
-    await t.test(`${image_url} is taken as it is`, async () => {
+    await t.test(`${image_url} is accepted as it is`, async () => {
       const { source } = expect(await create({ type: "image", image_url }), 201);
       assert.deepEqual(source, { type: "image", repo: null, branch: null, tag: null, image_url });
     });
@@ -83,7 +83,7 @@ test("fields that do not apply are ignored, whatever they hold, and come back nu
       assert.deepEqual(source, { type: "image", repo: null, branch: null, tag: null, image_url: "app:1" });
     });
   }
-  await t.test("null is as good as nothing", async () => {
+  await t.test("null counts as left out", async () => {
     const given = { type: "git", repo, branch: null, tag: null, image_url: null };
     assert.deepEqual(expect(await create(given), 201).source, given);
   });

@@ -34,7 +34,7 @@ test("the repo of a Git source is owner/repo", async (t) => {
     `${"o".repeat(70)}/${"r".repeat(69)}`,
   ];
   for (const name of accepted) {
-    await t.test(`"${name}" is taken as it is`, async () =>
+    await t.test(`"${name}" is accepted as it is`, async () =>
       assert.equal(expect(await create({ type: "git", repo: name }), 201).source.repo, name),
     );
   }
@@ -60,7 +60,7 @@ test("the repo of a Git source is owner/repo", async (t) => {
     );
   }
   for (const url of urls) {
-    await t.test(`the refusal of ${url} says which form is right`, async () => {
+    await t.test(`the refusal of ${url} names the right form`, async () => {
       const { error } = expect(await create({ type: "git", repo: url }), 422);
       assert.match(error.details[0].message, /owner\/repo/);
     });
@@ -103,7 +103,7 @@ test("the branch and the tag of a Git source are names that git allows", async (
   const shapes = ["", "@", "a@{1}", "@{", "a.lock", "a.lock/b", "/a", "a/", "a//b", "/", "\ud800"];
   for (const field of ["branch", "tag"] as const) {
     for (const name of accepted) {
-      await t.test(`the ${field} "${name}" is taken as it is`, async () =>
+      await t.test(`the ${field} "${name}" is accepted as it is`, async () =>
         assert.equal(expect(await create({ type: "git", repo, [field]: name }), 201).source[field], name),
       );
     }
@@ -115,7 +115,7 @@ test("the branch and the tag of a Git source are names that git allows", async (
   }
 });
 
-test("a ref name is taken exactly where git takes it", async (t) => {
+test("a ref name is accepted exactly where git accepts it", async (t) => {
   const allowed = (name: string) => spawnSync("git", ["check-ref-format", "--allow-onelevel", name]).status === 0;
   if (spawnSync("git", ["--version"]).status !== 0) return t.skip("git is not installed here, so there is no judge");
   const create = await trying(await world(t, many));

@@ -36,7 +36,7 @@ test("GET /usage sums what finished generations cost, by day and model", async (
   assert.deepEqual(foreign.data, []);
 });
 
-test("GET /usage refuses what is no date, and an end before its beginning", async (t) => {
+test("GET /usage refuses an invalid date, and an end before the start", async (t) => {
   const here = await world(t, options);
   for (const query of [
     ...["from=yesterday", "from=2026-02-30", "to=2026-1-1", "from=2026-01-01T10:00", "from=", "to=20260101"],

@@ -127,7 +127,7 @@ test("a suspended user", async (t) => {
     },
   });
   await check(t, {
-    name: "cannot use a key from that moment on",
+    name: "cannot use a key from then on",
     as: "developer",
     given: suspended,
     when: ["GET", "/v1/me"],

@@ -12,7 +12,7 @@ const extra = (name: string, role: "owner" | "admin", status: "active" | "suspen
   keys: [{ name, key: keyOf(role).replace(role, name) }],
 });
 
-/** `acme` with further people: another owner and another admin, unless others are named. */
+/** `acme` with more users: by default another owner and another admin. */
 const joinedBy = (...users: ReturnType<typeof extra>[]): { seed: Seed } => ({
   seed: {
     organizations: seed.organizations.map((one) =>
@@ -31,8 +31,8 @@ const named = (name: string) => async (world: World) => {
 };
 const path = ({ id }: { id: string }) => `/v1/users/${id}`;
 const unknown = { id: "usr_01ARZ3NDEKTSV4RRFFQ69G5FAV" };
-/** The status of a call with a key that is none of the usual ones. */
-const me = async (world: World, name: string) =>
+/** The status of GET /me with the key of this name. */
+const meStatus = async (world: World, name: string) =>
   (await world.call("nobody", "GET", "/v1/me", undefined, { authorization: `Bearer sk_live_demo_${name}` })).status;
 
 test("GET /users", async (t) => {
@@ -55,7 +55,7 @@ test("GET /users", async (t) => {
     },
   });
   await check(t, {
-    name: "does not list who is invited and has not accepted",
+    name: "does not list pending invitations",
     as: "owner",
     given: async (world) =>
       expect(await world.call("owner", "POST", "/v1/users/invite", { email: "new@acme.test", role: "viewer" }), 201),
@@ -90,7 +90,7 @@ test("GET /users", async (t) => {
   }
 });
 
-test("who may give whom which role", async (t) => {
+test("the right to give roles", async (t) => {
   const roles = ["owner", "admin", "developer", "viewer"];
   const targets: [string, string][] = [
     ["second", "owner"],
@@ -217,7 +217,7 @@ test("an organization always has at least one active owner", async (t) => {
       expect(await here.call("admin", "PUT", path(owner), { role: "viewer" }), 200);
       expect(await here.call("owner", "PUT", path(admin), { role: "viewer" }), 403);
       expect(await here.call("admin", "PUT", path(admin), { role: "viewer" }), 409);
-      assert.equal(await me(here, "owner"), 200);
+      assert.equal(await meStatus(here, "owner"), 200);
       assert.deepEqual(await told(here), []);
     },
   );

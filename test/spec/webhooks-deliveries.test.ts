@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expect, world } from "../world.ts";
 
-test("each delivery of a page has its own tries, in their order, and none of another endpoint's", async (t) => {
+test("each delivery of a page lists its own attempts in order, and none of another endpoint", async (t) => {
   const here = await world(t);
   const ids: string[] = [];
   for (const name of ["one", "other"]) {

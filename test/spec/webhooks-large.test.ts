@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { turn } from "../../lib/kernel/turn.ts";
+import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import {
   addresses,
   type Family,
@@ -19,7 +19,7 @@ import { folderOf } from "../room.ts";
 import { expect, world } from "../world.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
-  test(`of ${family}, one with more than a transaction takes away is gone at once, with all its deliveries`, async (t) => {
+  test(`${family}: an endpoint with more deliveries than one transaction deletes is gone at once, with all of them`, async (t) => {
     const { here, large, small } = await twoEndpoints(t, family);
     const [{ id }] = expect(await here.call("viewer", "GET", `${large}/deliveries`), 200).data;
     assert.equal(await pending(here), many + 1);
@@ -50,7 +50,7 @@ for (const family of Object.keys(kinds) as Family[]) {
   });
 }
 
-test("it is not counted among the 100 that an organization may have", async (t) => {
+test("a deleted endpoint does not count towards the limit of 100", async (t) => {
   const { here, large } = await twoEndpoints(t);
   const another = () => here.call("owner", "POST", "/v1/webhooks", kinds.webhooks(addresses.large));
   for (let i = 2; i < 100; i++) expect(await another(), 201);
@@ -60,17 +60,17 @@ test("it is not counted among the 100 that an organization may have", async (t) 
   expect(await another(), 409);
 });
 
-test("what was due at that moment is not sent, and nobody asks for it again", async (t) => {
+test("deliveries that were due when the endpoint was deleted are never sent", async (t) => {
   const { here, large } = await twoEndpoints(t);
   const since = "2026-01-01T00:00:00Z";
   assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
   expect(await here.call("owner", "DELETE", large), 204);
-  const [pump, slices] = [1, 4];
-  assert.equal((await here.service.settle()).ran, pump + slices);
+  const [pump, batches] = [1, 4];
+  assert.equal((await here.service.settle()).ran, pump + batches);
   assert.equal(sentTo(here, "large"), many);
 });
 
-test("what is under way to it is cut off, and what comes of it is told to nobody", async (t) => {
+test("deleting an endpoint aborts its requests, and their results are not recorded", async (t) => {
   const { here, large } = await twoEndpoints(t);
   let began = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -90,7 +90,7 @@ test("what is under way to it is cut off, and what comes of it is told to nobody
 
 const small = { endpoints: 1, deliveries: 1, delivery_attempts: 1 };
 
-test("its rows go in slices, and in the end none is left", async (t) => {
+test("the rows of a deleted endpoint are deleted in batches, until none is left", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const { here, large } = await twoEndpoints(t, "webhooks", { database });
   assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: many + 1, delivery_attempts: many + 1 });
@@ -100,7 +100,7 @@ test("its rows go in slices, and in the end none is left", async (t) => {
   assert.deepEqual(rowsLeft(database), small);
 });
 
-test("a service that is started again goes on with it", async (t) => {
+test("a restarted service continues the deletion", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const { here, large } = await twoEndpoints(t, "webhooks", { database });
   expect(await here.call("owner", "DELETE", large), 204);
@@ -112,7 +112,7 @@ test("a service that is started again goes on with it", async (t) => {
   assert.deepEqual(rowsLeft(database), small);
 });
 
-test("what one transaction takes away leaves no work behind", async (t) => {
+test("deleting an endpoint of a single batch leaves no job behind", async (t) => {
   const { here, small } = await twoEndpoints(t);
   expect(await here.call("owner", "DELETE", small), 204);
   assert.equal((await here.service.settle()).ran, 0);
@@ -128,7 +128,7 @@ function copy(database: string, number: number): void {
   other.close();
 }
 
-/** A webhook with so many skipped deliveries, and how many of them wait to be sent again each time that others have their turn. */
+/** A webhook with this many skipped deliveries, and a way to watch their number in the queue while they are recovered. */
 async function skipped(t: TestContext, number: number) {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { ...options, database });
@@ -144,7 +144,7 @@ async function skipped(t: TestContext, number: number) {
       "select count(*) from deliveries d join endpoints e on e.id = endpoint_id and e.epoch = d.epoch where d.status = 'pending'",
     )
     .pluck();
-  /** Looks at each turn of the event loop until the reply is there. */
+  /** Reads the queue at each iteration of the event loop until the reply arrives. */
   const watch = async <R>(reply: Promise<R>, look = async (_: number) => {}) => {
     const seen = new Set<number>();
     let over = false;
@@ -155,7 +155,7 @@ async function skipped(t: TestContext, number: number) {
       const now = queued.get() as number;
       if (!seen.has(now)) await look(now);
       seen.add(now);
-      await turn();
+      await yieldToEventLoop();
     }
     return { reply: await replied, seen: [...seen, queued.get() as number] };
   };
@@ -164,7 +164,7 @@ async function skipped(t: TestContext, number: number) {
   return { here, path, database, watch, recover };
 }
 
-test("very many are sent again in strides, between which others have their turn, and all of them are counted", async (t) => {
+test("many deliveries are recovered in batches, other calls run in between, and the answer counts all of them", async (t) => {
   const { watch, recover } = await skipped(t, 1_100);
   const headers = { "idempotency-key": "again" };
   const { reply, seen } = await watch(recover(headers));
@@ -175,7 +175,7 @@ test("very many are sent again in strides, between which others have their turn,
   assert.equal(expect(await recover(), 202).queued, 0);
 });
 
-test("rights that end meanwhile are not used any more, and what was queued before is sent", async (t) => {
+test("a suspension stops a recovery, and the deliveries queued before it are sent", async (t) => {
   const { here, watch, recover } = await skipped(t, 1_100);
   const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
   const { id } = data.find(({ name }: { name: string }) => name === "admin");
@@ -188,7 +188,7 @@ test("rights that end meanwhile are not used any more, and what was queued befor
   assert.ok(sent >= 500 && sent < 1_100, `${sent}`);
 });
 
-test("a service that is closed meanwhile says so, and what was queued stays so", async (t) => {
+test("closing the service during a recovery answers 503", async (t) => {
   const { here, recover, database } = await skipped(t, 1);
   copy(database, 20_000);
   const reply = recover();
@@ -196,7 +196,7 @@ test("a service that is closed meanwhile says so, and what was queued stays so",
   assert.equal(expect(await reply, 503).error.message, "the service is shutting down");
 });
 
-test("a webhook that is deleted while its deliveries are queued is gone", async (t) => {
+test("deleting a webhook during a recovery ends it with 404", async (t) => {
   const { here, path, watch, recover } = await skipped(t, 1_100);
   const { reply, seen } = await watch(recover(), async (now) => {
     if (now === 500) expect(await here.call("owner", "DELETE", path), 204);
@@ -205,7 +205,7 @@ test("a webhook that is deleted while its deliveries are queued is gone", async 
   assert.ok(Math.max(...seen) < 1_100, `${seen}`);
 });
 
-test("what happened at that very instant is sent again, and nothing that happened before", async (t) => {
+test("recovery includes events at the given instant, and none before it", async (t) => {
   const here = await world(t, options);
   const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", kinds.webhooks(addresses.large)), 201);
   const path = `/v1/webhooks/${id}`;

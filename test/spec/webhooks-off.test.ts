@@ -6,7 +6,7 @@ import { folderOf } from "../room.ts";
 import { expect, world } from "../world.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
-  test(`of ${family}, one that is turned off skips all that was pending, and recovers all of it`, async (t) => {
+  test(`${family}: turning an endpoint off skips its pending deliveries, and all of them can be recovered`, async (t) => {
     const { here, large, small } = await twoEndpoints(t, family);
     const statuses = async () => {
       const { data } = expect(await here.call("viewer", "GET", `${large}/deliveries?per_page=100`), 200);
@@ -22,10 +22,10 @@ for (const family of Object.keys(kinds) as Family[]) {
     const again = expect(await here.call("owner", "POST", `${large}/deliveries/${id}/redeliver`), 202);
     assert.equal(again.status, "skipped");
     await here.service.clock.advance("3h");
-    assert.deepEqual([sentTo(here, "large"), sentTo(here, "small")], [many + 1, 6], "one more try, outside the ladder");
+    assert.deepEqual([sentTo(here, "large"), sentTo(here, "small")], [many + 1, 6], "a redelivery is one attempt");
     expect(await here.call("owner", "PATCH", large, { status: "active" }), 200);
     await here.service.clock.advance("3h");
-    assert.equal(sentTo(here, "large"), many + 1, "nothing goes on by itself");
+    assert.equal(sentTo(here, "large"), many + 1, "turning it on sends nothing by itself");
     here.service.webhooks.sink("large", () => new Response(null, { status: 200 }));
     const since = "2026-01-01T00:00:00Z";
     assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
@@ -37,7 +37,7 @@ for (const family of Object.keys(kinds) as Family[]) {
   });
 }
 
-test("what happens once it is turned on again is sent", async (t) => {
+test("events after it is turned on again are sent", async (t) => {
   const { here, large } = await twoEndpoints(t);
   for (const status of ["inactive", "active"]) expect(await here.call("owner", "PATCH", large, { status }), 200);
   await here.project("later");
@@ -45,26 +45,27 @@ test("what happens once it is turned on again is sent", async (t) => {
   assert.equal(sentTo(here, "large"), many + 1);
 });
 
-for (const [tries, status] of [
+for (const [number, status] of [
   [5, "skipped"],
   [6, "abandoned"],
 ] as const)
-  test(`turned off while try ${tries} is under way, a delivery is ${status}`, async (t) => {
+  test(`turned off during attempt ${number}, a delivery is ${status}`, async (t) => {
     const here = await world(t);
     const hook = { url: addresses.large, events: ["project.created"] };
     const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
     const path = `/v1/webhooks/${id}`;
     here.service.webhooks.sink("large", async () => {
-      if (sentTo(here, "large") === tries) expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
+      if (sentTo(here, "large") === number)
+        expect(await here.call("owner", "PATCH", path, { status: "inactive" }), 200);
       return new Response(null, { status: 500 });
     });
     await here.project();
     await here.service.clock.advance("3h");
     const { data } = expect(await here.call("viewer", "GET", `${path}/deliveries`), 200);
-    assert.deepEqual([data[0].status, data[0].attempts.length], [status, tries]);
+    assert.deepEqual([data[0].status, data[0].attempts.length], [status, number]);
   });
 
-test("what is due is not sent any more once it is turned off, but for what is under way", async (t) => {
+test("turning an endpoint off stops due deliveries, except those in flight", async (t) => {
   const { here, large } = await twoEndpoints(t);
   let off: Promise<unknown> | undefined;
   here.service.webhooks.sink("large", async () => {
@@ -78,21 +79,21 @@ test("what is due is not sent any more once it is turned off, but for what is un
   assert.equal(sentTo(here, "large"), many + 32);
 });
 
-test("what is recovered or tested while it is off is sent, until it is turned off once more", async (t) => {
+test("recovered deliveries and pings are sent while an endpoint is off, until it is turned off again", async (t) => {
   const { here, large } = await twoEndpoints(t);
   const off = async () => expect(await here.call("owner", "PATCH", large, { status: "inactive" }), 200);
   await off();
   expect(await here.call("owner", "POST", `${large}/test`), 202);
   expect(await here.call("owner", "PATCH", large, { events: ["*"] }), 200);
   await here.service.clock.advance("40s");
-  assert.equal(sentTo(here, "large"), many + 2, "a change of something else turns nothing off");
+  assert.equal(sentTo(here, "large"), many + 2, "a change of other fields skips nothing");
   await off();
-  assert.equal(await pending(here), 1, "of the other one");
+  assert.equal(await pending(here), 1, "the other endpoint's");
   await here.service.clock.advance("3h");
   assert.equal(sentTo(here, "large"), many + 2);
 });
 
-test("what was skipped so is forgotten in time", async (t) => {
+test("skipped deliveries are deleted after the retention", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const { here, large } = await twoEndpoints(t, "webhooks", { database });
   expect(await here.call("owner", "PATCH", large, { status: "inactive" }), 200);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { verifySignature } from "../../lib/index.ts";
 import { expect, type World, world } from "../world.ts";
 
-/** What a signed webhook is sent for a new project. */
+/** The request that a signed webhook receives for a new project. */
 async function delivered(here: World) {
   const requests: { headers: Headers; body: Uint8Array }[] = [];
   here.service.webhooks.sink("hook", async (request) => {
@@ -20,7 +20,7 @@ async function delivered(here: World) {
   return first;
 }
 
-test("a receiver verifies a delivery with verifySignature, and refuses whatever was changed", async (t) => {
+test("a receiver verifies a delivery with verifySignature, which refuses any change", async (t) => {
   const { headers, body } = await delivered(await world(t));
   const signature = headers.get("x-service-signature");
   assert.ok(verifySignature("whsec_demo", body, signature));
@@ -41,7 +41,7 @@ test("a receiver verifies a delivery with verifySignature, and refuses whatever 
   assert.ok(!verifySignature("whsec_demo", Buffer.concat([body, Buffer.from(" ")]), signature));
 });
 
-test("the headers of Standard Webhooks are there only where they were asked for, and sign id and time too", async (t) => {
+test("the headers of Standard Webhooks are sent only if the option is set, and sign the id and the timestamp too", async (t) => {
   const plain = await delivered(await world(t));
   assert.equal(plain.headers.get("webhook-id"), null);
   const { headers, body } = await delivered(await world(t, { deliveries: { standardWebhooks: true } }));

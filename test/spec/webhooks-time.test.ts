@@ -18,7 +18,7 @@ const deliveryOf = async (here: World, id: string) =>
 
 const after = (seconds: number, from: string) => new Date(Date.parse(from) + seconds * 1000).toISOString();
 
-test("an answer that does not come fails ten seconds later by the service's clock", async (t) => {
+test("a request without a response times out after ten seconds by the service's clock", async (t) => {
   const here = await world(t);
   const id = await made(here, [{ timeout: true }, 200]);
   const { created_at, attempts } = await deliveryOf(here, id);
@@ -32,11 +32,14 @@ test("an answer that does not come fails ten seconds later by the service's cloc
   ]);
   assert.equal(failed.next_attempt_at, after(40, created_at));
   await here.service.clock.advance("30s");
-  const { status, attempts: tries } = await deliveryOf(here, id);
-  assert.deepEqual([status, tries.length, tries[1].at], ["succeeded", 2, after(40, created_at)]);
+  const delivery = await deliveryOf(here, id);
+  assert.deepEqual(
+    [delivery.status, delivery.attempts.length, delivery.attempts[1].at],
+    ["succeeded", 2, after(40, created_at)],
+  );
 });
 
-test("six answers that do not come: every try takes its ten seconds, and then it is abandoned", async (t) => {
+test("six time-outs of ten seconds each, and the delivery is abandoned", async (t) => {
   const here = await world(t);
   const id = await made(here, new Array(6).fill({ timeout: true }));
   await here.service.clock.advance("2h42m30s");
@@ -49,7 +52,7 @@ test("six answers that do not come: every try takes its ten seconds, and then it
   assert.equal(expect(await here.call("owner", "GET", `/v1/webhooks/${id}`), 200).status, "inactive");
 });
 
-test("a redelivery that is not answered takes its ten seconds too, and an endpoint that is removed meanwhile ends it", async (t) => {
+test("a redelivery times out after ten seconds too, and deleting its endpoint ends it", async (t) => {
   const here = await world(t);
   const id = await made(here, [200, { timeout: true }, { timeout: true }]);
   const { id: dlv } = await deliveryOf(here, id);
@@ -65,7 +68,7 @@ test("a redelivery that is not answered takes its ten seconds too, and an endpoi
   await here.service.clock.advance("1m");
 });
 
-test("Retry-After lengthens a delay only where the option says so, and never beyond the ladder's longest", async (t) => {
+test("Retry-After lengthens a delay only if the option is set, and never beyond the longest one", async (t) => {
   const busy = (seconds: string) => [{ status: 429, headers: { "Retry-After": seconds } }];
   const next = async (retryAfter: boolean, seconds: string) => {
     const here = await world(t, { deliveries: { retryAfter } });
@@ -80,7 +83,7 @@ test("Retry-After lengthens a delay only where the option says so, and never bey
   assert.equal(await next(true, "Thu, 01 Jan 1970 00:00:00 GMT"), 30);
 });
 
-test("deliveries are forgotten thirty days after they were made, and those that are pending are not", async (t) => {
+test("deliveries are deleted after the retention", async (t) => {
   const here = await world(t, { deliveries: { retention: "2d" } });
   const id = await made(here, [200]);
   await here.service.clock.advance("1d");
@@ -89,27 +92,27 @@ test("deliveries are forgotten thirty days after they were made, and those that 
   assert.equal(await deliveryOf(here, id), undefined);
 });
 
-test("what is sent again while it waits for its turn keeps its place, and no number is given twice", async (t) => {
+test("a delivery redelivered while it is queued keeps its place, and no attempt number occurs twice", async (t) => {
   const here = await world(t);
   const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
   for (let i = 0; i < 40; i += 1) await here.project(`web-${i}`);
   const path = `/v1/webhooks/${id}/deliveries`;
-  // Those of one instant go out in the order of their identifiers, so the newest is the last of them.
+  // Deliveries of one instant are sent in the order of their identifiers, so the newest comes last.
   const [last] = expect(await here.call("owner", "GET", path), 200).data;
-  const [full, again] = [gate(), gate()];
+  const [full, resume] = [gate(), gate()];
   let received = 0;
   here.service.webhooks.sink("hook", async ({ headers }) => {
     received += 1;
     if (headers.get("x-service-delivery") === last.id)
       return new Response(null, { status: headers.get("x-service-attempt") === "1" ? 500 : 200 });
     if (received === 32) full.open();
-    await again.promise;
+    await resume.promise;
     return new Response();
   });
   const settled = here.service.settle();
   await full.promise;
   await here.service.webhooks.deliver([last.id]);
-  again.open();
+  resume.open();
   await settled;
   const { data } = expect(await here.call("owner", "GET", `${path}?per_page=50`), 200);
   const attempts = data[0].attempts.map(({ number, status }: { number: number; status: number }) => [number, status]);

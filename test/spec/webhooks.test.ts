@@ -6,7 +6,7 @@ import { check, expect, git, type World, world } from "../world.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["*"] } as const;
 
-/** A webhook whose receiver answers these statuses in order, then 200; and what it was sent. */
+/** A webhook whose receiver answers these statuses in order, then 200; and the requests it received. */
 async function receiver(here: World, statuses: number[] = [], more: object = {}) {
   const requests: { headers: Headers; body: string }[] = [];
   here.service.webhooks.sink("hook", async (request) => {
@@ -61,7 +61,7 @@ test("an organization has at most 100 webhooks", async (t) => {
   assert.deepEqual([status, body.error.code], [409, "limit_reached"]);
 });
 
-test("a delivery is exactly event, timestamp and data, with its headers, signed over the raw body", async (t) => {
+test("a delivery has exactly event, timestamp and data, with its headers, signed over the raw body", async (t) => {
   const here = await world(t);
   const { requests } = await receiver(here, [], { secret: "whsec_demo" });
   const project = await here.project("wëb ✓");
@@ -81,7 +81,7 @@ test("a delivery is exactly event, timestamp and data, with its headers, signed 
   assert.equal(headers.get("x-service-signature"), `sha256=${digest}`);
 });
 
-test("a webhook without a secret is not signed, and gets only the events that it asked for", async (t) => {
+test("a webhook without a secret is not signed, and receives only the events it subscribes to", async (t) => {
   const here = await world(t);
   const { requests } = await receiver(here, [], { events: ["deployment.queued", "deployment.succeeded"] });
   const { id } = await here.project();
@@ -133,7 +133,7 @@ test("an abandoned delivery does not turn off a webhook that had a success since
   assert.equal(expect(await here.call("owner", "GET", `/v1/webhooks/${webhook.id}`), 200).status, "active");
 });
 
-test("while inactive events are kept as skipped, and can be recovered once it is on again", async (t) => {
+test("an inactive webhook skips events, and they can be recovered once it is active again", async (t) => {
   const here = await world(t);
   const { webhook, requests } = await receiver(here);
   const path = `/v1/webhooks/${webhook.id}`;
@@ -152,7 +152,7 @@ test("while inactive events are kept as skipped, and can be recovered once it is
   assert.equal((await deliveriesOf(here, webhook.id))[0].status, "succeeded");
 });
 
-test("a redelivery is one more try, numbered on, outside the ladder", async (t) => {
+test("a redelivery is one more attempt with the next number, and leaves the retry schedule as it is", async (t) => {
   const here = await world(t);
   const { webhook, requests } = await receiver(here, [500, 500, 500, 500, 500, 500, 500]);
   await here.project();
@@ -171,7 +171,7 @@ test("a redelivery is one more try, numbered on, outside the ladder", async (t) 
   assert.deepEqual([after.status, after.attempts.length], ["succeeded", 8]);
 });
 
-test("deleting a webhook stops what is pending", async (t) => {
+test("deleting a webhook stops its pending deliveries", async (t) => {
   const here = await world(t);
   const { webhook, requests } = await receiver(here, [500]);
   await here.project();
@@ -182,7 +182,7 @@ test("deleting a webhook stops what is pending", async (t) => {
   assert.equal((await here.call("owner", "GET", `/v1/webhooks/${webhook.id}`)).status, 404);
 });
 
-test("a ping goes to one webhook alone, and is no event of the organization", async (t) => {
+test("a ping goes to one webhook alone, and is not an event of the organization", async (t) => {
   const here = await world(t);
   const { webhook, requests } = await receiver(here, [], { events: ["project.deleted"] });
   expect(await here.call("owner", "POST", `/v1/webhooks/${webhook.id}/test`), 202);
@@ -191,7 +191,7 @@ test("a ping goes to one webhook alone, and is no event of the organization", as
   assert.deepEqual(await here.events(), []);
 });
 
-test("a slow or failing webhook does not hold up another one", async (t) => {
+test("a slow or failing webhook does not delay another one", async (t) => {
   const here = await world(t);
   const { requests } = await receiver(here);
   here.service.webhooks.sink("broken", () => Promise.reject(new Error("no answer")));
@@ -209,7 +209,7 @@ test("a slow or failing webhook does not hold up another one", async (t) => {
   );
 });
 
-test("deleting a webhook cuts off what is on its way to it", async (t) => {
+test("deleting a webhook aborts its requests", async (t) => {
   const here = await world(t);
   let began = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -228,7 +228,7 @@ test("deleting a webhook cuts off what is on its way to it", async (t) => {
   assert.equal((await here.call("owner", "GET", `/v1/webhooks/${id}`)).status, 404);
 });
 
-test("a redelivery that was counted in the same commit as the deletion is not sent", async (t) => {
+test("a redelivery counted in the same commit as the deletion is not sent", async (t) => {
   const there = await start();
   t.after(there.close);
   const here = await world(t);

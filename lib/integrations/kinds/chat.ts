@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Parcel } from "../../deliveries/kind.ts";
-import { eventsRule, urlRule } from "../../deliveries/schema.ts";
-import { textOf } from "../../kernel/api.ts";
-import { duration } from "../../kernel/duration.ts";
-import { madeAt } from "../../kernel/ids.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import type { Payload } from "../../endpoints/delivery-format.ts";
+import { eventsRule, urlRule } from "../../endpoints/schema.ts";
+import { formatDuration } from "../../kernel/duration.ts";
+import { createdAtOf } from "../../kernel/ids.ts";
+import { textOf } from "../../kernel/validation.ts";
+import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
   webhook_url: urlRule,
@@ -14,21 +14,21 @@ const schema = v.object({
 
 type Data = Readonly<Record<string, string | null>>;
 
-const short = (version: string | null | undefined) =>
+const shortVersion = (version: string | null | undefined) =>
   version && /^[0-9a-f]{40}$/.test(version) ? version.slice(0, 7) : (version ?? "not known yet");
 
-/** How long it took, by the time in the deployment's identifier. */
-const took = ({ deployment_id }: Data, timestamp: string) =>
-  duration(Math.round((Date.parse(timestamp) - madeAt(deployment_id ?? "")) / 1000) * 1000);
+/** The time since the deployment was created, by the time in its identifier. */
+const elapsed = ({ deployment_id }: Data, timestamp: string) =>
+  formatDuration(Math.round((Date.parse(timestamp) - createdAtOf(deployment_id ?? "")) / 1000) * 1000);
 
 const headlines: Readonly<Record<string, (data: Data, timestamp: string) => string>> = {
   "deployment.queued": ({ environment }) => `⏳ Deployment to *${environment}* is queued`,
   "deployment.started": ({ environment }) => `🔨 Build for *${environment}* started`,
-  "deployment.succeeded": (data, at) => `✅ Deployment to *${data.environment}* succeeded after ${took(data, at)}`,
+  "deployment.succeeded": (data, at) => `✅ Deployment to *${data.environment}* succeeded after ${elapsed(data, at)}`,
   "deployment.failed": (data, at) =>
-    `❌ Deployment to *${data.environment}* failed after ${took(data, at)}: ${data.reason}`,
+    `❌ Deployment to *${data.environment}* failed after ${elapsed(data, at)}: ${data.reason}`,
   "deployment.rolled_back": ({ environment, version, reason }) =>
-    `↩️ *${environment}* goes back to version ${short(version)} (${reason === "manual" ? "asked for" : "health check failed"})`,
+    `↩️ *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "asked for" : "health check failed"})`,
   "project.created": ({ name, region }) => `📦 Project *${name}* was created in ${region}`,
   "project.deleted": ({ name }) => `🗑️ Project *${name}* was deleted`,
   "user.invited": ({ email, role }) => `✉️ ${email} was invited as ${role}`,
@@ -36,7 +36,7 @@ const headlines: Readonly<Record<string, (data: Data, timestamp: string) => stri
   ping: () => "🏓 This channel is connected",
 };
 
-/** Signs that a chat reads as markup, in text that came from outside. */
+/** Escapes the characters that chats read as markup, in text that users wrote. */
 const escaped = (data: object): Data =>
   Object.fromEntries(
     Object.entries(data).map(([key, value]) => [
@@ -45,30 +45,35 @@ const escaped = (data: object): Data =>
     ]),
   );
 
-/** Posts `{channel?, text, blocks?}` as an incoming webhook. */
+/** Posts `{channel?, text, blocks?}` to an incoming webhook. */
 export const chat: IntegrationType = {
   schema,
-  parts(config) {
+  parse(config) {
     const { webhook_url, channel, events } = config as v.InferOutput<typeof schema>;
-    return { name: channel ?? new URL(webhook_url).host, events, config: given({ channel }), secrets: { webhook_url } };
+    return {
+      name: channel ?? new URL(webhook_url).host,
+      events,
+      config: withoutNulls({ channel }),
+      secrets: { webhook_url },
+    };
   },
-  redacted: ({ webhook_url = "" }) => ({ webhook_url: `https://${new URL(webhook_url).host}/${hidden}` }),
-  url: ({ secrets }) => ({ field: "config.webhook_url", url: secrets.webhook_url ?? "" }),
-  kind: {
-    parcels({ event, timestamp, data }, config): readonly Parcel[] {
-      const clean = escaped(data);
-      const text = headlines[event]?.(clean, timestamp) ?? event;
+  redacted: ({ webhook_url = "" }) => ({ webhook_url: `https://${new URL(webhook_url).host}/${redaction}` }),
+  target: ({ secrets }) => ({ field: "config.webhook_url", url: secrets.webhook_url ?? "" }),
+  format: {
+    payloads({ event, timestamp, data }, config): readonly Payload[] {
+      const safe = escaped(data);
+      const text = headlines[event]?.(safe, timestamp) ?? event;
       const facts = Object.entries({
-        Version: clean.version && short(clean.version),
-        Deployment: clean.deployment_id,
-        Project: clean.project_id,
+        Version: safe.version && shortVersion(safe.version),
+        Deployment: safe.deployment_id,
+        Project: safe.project_id,
       });
       const fields = facts
         .filter(([, value]) => value)
         .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${value}` }));
       const blocks = [{ type: "section", text: { type: "mrkdwn", text }, ...(fields.length > 0 && { fields }) }];
-      return [{ target: "", body: JSON.stringify({ ...given({ channel: config.channel }), text, blocks }) }];
+      return [{ target: "", body: JSON.stringify({ ...withoutNulls({ channel: config.channel }), text, blocks }) }];
     },
-    address: (_, { secrets }) => ({ url: secrets.webhook_url ?? "", headers: {} }),
+    request: (_, { secrets }) => ({ url: secrets.webhook_url ?? "", headers: {} }),
   },
 };

@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
+import { secretRule } from "../../endpoints/schema.ts";
 import { environmentName } from "../../environments/schema.ts";
-import { text } from "../../kernel/api.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { text } from "../../kernel/validation.ts";
+import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
-const ruled = (rule: (value: string) => string | undefined) =>
+const textWith = (rule: (value: string) => string | undefined) =>
   v.pipe(
     text(),
     v.rawCheck(({ dataset, addIssue }) => {
@@ -15,26 +15,26 @@ const ruled = (rule: (value: string) => string | undefined) =>
   );
 
 const schema = v.object({
-  repo: ruled(repoRule),
-  branch: ruled(refRule),
+  repo: textWith(repoRule),
+  branch: textWith(refRule),
   environment: environmentName,
   project_id: v.optional(v.nullable(text())),
   secret: v.optional(v.nullable(secretRule)),
 });
 
-/** Deploys when commits or tags are pushed. It sends nothing: pushes come in. */
+/** Deploys pushed commits and tags. It receives pushes and sends nothing. */
 export const codeHost: IntegrationType = {
   schema,
-  parts(config) {
+  parse(config) {
     const { secret, ...rest } = config as v.InferOutput<typeof schema>;
     return {
       name: `${rest.repo} (${rest.branch} → ${rest.environment})`,
       events: [],
-      config: given(rest),
-      secrets: given({ secret }) as Record<string, string>,
+      config: withoutNulls(rest),
+      secrets: withoutNulls({ secret }),
     };
   },
-  redacted: ({ secret }) => (secret === undefined ? {} : { secret: hidden }),
-  url: () => undefined,
-  kind: undefined,
+  redacted: ({ secret }) => (secret === undefined ? {} : { secret: redaction }),
+  target: () => undefined,
+  format: undefined,
 };

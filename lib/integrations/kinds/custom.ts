@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { eventsRule, secretRule, urlRule } from "../../deliveries/schema.ts";
-import { signed } from "../../deliveries/signed.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import { eventsRule, secretRule, urlRule } from "../../endpoints/schema.ts";
+import { signedJson } from "../../endpoints/signed-json.ts";
+import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
   url: urlRule,
@@ -12,11 +12,16 @@ const schema = v.object({
 /** "`custom` is a webhook with the same body and signature header." */
 export const custom: IntegrationType = {
   schema,
-  parts(config) {
+  parse(config) {
     const { url, secret, events } = config as v.InferOutput<typeof schema>;
-    return { name: new URL(url).host, events, config: { url }, secrets: given({ secret }) as Record<string, string> };
+    return {
+      name: new URL(url).host,
+      events,
+      config: { url },
+      secrets: withoutNulls({ secret }),
+    };
   },
-  redacted: ({ secret }) => (secret === undefined ? {} : { secret: hidden }),
-  url: ({ config }) => ({ field: "config.url", url: String(config.url) }),
-  kind: signed,
+  redacted: ({ secret }) => (secret === undefined ? {} : { secret: redaction }),
+  target: ({ config }) => ({ field: "config.url", url: String(config.url) }),
+  format: signedJson,
 };

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { Parcel } from "../../deliveries/kind.ts";
-import { textLike, textOf } from "../../kernel/api.ts";
-import { madeAt } from "../../kernel/ids.ts";
-import { given, hidden, type IntegrationType } from "./type.ts";
+import type { Payload } from "../../endpoints/delivery-format.ts";
+import { createdAtOf } from "../../kernel/ids.ts";
+import { textLike, textOf } from "../../kernel/validation.ts";
+import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
 const wrongSite = "must be a provider's domain such as datadoghq.eu";
 const isSite = (site: string) => URL.canParse(`https://api.${site}/`);
@@ -30,58 +30,59 @@ const paths: Readonly<Record<string, string>> = {
 const seconds = (iso: string) => Math.floor(Date.parse(iso) / 1000);
 
 function tagsOf(event: string, data: Data, service: unknown): string[] {
-  const known = { event, env: data.environment, version: data.version, project: data.project_id, service };
-  return Object.entries(given(known)).map(([name, value]) => `${name}:${value}`);
+  const tags = { event, env: data.environment, version: data.version, project: data.project_id, service };
+  return Object.entries(withoutNulls(tags)).map(([name, value]) => `${name}:${value}`);
 }
 
-/** The vendor's event, its metrics of a deployment that ended, and its record of a release. */
-function parcelsOf(event: string, timestamp: string, data: Data, service: unknown): Parcel[] {
+/** The provider's event; after a deployment its metrics too, and after a successful one its release. */
+function payloadsOf(event: string, timestamp: string, data: Data, service: unknown): Payload[] {
   const tags = tagsOf(event, data, service);
   const text = Object.entries(data)
     .map(([name, value]) => `${name}: ${value ?? "none"}`)
     .join("\n");
   const outcome = outcomes[event];
   const alert_type = outcome === "failure" ? "error" : outcome === "rolled_back" ? "warning" : "info";
-  const told = { title: event, text, date_happened: seconds(timestamp), alert_type, tags };
-  const parcels = [{ target: "events", body: JSON.stringify(told) }];
-  if (outcome === undefined) return parcels;
-  const begun = madeAt(data.deployment_id ?? "");
+  const providerEvent = { title: event, text, date_happened: seconds(timestamp), alert_type, tags };
+  const payloads = [{ target: "events", body: JSON.stringify(providerEvent) }];
+  if (outcome === undefined) return payloads;
+  const started = createdAtOf(data.deployment_id ?? "");
   const point = (value: number) => [{ timestamp: seconds(timestamp), value }];
   const series = [
     {
       metric: "svc.deployment.duration",
       type: 3,
       unit: "second",
-      points: point((Date.parse(timestamp) - begun) / 1000),
+      points: point((Date.parse(timestamp) - started) / 1000),
       tags,
     },
     { metric: "svc.deployment.count", type: 1, interval: 1, points: point(1), tags: [...tags, `outcome:${outcome}`] },
   ];
-  parcels.push({ target: "series", body: JSON.stringify({ series }) });
+  payloads.push({ target: "series", body: JSON.stringify({ series }) });
   if (outcome === "success") {
     const nanoseconds = (ms: number) => ms * 1_000_000;
     const attributes = {
-      ...{ started_at: nanoseconds(begun), finished_at: nanoseconds(Date.parse(timestamp)) },
-      ...given({ service: service ?? data.project_id, env: data.environment, version: data.version }),
+      started_at: nanoseconds(started),
+      finished_at: nanoseconds(Date.parse(timestamp)),
+      ...withoutNulls({ service: service ?? data.project_id, env: data.environment, version: data.version }),
     };
-    parcels.push({ target: "dora", body: JSON.stringify({ data: { attributes } }) });
+    payloads.push({ target: "dora", body: JSON.stringify({ data: { attributes } }) });
   }
-  return parcels;
+  return payloads;
 }
 
 /** Forwards events and deployment metrics to the provider. Pro and Enterprise. */
 export const monitoring: IntegrationType = {
   schema,
-  parts(config) {
+  parse(config) {
     const { api_key, site, service } = config as v.InferOutput<typeof schema>;
     const name = service ? `${site} (${service})` : site;
-    return { name, events: ["*"], config: given({ site, service }), secrets: { api_key } };
+    return { name, events: ["*"], config: withoutNulls({ site, service }), secrets: { api_key } };
   },
-  redacted: () => ({ api_key: hidden }),
-  url: ({ config }) => ({ field: "config.site", url: `https://api.${config.site}/` }),
-  kind: {
-    parcels: ({ event, timestamp, data }, config) => parcelsOf(event, timestamp, data as Data, config.service),
-    address: ({ target }, { config, secrets }) => ({
+  redacted: () => ({ api_key: redaction }),
+  target: ({ config }) => ({ field: "config.site", url: `https://api.${config.site}/` }),
+  format: {
+    payloads: ({ event, timestamp, data }, config) => payloadsOf(event, timestamp, data as Data, config.service),
+    request: ({ target }, { config, secrets }) => ({
       url: `https://api.${config.site}${paths[target]}`,
       headers: { "dd-api-key": secrets.api_key ?? "" },
     }),

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { CommandDef, Resolvable } from "citty";
+import { main } from "../bin/commands.ts";
+import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
+import { lifecycle as deployment } from "../lib/deployments/states.ts";
+import { catalog } from "../lib/events/catalog.ts";
+import { type Model, models } from "../lib/generations/models.ts";
+import { lifecycle as generation } from "../lib/generations/states.ts";
+import { problems } from "../lib/kernel/errors.ts";
+import type { Machine } from "../lib/kernel/machine.ts";
+import { jsonSchema } from "../lib/openapi/json-schema.ts";
+import { operations } from "../lib/operations.ts";
+import type { Document } from "./documents.ts";
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+const optionTable = (options: readonly OptionInfo[]) =>
+  table(
+    ["option", "flag", "variable", "default", "meaning"],
+    options.map(({ path, help, fallback, flag, format }) => [
+      `\`${path}\``,
+      flag === undefined ? "" : `\`--${flag}\``,
+      format === undefined ? "" : `\`${variableOf({ path })}\``,
+      fallback === undefined ? "" : `\`${JSON.stringify(fallback)}\``,
+      help,
+    ]),
+  );
+
+/** The options that most people set, for the README. */
+const common = ["database", "clock", "seed", "publicUrl", "behindProxy", "outbound.allow", "generations.backends"];
+const commonOptions = common.map((path) => {
+  const option = allOptions.find((one) => one.path === path);
+  if (!option) throw new Error(`no option is called ${path}`);
+  return option;
+});
+
+/** A state diagram in words: one line a move. */
+function moves(machine: Machine<string, string>): string {
+  return table(
+    ["move", "from", "to", "event"],
+    Object.entries(machine.moves).map(([name, { from, to, event }]) => [
+      name,
+      from.join(", "),
+      to,
+      event ? `\`${event}\`` : "none",
+    ]),
+  );
+}
+
+/** `resolution`: 512, 1K, 2K */
+function inputsOf({ input }: Model): string {
+  const { properties, required } = jsonSchema(input) as {
+    properties: Record<string, { enum?: string[]; minimum?: number; maximum?: number; maxLength?: number }>;
+    required: string[];
+  };
+  return Object.entries(properties)
+    .filter(([name]) => name !== "model")
+    .map(([name, { enum: words, minimum, maximum, maxLength }]) => {
+      const rule =
+        words?.join(" ") ?? (maximum === undefined ? `up to ${maxLength} characters` : `${minimum}–${maximum}`);
+      return `\`${name}\`: ${rule}${required.includes(name) ? " (required)" : ""}`;
+    })
+    .join("; ");
+}
+
+function priceOf({ price: { per, usd } }: Model): string {
+  const prices = Object.entries(usd).map(([name, dollars]) => `$${dollars} (${name})`);
+  return `${prices.join(", ")} ${per === "image" ? "an image" : "a second"}`;
+}
+
+/** The recipes: each is a file that begins with its one-line description. */
+const recipes = readdirSync("fixtures/recipes")
+  .filter((file) => file.endsWith(".ts"))
+  .sort()
+  .map((file) => {
+    const [first = "", ...code] = readFileSync(`fixtures/recipes/${file}`, "utf8").split("\n");
+    return { file, description: first.replace("// ", ""), code: `\`\`\`ts\n${code.join("\n")}\`\`\`` };
+  });
+
+const parts: Record<string, () => string | Promise<string>> = {
+  options: () => optionTable(allOptions),
+  commonOptions: () => optionTable(commonOptions),
+  problems: () =>
+    table(
+      ["status", "code", "when"],
+      Object.entries(problems).map(([code, { status, when }]) => [String(status), `\`${code}\``, when]),
+    ),
+  operations: () =>
+    table(
+      ["operation", "call", "scope", "roles", "what it does"],
+      operations.map(({ id, method, path, needs, roles, summary, addition }) => [
+        `\`${id}\``,
+        `\`${method} ${path}\``,
+        needs === "nothing" ? "no key" : needs === "key" ? "any key" : `\`${needs}\``,
+        needs === "nothing" ? "" : roles.join(", "),
+        `${summary}${addition ? " *(addition)*" : ""}`,
+      ]),
+    ),
+  moves: () => moves(deployment),
+  generationMoves: () => moves(generation),
+  models: () =>
+    table(
+      ["model", "what it makes", "price", "inputs"],
+      models.map((model) => [`\`${model.id}\``, model.summary, priceOf(model), inputsOf(model)]),
+    ),
+  events: () =>
+    table(
+      ["event", "data"],
+      Object.entries(catalog).map(([name, { entries }]) => [
+        `\`${name}\``,
+        Object.keys(entries)
+          .map((key) => `\`${key}\``)
+          .join(", "),
+      ]),
+    ),
+  commands: async () => table(["command", "what it does"], await commandRows(main, "svc-server")),
+  recipes: () =>
+    table(
+      ["recipe", "what it shows"],
+      recipes.map(({ file, description }) => [`[${file}](${file})`, description]),
+    ),
+};
+/** `<!-- recipe driver -->` is the code of that recipe. A page may leave recipes out: the index has them all. */
+const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(".ts", "")}`, () => code]));
+
+/** Every command with those below it, as `--help` tells of them. */
+async function commandRows(command: CommandDef, name: string): Promise<string[][]> {
+  const below = Object.entries((await resolved(command.subCommands)) ?? {});
+  if (below.length === 0) return [[`\`${name}\``, String((await resolved(command.meta))?.description ?? "")]];
+  const rows = below.map(async ([word, one]) => commandRows(await resolved(one), `${name} ${word}`));
+  return (await Promise.all(rows)).flat();
+}
+const resolved = async <T>(one: Resolvable<T>): Promise<T> => (typeof one === "function" ? (one as () => T)() : one);
+
+const folders = ["schema", "fixtures/hosting", "fixtures/recipes"];
+const paths = () => [
+  "README.md",
+  ...folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".md"))
+      .sort()
+      .map((file) => `${folder}/${file}`),
+  ),
+];
+
+/** The pages with their marked parts written anew: `<!-- name -->` … `<!-- /name -->`. */
+export async function pages(): Promise<Document[]> {
+  const left = new Set(Object.keys(parts));
+  const documents: Document[] = [];
+  for (const path of paths()) {
+    let text = readFileSync(path, "utf8");
+    for (const [whole, name = ""] of text.matchAll(/<!-- ([\w -]+) -->\n[\s\S]*?<!-- \/\1 -->/g)) {
+      const part = parts[name] ?? code[name];
+      if (!part) throw new Error(`${path} has a part "${name}" that nothing writes`);
+      const now = await part();
+      text = text.replace(whole, () => `<!-- ${name} -->\n${now}\n<!-- /${name} -->`);
+      left.delete(name);
+    }
+    documents.push({ path, text });
+  }
+  if (left.size > 0) throw new Error(`no page has the parts ${[...left].join(", ")}`);
+  return documents;
+}

@@ -1,0 +1,50 @@
+import type { ArgsDef } from "citty";
+import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
+import { databaseOf } from "./arguments.ts";
+import { command, json } from "./define-command.ts";
+import { describeLost, say } from "./output.ts";
+
+const database: ArgsDef = {
+  database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
+};
+const force: ArgsDef = { force: { type: "boolean", description: "Overwrite existing files." } };
+
+/** A sentence about files that the copy lacks; empty if it has all. */
+const missingFiles = (lost: readonly string[]) =>
+  lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
+
+export const backup = command(
+  "backup",
+  "Back up the database, its key and its files, and check the copy. The server may be running.",
+  {
+    file: { type: "positional", description: "The file to write; its key is written to FILE.key." },
+    ...database,
+    ...force,
+    ...json,
+  },
+  async (args) => {
+    const file = String(args["file"]);
+    const { lost } = await copyDatabase(databaseOf(args), file, { force: args["force"] === true });
+    const key = `${file}.key`;
+    say(
+      args["json"]
+        ? JSON.stringify({ file, key, lost_files: lost })
+        : `${file} is a complete copy. ${key} decrypts its secrets: store it apart.${missingFiles(lost)}`,
+    );
+  },
+);
+
+export const restore = command(
+  "restore",
+  "Restore a backup over the database. Stop the server first.",
+  { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...database, ...force, ...json },
+  async (args) => {
+    const to = databaseOf(args);
+    const { lost } = restoreDatabase(String(args["file"]), to, { force: args["force"] === true });
+    say(
+      args["json"]
+        ? JSON.stringify({ database: to, lost_files: lost })
+        : `${to} is restored; start the server on it.${missingFiles(lost)}`,
+    );
+  },
+);

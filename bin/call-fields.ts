@@ -1,0 +1,182 @@
+import { readFileSync } from "node:fs";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { published } from "../lib/openapi/service.ts";
+import { UsageError } from "./arguments.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One operation, with its input as the published OpenAPI document describes it. */
+export interface OperationInfo {
+  readonly id: string;
+  readonly summary: string;
+  readonly fields: Json;
+  /** The names in its path, in order. A word without a name fills the first of them that is still empty. */
+  readonly path: readonly string[];
+  /** A valid body. */
+  readonly example: Json;
+}
+
+let document: Json | undefined;
+const openApiDocument = (): Json => {
+  document ??= published("flat");
+  return document;
+};
+
+/** Every operation of the published document. */
+export function documentedOperations(): OperationInfo[] {
+  const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
+  return paths.flatMap(Object.values).map(({ operationId, summary, parameters = [], requestBody }: Operation) => {
+    const own = parameters.filter((one) => one.in === "path" || one.in === "query");
+    const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
+    const path = own.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
+    const { schema: body, example = {} } = requestBody?.content["application/json"] ?? {};
+    const fields = { allOf: [{ properties, required: path }, ...(body ? [body] : [])] };
+    return { id: operationId, summary, fields, path, example };
+  });
+}
+
+/** The operation of this name. The error for an unknown name suggests the nearest ones. */
+export function operationOf(id: string): OperationInfo {
+  const operations = documentedOperations();
+  const operation = operations.find((one) => one.id === id);
+  if (operation) return operation;
+  const all = operations.map((one) => one.id);
+  // For users.frobnicate, list only the operations of users.
+  const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
+  const ids = within.length > 0 ? within : all;
+  throw new UsageError(
+    `no operation is called "${id}"${didYouMean(id, all) || `; the operations are ${ids.join(", ")}`}`,
+  );
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly schema?: Json }[];
+  readonly requestBody?: {
+    readonly content: { readonly "application/json": { readonly schema: Json; readonly example?: Json } };
+  };
+}
+
+const target = (reference: string): Json =>
+  reference
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((part, key) => (part as Json)[key], openApiDocument()) as Json;
+
+/** The schemas inside a schema: those that it joins (allOf, $ref), and its alternatives (anyOf, oneOf). */
+function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
+  const reference = schema["$ref"];
+  const joined = [
+    ...((schema["allOf"] ?? []) as Json[]),
+    ...(typeof reference === "string" ? [target(reference)] : []),
+  ];
+  return { joined, choices: [schema["anyOf"], schema["oneOf"]].flatMap((all) => (all ?? []) as Json[]) };
+}
+
+/** A schema and all schemas inside it, in one list, with references resolved. */
+export function formsOf(schema: Json): Json[] {
+  const { joined, choices } = branchesOf(schema);
+  return [schema, ...[...joined, ...choices].flatMap(formsOf)];
+}
+
+/** The names that every alternative requires. */
+export function requiredOf(schema: Json): string[] {
+  const { joined, choices } = branchesOf(schema);
+  const [first = [], ...others] = choices.map(requiredOf);
+  const common = first.filter((name) => others.every((names) => names.includes(name)));
+  return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(requiredOf), ...common];
+}
+
+/** The names that an object may have, and the schema of each; undefined for a name that the schema does not know. */
+export function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
+  const forms = formsOf(schema);
+  const named = forms.map(({ properties }) => (properties ?? {}) as Record<string, Json>);
+  const rest = forms
+    .map((form) => form["additionalProperties"])
+    .filter((one) => typeof one === "object" && one !== null);
+  return {
+    names: [...new Set(named.flatMap(Object.keys))],
+    of(name) {
+      const found = named.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
+      return found.length > 0 ? { anyOf: found } : rest.length > 0 ? { anyOf: rest } : undefined;
+    },
+  };
+}
+
+/** The fields of an operation. */
+export const namesOf = ({ fields }: OperationInfo): string[] => partsOf(fields).names;
+
+/** Converts the text of a value to the type in its schema. */
+function typed(text: string, schema: Json, place: string): unknown {
+  const forms = formsOf(schema);
+  const types = new Set(forms.map(({ type }) => type).filter(Boolean));
+  if (text === "null" && types.has("null")) return null;
+  if (types.has("boolean") && /^(true|false)$/.test(text)) return text === "true";
+  if ((types.has("integer") || types.has("number")) && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (types.has("array")) {
+    const items = forms.find(({ items }) => items)?.["items"] as Json | undefined;
+    return text === "" ? [] : text.split(",").map((one) => typed(one, items ?? {}, place));
+  }
+  const isText = types.has("string") || forms.some((form) => form["const"] || form["enum"]);
+  if (isText && !(types.has("object") && text.startsWith("{"))) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // If the schema allows any value, text that is not JSON stays text.
+    if (isText || types.size === 0) return text;
+    throw new UsageError(`${place} must be ${[...types].join(" or ")}, not "${text}"`);
+  }
+}
+
+type Tree = { [name: string]: unknown };
+
+/** Converts words to the input of an operation: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name. */
+export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[]): Tree {
+  const input: Tree = {};
+  for (const word of words) {
+    const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
+    const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(bare === undefined ? word : `${bare}=${word}`) ?? [];
+    if (place === undefined)
+      throw new UsageError(`"${word}" is not a field; write name=value, a.b=value or list[]=value`);
+    if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
+    else put(input, place, text, fields, id);
+  }
+  return input;
+}
+
+function put(input: Tree, place: string, text: string, fields: Json, id: string): void {
+  const isItem = place.endsWith("[]");
+  const names = place.replace(/\[\]$/, "").split(".");
+  let schema = fields;
+  let at = input;
+  names.forEach((name, i) => {
+    if (name === "" || name === "__proto__") throw new UsageError(`"${place}" is not the name of a field`);
+    const parts = partsOf(schema);
+    const part = parts.of(name);
+    // The names at the top are all known; an object below may allow any name.
+    if (part === undefined && (i === 0 || parts.names.length > 0))
+      throw new UsageError(
+        `${id} has no field ${place}${didYouMean(name, parts.names) || `; ${parts.names.length > 0 ? `its fields are ${parts.names.join(", ")}` : "it takes no fields"}`}`,
+      );
+    schema = part ?? {};
+    if (i === names.length - 1) {
+      const items = formsOf(schema).find(({ items }) => items)?.["items"] as Json | undefined;
+      const before = Array.isArray(at[name]) ? at[name] : [];
+      at[name] = isItem ? [...before, typed(text, items ?? {}, place)] : typed(text, schema, place);
+    } else {
+      if (typeof at[name] !== "object" || at[name] === null) at[name] = {};
+      at = at[name] as Tree;
+    }
+  });
+}
+
+function bodyOf(path: string): object {
+  try {
+    const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
+    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  } catch (error) {
+    throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);
+  }
+  throw new UsageError(`the body ${path} must be a JSON object`);
+}

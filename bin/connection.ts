@@ -1,0 +1,129 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { ArgsDef } from "citty";
+import * as v from "valibot";
+import { type Client, ClientProblem, createClient } from "../lib/client.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { fromEnvironment, UsageError } from "./arguments.ts";
+import { type Given, json } from "./define-command.ts";
+
+/** Options of the commands that call a running service. There is none for a key: every user of the machine could read it. */
+export const connectionArgs: ArgsDef = {
+  url: {
+    type: "string",
+    description:
+      "The address of the service. Without it, the named profile, then SVC_URL, then the profile default (http://127.0.0.1:7400).",
+    valueHint: "URL",
+  },
+  profile: {
+    type: "string",
+    description: "A profile saved by svc-server login (SVC_PROFILE). It overrides SVC_URL and SVC_API_KEY.",
+    valueHint: "NAME",
+  },
+  ...json,
+};
+
+const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
+type Profiles = v.InferOutput<typeof file>;
+
+/** `profiles.json` in the user's configuration folder. */
+export function profilesFile(): string {
+  const { APPDATA, XDG_CONFIG_HOME } = process.env;
+  return join(APPDATA || XDG_CONFIG_HOME || join(homedir(), ".config"), "svc-server", "profiles.json");
+}
+
+export function readProfiles(): Profiles {
+  const path = profilesFile();
+  if (!existsSync(path)) return {};
+  if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
+    throw new Error(`${path} holds keys and can be read by other users; run: chmod 600 ${path}`);
+  try {
+    return v.parse(file, JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    throw new Error(`${path} is not a file of profiles; remove it and run svc-server login again`);
+  }
+}
+
+export function saveProfile(name: string, url: string, api_key: string): void {
+  const path = profilesFile();
+  const all = { ...readProfiles(), [name]: { url, api_key } };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(path, 0o600);
+}
+
+/** The address of a service and the key for it, each with its source for error messages. */
+export interface Connection {
+  readonly url: string;
+  readonly urlSource: string;
+  readonly apiKey: string | undefined;
+  readonly keySource: string;
+}
+
+/** The profile named by --profile, else by SVC_PROFILE; null without a name. */
+export const profileName = ({ profile }: Given): string | null =>
+  profile === undefined ? (fromEnvironment("SVC_PROFILE") ?? null) : String(profile);
+
+/** Chooses address and key: from a named profile, else the environment, else the profile `default`. */
+export function connectionOf(args: Given, named = profileName(args)): Connection {
+  const [SVC_URL, SVC_API_KEY] = [fromEnvironment("SVC_URL"), fromEnvironment("SVC_API_KEY")];
+  const profiles = named !== null || !SVC_API_KEY ? readProfiles() : {};
+  const name = named ?? "default";
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (named !== null && !profile)
+    throw new UsageError(
+      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; make it with: svc-server login`,
+    );
+  const saved = { url: profile?.url, urlSource: `the address in the profile ${name}` };
+  const candidates = [
+    { url: args["url"], urlSource: "option --url" },
+    ...(named ? [saved] : []),
+    { url: SVC_URL, urlSource: "SVC_URL" },
+    saved,
+  ];
+  const { url, urlSource } = candidates.find(({ url }) => url) ?? {
+    url: "http://127.0.0.1:7400",
+    urlSource: "the address",
+  };
+  const address = { url: String(url), urlSource };
+  // A profile's key is sent to the profile's service only.
+  const key = profile && sameOrigin(profile.url, address.url) ? profile.api_key : undefined;
+  const isVariable = !named && Boolean(SVC_API_KEY);
+  return {
+    ...address,
+    apiKey: isVariable ? SVC_API_KEY : key,
+    keySource: isVariable ? "SVC_API_KEY" : `the key in the profile ${name}`,
+  };
+}
+
+const sameOrigin = (a: string, b: string) =>
+  URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+
+/** The base URL of the interface: the address, with `/v1` added if it is missing. */
+export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
+
+export function clientOf({ url, urlSource, apiKey, keySource }: Connection): Client {
+  try {
+    return createClient({ baseUrl: baseOf(url), apiKey });
+  } catch (error) {
+    // Name the flag, variable or profile instead of the library's option.
+    const { message } = error as Error;
+    if (message.startsWith("apiKey")) throw new UsageError(message.replace("apiKey", keySource));
+    throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
+  }
+}
+
+/** An error of a call, for people: each broken rule on its own line, and how to fix a refused key. */
+export function explainedError(error: unknown, { apiKey, keySource, url }: Connection): unknown {
+  // The client refuses a wrong input before it sends anything.
+  if (error instanceof TypeError) return new UsageError(error.message);
+  if (!(error instanceof ClientProblem)) return error;
+  const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
+  const remedy = apiKey
+    ? `${keySource} was refused: it is wrong, revoked, expired, or belongs to another service than ${url}`
+    : "Set SVC_API_KEY, or save a key with: svc-server login";
+  const key = error.code === "unauthorized" ? `\n  ${remedy}` : "";
+  const id = error.requestId ? `, ${error.requestId}` : "";
+  return new Error(`${error.message} (${error.code}${id})${lines.join("")}${key}`, { cause: error });
+}

@@ -1,0 +1,130 @@
+import { on } from "node:events";
+import * as v from "valibot";
+import { type Client, ClientProblem } from "../lib/client.ts";
+import { event } from "../lib/events/schema.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
+import { codes } from "../lib/live/subscriber.ts";
+import { baseOf, type Connection, clientOf } from "./connection.ts";
+
+export type ServiceEvent = v.InferOutput<typeof event>;
+
+/** Why a stream ended: its close code, or the status of an answer that came instead of a stream. */
+interface Ended {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** The service pings every 30 seconds, so after this much silence the connection is lost. */
+const silence = "75s";
+
+/**
+ * The events of the service's stream after the event `after`, in their order; returns why the stream ended. `connected` is
+ * called as soon as no later event can be missed.
+ */
+async function* readStream(
+  { url, apiKey }: Connection,
+  after: string,
+  connected: () => void,
+): AsyncGenerator<ServiceEvent, Ended, void> {
+  const { WebSocket } = await import("ws");
+  const socket = new WebSocket(`${baseOf(url).replace(/^http/i, "ws")}/stream?after=${after}`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+    handshakeTimeout: 10_000,
+  });
+  let refused: number | undefined;
+  socket.on("unexpected-response", (_, { statusCode }) => {
+    refused = statusCode;
+    socket.terminate();
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    socket.once("close", (code, reason) => resolve({ code: refused ?? code, reason: String(reason) }));
+  });
+  let cancelTimeout = () => {};
+  const resetTimeout = () => {
+    cancelTimeout();
+    cancelTimeout = systemTimer(silence, () => socket.terminate());
+  };
+  socket.once("ping", connected);
+  socket
+    .on("open", resetTimeout)
+    .on("ping", resetTimeout)
+    .on("error", () => {});
+  try {
+    for await (const [data] of on(socket, "message", { close: ["close"] })) {
+      const { success, output } = v.safeParse(event, JSON.parse(String(data)));
+      // The stream also carries state changes, which have no id.
+      if (success) yield output;
+    }
+  } catch {
+    // The close event that follows any failure carries the reason.
+  } finally {
+    cancelTimeout();
+    socket.terminate();
+  }
+  return ended;
+}
+
+/** The error of a stream that ended for good; undefined if a new attempt can succeed. */
+function permanentError({ code, reason }: Ended): ClientProblem | undefined {
+  if (code === 401 || code === codes.unauthorized)
+    return new ClientProblem("unauthorized", reason || "the API key is no longer valid");
+  if (code === 403 || code === codes.forbidden)
+    return new ClientProblem("insufficient_scope", reason || "the API key must have the scope webhooks:read");
+  // A service that restarts, or a proxy before it. All other close codes of WebSockets are above 500, too.
+  if (code === 429 || code >= 500) return undefined;
+  const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy before it must pass WebSockets on`;
+  return new ClientProblem("unreadable", sentence);
+}
+
+/** Waits before the stream is opened again, longer after each failed attempt. */
+const waitBeforeRetry = (attempts: number) =>
+  new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
+
+/** The events after this one, oldest first, from the list: it goes back further than the stream. */
+async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {
+  const events: ServiceEvent[] = [];
+  for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
+    if (one.id <= after) break;
+    events.unshift(one);
+  }
+  return events;
+}
+
+/** An identifier before that of every event. */
+const beforeFirst = `evt_${"0".repeat(26)}`;
+
+/**
+ * The events of a service from now on, each once and in order, across broken connections and restarts of the service.
+ * `connected` is called once no later event can be missed. Throws {ClientProblem} when the key stops working.
+ */
+export async function* followEvents(
+  connection: Connection,
+  connected: () => void,
+): AsyncGenerator<ServiceEvent, never, void> {
+  const client = clientOf(connection);
+  let last = (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeFirst;
+  const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+  let opened = connected;
+  for (let attempts = 0; ; attempts++) {
+    const stream = readStream(connection, last, () => {
+      attempts = 0;
+      opened();
+      opened = () => say("Connected again.");
+    });
+    let next = await stream.next();
+    for (; !next.done; next = await stream.next()) {
+      last = next.value.id;
+      yield next.value;
+    }
+    const refusal = permanentError(next.value);
+    if (refusal) throw refusal;
+    const { code, reason } = next.value;
+    if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
+    if (code === codes.tooFar)
+      for (const missed of await eventsAfter(client, last)) {
+        last = missed.id;
+        yield missed;
+      }
+    await waitBeforeRetry(attempts);
+  }
+}

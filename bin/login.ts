@@ -1,0 +1,54 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import type { ArgsDef } from "citty";
+import { clientOf, connectionOf, explainedError, profileName, saveProfile } from "./connection.ts";
+import { command } from "./define-command.ts";
+import { say } from "./output.ts";
+import { failOnSignal } from "./signals.ts";
+
+const loginArgs: ArgsDef = {
+  url: {
+    type: "string",
+    description: "The address of the service. Without it, SVC_URL, then the profile default (http://127.0.0.1:7400).",
+    valueHint: "URL",
+  },
+  profile: { type: "string", description: "The name of the profile (SVC_PROFILE, default).", valueHint: "NAME" },
+};
+
+/** Reads a line from the terminal without showing it. */
+async function readHidden(prompt: string): Promise<string> {
+  process.stderr.write(prompt);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  // In this mode the terminal sends Ctrl+C as a character instead of a signal.
+  lines.once("SIGINT", () => process.emit("SIGINT"));
+  let typed = "";
+  for await (const line of lines) {
+    typed = line;
+    break;
+  }
+  process.stderr.write("\n");
+  return typed;
+}
+
+export const login = command(
+  "login",
+  "Read an API key from stdin and save it in a profile that only you can read: svc-server login --url URL < key.txt",
+  loginArgs,
+  async (args) => {
+    const name = profileName(args) ?? "default";
+    const connection = connectionOf(args, null);
+    failOnSignal("login was stopped; no key was saved");
+    const typed = process.stdin.isTTY
+      ? await readHidden(`The API key for ${connection.url}: `)
+      : await text(process.stdin);
+    const apiKey = typed.trim();
+    const checked = { ...connection, apiKey, keySource: "the key on stdin" };
+    const { user, organization } = await clientOf(checked)
+      .me.get()
+      .catch((error: unknown) => Promise.reject(explainedError(error, checked)));
+    saveProfile(name, connection.url, apiKey);
+    say(`Saved the profile ${name}: ${user.name}, ${user.role} of ${organization.name}.`);
+  },
+);

@@ -1,0 +1,107 @@
+import { stripVTControlCharacters } from "node:util";
+import { renderUsage, runCommand } from "citty";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { version } from "../lib/kernel/version.ts";
+import { UsageError } from "./arguments.ts";
+import { main } from "./commands.ts";
+
+type Command = Parameters<typeof runCommand>[0];
+
+interface FoundCommand {
+  readonly command: Command;
+  /** The command above it, for the usage line. */
+  readonly parent: Command | undefined;
+  /** The words that name it. */
+  readonly path: readonly string[];
+  /** The names of the commands below it. */
+  readonly below: readonly string[];
+}
+
+/** Finds the command that the first words name, as deep as they are known. */
+async function findCommand(words: readonly string[]): Promise<FoundCommand> {
+  let command = main as Command;
+  let parent: Command | undefined;
+  const path: string[] = [];
+  for (;;) {
+    const below = ((await command.subCommands) ?? {}) as Record<string, Command | (() => Promise<Command>)>;
+    const word = words[path.length] ?? "";
+    const found = Object.hasOwn(below, word) ? below[word] : undefined;
+    if (!found) return { command, parent, path, below: Object.keys(below) };
+    parent = command;
+    command = typeof found === "function" ? await found() : found;
+    path.push(word);
+  }
+}
+
+async function help(words: readonly string[]): Promise<string> {
+  const { command, parent, path } = await findCommand(words);
+  const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
+  const usage = await renderUsage(command, above);
+  // Padding after the last column would wrap to empty lines in a narrow terminal.
+  const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
+  if (path[0] !== "call") return text;
+  const { operationHelp, operationList } = await import("./operation-help.ts");
+  const [, id = "-"] = words;
+  return id.startsWith("-") ? `${text}\n${operationList()}` : operationHelp(id);
+}
+
+/** The error for an unknown command. It lists the known ones. */
+async function unknownCommand(words: readonly string[]): Promise<UsageError> {
+  const { path, below } = await findCommand(words);
+  const word = words[path.length];
+  const known = `; the commands are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  if (word === undefined || word.startsWith("-")) return new UsageError(`${path.join(" ")} needs a command${known}`);
+  const { documentedOperations } = await import("./call-fields.ts");
+  const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
+  const near = operation
+    ? `; write svc-server call ${operation.id}`
+    : didYouMean(word, below, [...path, ""].join(" ")) || known;
+  return new UsageError(`no command is called ${[...path, word].join(" ")}${near}`);
+}
+
+const isUsage = (error: unknown) =>
+  error instanceof UsageError ||
+  ["BadOptions", "BadSeed"].includes((error as Error).name) ||
+  /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
+
+export interface Outcome {
+  /** The exit code: 0 for success or a requested stop, 1 for a failure, 2 for wrong usage. */
+  readonly code: number;
+  /** The error message, for stderr. */
+  readonly message?: string;
+}
+
+/** Runs a command. Resolves when it has ended. */
+export async function run(given: readonly string[]): Promise<Outcome> {
+  const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
+  const [first] = words;
+  if (words.length === 1 && (first === "-v" || first === "--version")) {
+    process.stdout.write(`${version()}\n`);
+    return { code: 0 };
+  }
+  if (first === "complete") {
+    const { candidates } = await import("./completion.ts");
+    const known = main.subCommands as Parameters<typeof candidates>[1];
+    process.stdout.write((await candidates(words.slice(2), known)).map((one) => `${one}\n`).join(""));
+    return { code: 0 };
+  }
+  try {
+    if (words.includes("-h") || words.includes("--help")) {
+      process.stdout.write(`${await help(words)}\n`);
+      return { code: 0 };
+    }
+    await runCommand(main, {
+      rawArgs: first === undefined || first.startsWith("-") ? ["start", ...words] : [...words],
+    });
+    return { code: 0 };
+  } catch (caught) {
+    const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
+    const error = isCommand ? await unknownCommand(words) : caught;
+    const { path } = await findCommand(words);
+    const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
+    // A key that was given by mistake must not appear in the message.
+    const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
+    const text = `svc-server: ${message}${see}\n`;
+    return { code: isUsage(error) ? 2 : 1, message: text };
+  }
+}

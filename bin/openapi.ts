@@ -1,0 +1,14 @@
+import { publishedText } from "../lib/openapi/service.ts";
+import { UsageError } from "./arguments.ts";
+import { command } from "./define-command.ts";
+
+export const openapi = command(
+  "openapi",
+  "Print the OpenAPI document of the interface.",
+  { envelope: { type: "string", description: "The form of answers, flat or full (flat).", valueHint: "FORM" } },
+  (args) => {
+    const envelope = args["envelope"] ?? "flat";
+    if (envelope !== "flat" && envelope !== "full") throw new UsageError("option --envelope must be flat or full");
+    process.stdout.write(publishedText(envelope));
+  },
+);

@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { parseSeed } from "../lib/config/seed.ts";
+import { createService } from "../lib/service.ts";
+import { readJson } from "./arguments.ts";
+import { command, json } from "./define-command.ts";
+import { counted, say } from "./output.ts";
+
+export const seed = command(
+  "seed",
+  "Check a seed file; with --database, make a new database from it.",
+  {
+    file: { type: "positional", description: "The seed, as JSON. schema/seed.schema.json describes it." },
+    database: { type: "string", description: "The database to make. It must not exist yet.", valueHint: "PATH" },
+    ...json,
+  },
+  async (args) => {
+    const given = readJson(String(args["file"]), "seed");
+    const { organizations } = parseSeed(given);
+    const counts = {
+      organizations: organizations.length,
+      users: organizations.flatMap(({ users = [] }) => users).length,
+      projects: organizations.flatMap(({ projects = [] }) => projects).length,
+    };
+    const path = args["database"];
+    if (path !== undefined) {
+      if (existsSync(String(path))) throw new Error(`the database ${path} already exists; name a new file`);
+      // parseSeed has checked it above.
+      const service = await createService({ mode: "start", database: String(path), seed: given as never });
+      await service.close();
+    }
+    const sum = Object.entries(counts)
+      .map(([what, count]) => counted(count, what))
+      .join(", ");
+    say(
+      args["json"]
+        ? JSON.stringify({ ...counts, database: path ?? null })
+        : `${path === undefined ? "The seed is valid" : `${path} was made`}: ${sum}.`,
+    );
+  },
+);

@@ -1,0 +1,104 @@
+import type { ArgsDef } from "citty";
+import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
+import type { Options } from "../lib/index.ts";
+import { nearestName } from "../lib/kernel/did-you-mean.ts";
+import { fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
+
+/** The options of a server that are none of createService(): where it listens, and its configuration file. */
+export const listenArgs: ArgsDef = {
+  port: { type: "string", description: "The port to listen on; 0 picks a free one (7400).", valueHint: "N" },
+  host: { type: "string", description: "The address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
+  config: {
+    type: "string",
+    description: "A JSON file with the options of createService(), and with port and host. Flags override it.",
+    valueHint: "FILE",
+  },
+};
+
+/** The defaults of each command, where they differ from those of createService(). */
+const defaults = {
+  dev: { mode: "dev", logLevel: "warn" },
+  start: { mode: "start", database: "./svc-data", logLevel: "info" },
+} as const satisfies Record<string, Options>;
+
+export type Mode = keyof typeof defaults;
+
+export interface Configuration {
+  readonly options: Options;
+  readonly port: number;
+  readonly host: string;
+  /** Warnings about variables that have no effect. */
+  readonly notes: readonly string[];
+  /** The same error, naming the flag, variable or file that set the wrong option. */
+  explainedError(error: unknown): unknown;
+}
+
+type Tree = Record<string, unknown>;
+
+/** Merges the options: flags override the environment, which overrides the file. parseOptions() checks the result. */
+export function configuration(mode: Mode, args: Readonly<Record<string, unknown>>): Configuration {
+  const given = (name: string) => {
+    const variable = `SVC_${name.toUpperCase()}`;
+    const isFlag = args[name] !== undefined;
+    const text = isFlag ? String(args[name]) : fromEnvironment(variable);
+    return { source: isFlag ? `option --${name}` : variable, text };
+  };
+  const { source, text } = given("port");
+  const port = parseWhole(source, text, 65_535);
+  const path = given("config").text;
+  const { port: filePort, host: fileHost, ...file } = path === undefined ? {} : fileOptions(path);
+  if (file["mode"] !== undefined && file["mode"] !== mode)
+    throw new UsageError(`${path}: the command svc-server ${mode} sets the option mode; leave it out`);
+  const options: Tree = { ...defaults[mode], ...file, mode };
+  const settings = settingsOf(args);
+  for (const { path, value } of settings) put(options, path.split("."), value);
+  return {
+    options: options as Options,
+    port: port ?? filePort ?? 7400,
+    host: given("host").text ?? fileHost ?? "127.0.0.1",
+    notes: misspelledVariables(),
+    explainedError(error) {
+      if (!(error instanceof BadOptions)) return error;
+      const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
+      if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
+      const within = error.path.slice(setting.path.length + 1);
+      return new UsageError(`${setting.source}${within && ` (${within})`} ${error.rule}`);
+    },
+  };
+}
+
+/** Variables that set no option but are read elsewhere. */
+const otherVariables = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "WEBHOOK_SECRET"];
+
+/** Warnings about variables whose names are close to a known one. Any other SVC_ variable may belong to another program. */
+function misspelledVariables(): string[] {
+  const known = [...allOptions.map(variableOf), ...otherVariables.map((name) => `SVC_${name}`)];
+  const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
+  return set.flatMap((name) => {
+    const near = nearestName(name, known);
+    return near === undefined ? [] : [`the variable ${name} has no effect; did you mean ${near}?`];
+  });
+}
+
+function put(options: Tree, [name = "", ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    options[name] = value;
+    return;
+  }
+  const below = options[name] ?? {};
+  // A file that holds another value in the place of options keeps it, and parseOptions() refuses it.
+  if (typeof below !== "object") return;
+  options[name] = { ...below };
+  put(options[name] as Tree, rest, value);
+}
+
+function fileOptions(path: string): Tree & { readonly port?: number; readonly host?: string } {
+  const given = readJson(path, "configuration");
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw new UsageError(`the configuration file ${path} must hold a JSON object of options`);
+  const { port, host } = given as Tree;
+  if (port !== undefined && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
+    throw new UsageError(`${path}: option port must be a whole number from 0 to 65535`);
+  if (host !== undefined && typeof host !== "string") throw new UsageError(`${path}: option host must be a string`);
+  return given as Tree;
+}

@@ -1,0 +1,50 @@
+import type { Loop } from "../jobs/loop.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
+import { invalid } from "../kernel/errors.ts";
+
+/** The result of moving the clock: the time that it shows now, and how many jobs ran. */
+export interface Advanced {
+  readonly now: string;
+  readonly ran: number;
+}
+
+/** Moves a manual clock and runs what falls due, the same for the library and the control interface. */
+export interface ClockControl {
+  advanceBy(ms: number): Promise<Advanced>;
+  advanceTo(at: number): Promise<Advanced>;
+  advanceToNext(): Promise<Advanced>;
+  runUntilIdle(): Promise<Advanced>;
+  /** Runs what is due now, under any clock. */
+  settle(): Promise<Advanced>;
+}
+
+/** Every function but `settle` rejects with a 422 unless the clock is manual. */
+export function createClockControl(clock: Clock, loop: Loop): ClockControl {
+  const requireManual = (path: string) => {
+    if (clock.mode !== "manual")
+      throw invalid(path, "moves a manual clock only; start with the clock manual, or freeze it");
+  };
+  const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {
+    requireManual(path);
+    const ran = await loop.advance((now) => {
+      const at = target(now);
+      if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
+      if (!(at <= latestInstant)) throw invalid(path, `must not lead beyond ${isoOf(latestInstant)}`);
+      return at;
+    });
+    return { now: clock.iso(), ran };
+  };
+  return {
+    advanceBy: (ms) => advance("by", (now) => now + ms),
+    advanceTo: (at) => advance("to", () => at),
+    async advanceToNext() {
+      requireManual("clock");
+      return { ran: await loop.advanceToNext(), now: clock.iso() };
+    },
+    async runUntilIdle() {
+      requireManual("clock");
+      return { ran: await loop.runUntilIdle(), now: clock.iso() };
+    },
+    settle: async () => ({ ran: await loop.settle(), now: clock.iso() }),
+  };
+}

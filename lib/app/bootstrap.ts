@@ -1,0 +1,170 @@
+import * as v from "valibot";
+import type { Settings } from "../config/parse-options.ts";
+import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "../config/seed.ts";
+import { isoOf } from "../kernel/clock.ts";
+import { invalid } from "../kernel/errors.ts";
+import { type Role, roles, type Scope } from "../kernel/roles.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { checkArgument, oneOf, record } from "../kernel/validation.ts";
+import { keyName, keyScopes } from "../keys/schema.ts";
+import { organizationName, type Plan, plans } from "../organizations/schema.ts";
+import { recordFixedKey } from "./dev-database-warnings.ts";
+import type { Features } from "./features.ts";
+import type { Foundation } from "./open-store.ts";
+
+/**
+ * Fills an empty database with the seed, or with one organization, an owner and a key. Answers the key to show: the
+ * first owner key of a seed, a key made here, or null.
+ */
+export async function bootstrap(
+  foundation: Foundation,
+  features: Features,
+  settings: Settings,
+  seed: ParsedSeed,
+): Promise<string | null> {
+  const isEmpty = await features.organizations.isEmpty();
+  if (isEmpty) {
+    requireValidRegions(seed, settings.regions);
+    await foundation.store.transaction((tx) => insertSeed(tx, features, seed));
+    warnOfOwnerless(foundation, seed);
+  } else if (settings.seed) foundation.log.warn("the seed was ignored, because the database is not empty");
+  return firstKey(foundation, features, settings, seed, isEmpty);
+}
+
+function warnOfOwnerless({ log }: Foundation, { organizations }: ParsedSeed): void {
+  for (const { name, users = [] } of organizations) {
+    if (users.some(({ role, status }) => role === "owner" && status !== "suspended")) continue;
+    log.warn("an organization of the seed has no active owner", { organization: name });
+  }
+}
+
+/** The key to show: the seed's, that of the option `key`, or a new one for a database without a seed. */
+async function firstKey(
+  foundation: Foundation,
+  features: Features,
+  settings: Settings,
+  seed: ParsedSeed,
+  isNew: boolean,
+): Promise<string | null> {
+  const { key } = settings;
+  if (key === undefined && (settings.seed || !isNew)) {
+    const seeded = settings.seed ? ownerKey(seed) : null;
+    return seeded !== null && (await features.keys.findId(seeded)) ? seeded : null;
+  }
+  const known = key === undefined ? undefined : await features.keys.findId(key);
+  if (known !== undefined) {
+    await recordFixedKey(foundation, known);
+    return key ?? null;
+  }
+  const made = await createKey(foundation, features, { role: "owner", name: "first key", key });
+  if (key !== undefined) await recordFixedKey(foundation, made.row.id);
+  return made.key;
+}
+
+/** The input of `service.keys.create()`. */
+export const newKey = record({
+  organization: v.optional(v.string()),
+  role: v.optional(oneOf(roles)),
+  scopes: v.optional(keyScopes),
+  name: v.optional(keyName),
+});
+
+/** Makes a key for a user of this role, and the user if the organization has none. */
+export async function createKey(
+  { store, random }: Pick<Foundation, "store" | "random">,
+  { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
+  wanted: {
+    organization?: string | undefined;
+    role?: Role | undefined;
+    scopes?: readonly Scope[] | undefined;
+    name?: string | undefined;
+    key?: string | undefined;
+    expires_at?: string;
+    rate_limit?: number;
+  },
+) {
+  const { role = "owner", scopes = ["*"], name = "key" } = wanted;
+  const organization = await organizations.named(wanted.organization);
+  if (!organization)
+    throw new Error(
+      wanted.organization === undefined
+        ? "there is no organization yet"
+        : `no organization is named "${wanted.organization}"`,
+    );
+  return store.transaction(async (tx) => {
+    const user = await users.firstWithRole(organization.id, role, tx);
+    const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
+    const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
+    return keys.insert(tx, {
+      ...wanted,
+      organization_id: organization.id,
+      user_id: holder.id,
+      name,
+      scopes,
+    });
+  });
+}
+
+const newOrganization = record({ name: organizationName, plan: v.optional(oneOf(plans), "starter") });
+
+/** Makes an organization without users. Throws 422 for a name that is invalid or taken. */
+export async function createOrganization(
+  { store }: Pick<Foundation, "store">,
+  { organizations }: Pick<Features, "organizations">,
+  given: { name: string; plan?: Plan },
+) {
+  const wanted = checkArgument(newOrganization, "wanted", given, '{ name: "acme" }');
+  if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
+  const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
+  return { id, name, plan };
+}
+
+function requireValidRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
+  organizations.forEach(({ projects = [] }, i) => {
+    projects.forEach(({ region }, j) => {
+      if (!regions || regions.includes(region)) return;
+      throw new BadSeed(
+        `the seed cannot be used: organizations.${i}.projects.${j}.region must be one of ${regions.join(", ")}`,
+      );
+    });
+  });
+}
+
+async function insertSeed(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {
+  for (const one of organizations) {
+    const { id } = await features.organizations.insert(tx, one);
+    for (const user of one.users ?? []) await insertUser(tx, features, id, user);
+    await insertEndpoints(tx, features, id, one);
+    for (const project of one.projects ?? []) {
+      const input = { ...project, description: project.description };
+      const row = await features.projects.insert(tx, id, input, project.status);
+      for (const { name, variables } of project.environments ?? [])
+        await features.environments.insert(tx, row.id, name, variables);
+    }
+  }
+}
+
+async function insertUser(
+  tx: Tx,
+  { users, keys }: Features,
+  organization_id: string,
+  { keys: given = [], ...user }: SeedUser,
+): Promise<void> {
+  const row = await users.insert(tx, organization_id, user);
+  for (const one of given) {
+    const expires_at = one.expires_at === undefined ? undefined : isoOf(Date.parse(one.expires_at));
+    await keys.insert(tx, { ...one, organization_id, user_id: row.id, expires_at });
+  }
+}
+
+async function insertEndpoints(
+  tx: Tx,
+  { webhooks, integrations }: Features,
+  organization_id: string,
+  given: ParsedSeed["organizations"][number],
+): Promise<void> {
+  for (const one of given.webhooks ?? []) await webhooks.insert(tx, organization_id, one, one.status);
+  for (const { type, config, status } of given.integrations ?? []) {
+    await integrations.insert(tx, organization_id, type, integrations.parse(type, config), status);
+  }
+}

@@ -1,0 +1,153 @@
+import type { Settings } from "../config/parse-options.ts";
+import { deploymentsJobs } from "../deployments/jobs.ts";
+import { createProjectRemoval } from "../deployments/project-removal.ts";
+import { createRollout } from "../deployments/rollout.ts";
+import { deploymentsService } from "../deployments/service.ts";
+import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
+import { openaiImages } from "../drivers/generation/openai.ts";
+import { simulatedGenerations } from "../drivers/generation/simulated.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { createAttempts } from "../endpoints/attempts.ts";
+import { createDeliveryApi } from "../endpoints/delivery-api.ts";
+import { deliveriesJobs } from "../endpoints/jobs.ts";
+import { createOutbox } from "../endpoints/outbox.ts";
+import { createEndpoints } from "../endpoints/service.ts";
+import { signedJson } from "../endpoints/signed-json.ts";
+import { environmentsService } from "../environments/service.ts";
+import { createBus } from "../events/bus.ts";
+import { type ChangeFeed, createChangeFeed } from "../events/change-feed.ts";
+import { eventsService } from "../events/service.ts";
+import { createWaiting, type Waiting } from "../events/wait-for-change.ts";
+import { createAssetLinks } from "../generations/asset-links.ts";
+import { createExecution } from "../generations/execution.ts";
+import { generationsJobs } from "../generations/jobs.ts";
+import { createModelDrivers } from "../generations/model-drivers.ts";
+import { backendModel } from "../generations/models.ts";
+import { generationsService } from "../generations/service.ts";
+import { integrationTypes } from "../integrations/integration-types.ts";
+import { pushesService } from "../integrations/pushes.ts";
+import { integrationsService } from "../integrations/service.ts";
+import { invitationsService } from "../invitations/service.ts";
+import { createQueue, type Queue } from "../jobs/queue.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { createKeyWatch } from "../keys/revocation-watch.ts";
+import { keysService } from "../keys/service.ts";
+import { mailsService } from "../mails/service.ts";
+import { openapiService } from "../openapi/service.ts";
+import type { Plan } from "../organizations/schema.ts";
+import { organizationsService } from "../organizations/service.ts";
+import { projectsJobs } from "../projects/jobs.ts";
+import { projectsService } from "../projects/service.ts";
+import { type ScenariosService, scenariosService } from "../scenarios/service.ts";
+import { usersService } from "../users/service.ts";
+import { webhooksService } from "../webhooks/service.ts";
+import type { Foundation } from "./open-store.ts";
+
+/** The durable work of every feature. */
+export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
+
+export type Features = ReturnType<typeof createFeatures>;
+
+/** The format of the deliveries of each type of endpoint. */
+const formats = {
+  webhook: signedJson,
+  ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
+};
+
+/** Makes every feature and hands each its ports. This is the only file that knows them all. */
+export function createFeatures(
+  foundation: Foundation,
+  settings: Settings,
+  { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
+) {
+  const feed = createChangeFeed(foundation);
+  const waiting = createWaiting({ ...foundation, feed });
+  const ports = { ...foundation, feed, waiting };
+  const bus = createBus(ports);
+  const queue = createQueue({ ...ports, wake });
+  const endpoints = createEndpoints({ ...ports, queue });
+  const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
+  const retention_ms = settings.deliveries.retention;
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, retention_ms });
+  const keys = keysService(ports);
+  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
+  const mails = mailsService(ports);
+  const users = usersService({ ...ports, bus, keys });
+  const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
+  const scenarios = scenariosService(ports);
+  const devScenarios = settings.mode === "dev" ? scenarios : undefined;
+  const variables = (of: { project_id: string; name: string }) => environments.values(of);
+  const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
+  const removeDeployments = createProjectRemoval(ports);
+  const removeContents = async (tx: Tx, id: string) =>
+    (await removeDeployments(tx, id)) && environments.removeBatch(tx, id);
+  const onRemoved = (tx: Tx) => rollout.startReady(tx);
+  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, removeContents, onRemoved });
+  const environments = environmentsService({ ...ports, projects });
+  const deployments = deploymentsService({
+    ...ports,
+    bus,
+    projects,
+    environments,
+    driver,
+    rollout,
+    scenarios: driver.takesScenarios ? devScenarios : undefined,
+  });
+  // These two call each other, but only within a transaction, when both are made.
+  const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
+  const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
+  const { planOf } = organizations;
+  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });
+  return {
+    ...createGenerations({ ...ports, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
+    bus,
+    feed,
+    keys,
+    watchKey,
+    mails,
+    users,
+    environments,
+    endpoints,
+    outbox,
+    deliveries: createDeliveryApi({ ...ports, queue, endpoints, outbox }),
+    webhooks: webhooksService({ ...ports, endpoints, outbound }),
+    integrations,
+    rollout,
+    scenarios,
+    projects,
+    organizations,
+    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
+    deployments,
+    pushes: pushesService({ ...ports, endpoints, deployments }),
+    events: eventsService(ports),
+    openapi: openapiService(settings),
+  };
+}
+
+function createGenerations(
+  ports: Foundation & {
+    feed: ChangeFeed;
+    waiting: Waiting;
+    queue: Queue;
+    outbound: Outbound;
+    origin: () => string;
+    scenarios: ScenariosService | undefined;
+  },
+  settings: Settings["generations"],
+) {
+  const { driver, models, retention } = settings;
+  const backends = Object.values(settings.backends).flatMap((backend) => {
+    const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
+    return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
+  });
+  const links = createAssetLinks(ports);
+  const modelDrivers = createModelDrivers({
+    driver,
+    makeDefault: simulatedGenerations,
+    backends,
+    unknownModels: models,
+  });
+  const execution = createExecution({ ...ports, ...settings, driverOf: modelDrivers.of });
+  const generations = generationsService({ ...ports, links, modelDrivers, execution, retention_ms: retention });
+  return { links, modelDrivers, generations, execution };
+}

@@ -1,0 +1,72 @@
+import { parseOptions } from "../config/parse-options.ts";
+import { createOutbound } from "../drivers/outbound/outbound.ts";
+import type { Role, Scope } from "../kernel/roles.ts";
+import { createKey } from "./bootstrap.ts";
+import { createFeatures } from "./features.ts";
+import { openFoundation } from "./open-store.ts";
+
+/** Keys and mails of a database, for the command line. The database's server may be running. */
+export interface Admin {
+  createKey(wanted: {
+    organization?: string;
+    role?: Role;
+    scopes?: readonly Scope[];
+    name?: string;
+    expires_at?: string;
+    rate_limit?: number;
+  }): Promise<{ id: string; key: string }>;
+  listKeys(organization?: string): Promise<readonly KeyEntry[]>;
+  revokeKey(id: string, organization?: string): Promise<void>;
+  mails(): Promise<readonly { to: string; subject: string; text: string; sent_at: string }[]>;
+  close(): Promise<void>;
+}
+
+export interface KeyEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly user_id: string;
+  readonly user_name: string;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+}
+
+/** Opens an existing database. A running server looks rights up at every request, so it obeys a change at once. */
+export async function openAdmin(database: string): Promise<Admin> {
+  const settings = parseOptions({ mode: "start", database });
+  const foundation = await openFoundation(settings, { exclusive: false });
+  const { store, opened } = foundation;
+  const outbound = createOutbound({ mode: "start" });
+  const features = createFeatures(foundation, settings, { wake: () => {}, origin: () => "", outbound });
+  const idOf = async (name: string | undefined) => {
+    const found = await features.organizations.named(name);
+    if (!found)
+      throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
+    return found.id;
+  };
+  return {
+    async createKey(wanted) {
+      const { row, key } = await createKey(foundation, features, wanted);
+      return { id: row.id, key };
+    },
+    async listKeys(organization) {
+      const organization_id = await idOf(organization);
+      const withUser = async (key: Awaited<ReturnType<typeof features.keys.all>>[number]) => {
+        const { name, role } = await features.users.get({ organization_id }, key.user_id);
+        return { ...key, user_name: name, role };
+      };
+      return Promise.all((await features.keys.all(organization_id)).map(withUser));
+    },
+    async revokeKey(id, organization) {
+      const organization_id = await idOf(organization);
+      await store.transaction((tx) => features.keys.remove(tx, organization_id, id));
+    },
+    mails: () => features.mails.all(),
+    async close() {
+      await store.close();
+      opened.release();
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import * as v from "valibot";
+import { inProcessSender } from "../client/in-process.ts";
+import { type Client, clientOver } from "../client/typed-client.ts";
+import { type Listening, listen } from "../http/server.ts";
+import { type Instruments, instruments } from "../instruments/instruments.ts";
+import { latestInstant, parseInstant } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Role, Scope } from "../kernel/roles.ts";
+import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
+import type { Plan } from "../organizations/schema.ts";
+import type { Advanced } from "./advance-clock.ts";
+import { createKey, createOrganization, newKey } from "./bootstrap.ts";
+import type { Host } from "./snapshots.ts";
+
+/** A whole deployment-and-generation service, in this process. */
+export interface Service extends Instruments<Service> {
+  /** A key of the first owner; null unless this start made it or was given it. */
+  readonly apiKey: string | null;
+  /** The address that it listens at; undefined while it listens at none. */
+  readonly url: string | undefined;
+  /**
+   * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
+   * only a URL's path counts.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /**
+   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go straight
+   * to their operations and are never retried. `apiKey` defaults to the service's own; "" sends none. Throws
+   * `validation_failed` for any other field.
+   */
+  client(as?: { apiKey?: string }): Client;
+  /**
+   * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with `validation_failed`
+   * for an invalid port or host, and with Node's own error for a port that cannot be opened.
+   */
+  listen(at?: { port?: number; host?: string }): Promise<Listening>;
+  readonly clock: {
+    now(): Date;
+    /** Moves a manual clock by a duration such as `"2h"`. Resolves when everything that fell due on the way has run. */
+    advance(by: string): Promise<Advanced>;
+    /** Moves a manual clock to an instant. It never goes back. */
+    advanceTo(at: string | Date): Promise<Advanced>;
+    /** Moves a manual clock to the next due time and runs the work that is due. Without due work the clock stays. */
+    advanceToNext(): Promise<Advanced>;
+    /** Moves a manual clock until no work is due any more, except periodic work such as the daily clean-up. */
+    runUntilIdle(): Promise<Advanced>;
+    /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot makes it run again (`dev`). */
+    freeze(): void;
+  };
+  /** Runs everything that is due now, and resolves when nothing is due any more. */
+  settle(): Promise<Advanced>;
+  /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
+  snapshot(): Promise<{ id: string; now: string }>;
+  /**
+   * Restores a snapshot; only this moves time back. Calls that still run change nothing any more. Sinks and open ports
+   * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
+   */
+  restore(id: string): Promise<{ id: string; now: string }>;
+  /**
+   * Restores the state of just after the start, with the seed. Rejects with `limit_reached` if the database file was
+   * larger than 1 GiB then (`dev`).
+   */
+  reset(): Promise<{ now: string }>;
+  /**
+   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
+   * functions among the options (sinks, transport, drivers), listens at no port, and is closed by itself (`dev`).
+   */
+  fork(): Promise<Service>;
+  readonly keys: {
+    /** Makes an API key for a user of this role. Makes the user, too, if the organization has none. */
+    create(wanted: {
+      organization?: string;
+      role?: Role;
+      scopes?: readonly Scope[];
+      name?: string;
+    }): Promise<{ key: string }>;
+  };
+  readonly organizations: {
+    /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` adds users to it. */
+    create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
+  };
+  /** The number of jobs that run right now because a manual clock is moved or settled. */
+  readonly busy: number;
+  /** Ends everything: ports, job loop, store. No timer and no handle stays. */
+  close(): Promise<void>;
+}
+
+/** Where to listen. An empty host would mean every address of the machine, so it is refused. */
+const listenAddress = record({
+  port: v.optional(wholeNumber(0, 65_535), 0),
+  host: v.optional(textOf(1, 253), "127.0.0.1"),
+});
+/** A null key means no key, as in the client over a port. */
+const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
+
+/** The service that users hold: every call goes to the host's current state. */
+export function createFacade(host: Host): Service {
+  const app = () => host.state.wiring.app;
+  const fork = async () => createFacade(await host.fork());
+  const tools = () => instruments(host.state.wiring, fork);
+  const isClosed = () => host.state.wiring.closing.signal.aborted;
+  const requireOpen = () => {
+    if (isClosed()) throw new Error("the service is closed; make a new one");
+  };
+  const clockControl = () => {
+    requireOpen();
+    return host.state.wiring.clockControl;
+  };
+  return {
+    get apiKey() {
+      return host.state.apiKey;
+    },
+    get url() {
+      return host.listening[0]?.url;
+    },
+    async fetch(input, init) {
+      if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
+      return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
+    },
+    client(as = {}) {
+      const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
+      return clientOver(inProcessSender(app, apiKey || undefined));
+    },
+    async listen(at = {}) {
+      requireOpen();
+      const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
+      const handlers: Parameters<typeof listen>[0] = {
+        handle: (request, response) => app().handle(request, response),
+        upgrade: (request, socket, head) => app().upgrade(request, socket, head),
+      };
+      const { listening } = host;
+      const server = await listen(handlers, address);
+      // close() could not know of a port that was not open yet.
+      if (isClosed()) await server.close();
+      requireOpen();
+      host.hosts.add(address.host);
+      listening.push(server);
+      const close: Listening["close"] = (grace) => {
+        if (listening.includes(server)) listening.splice(listening.indexOf(server), 1);
+        return server.close(grace);
+      };
+      return { ...server, close };
+    },
+    clock: {
+      now: () => new Date(host.state.foundation.clock.now()),
+      async advance(by) {
+        return clockControl().advanceBy(milliseconds(by));
+      },
+      async advanceTo(at) {
+        const to = at instanceof Date ? at.getTime() : parseInstant(at);
+        if (to === undefined || Number.isNaN(to) || to > latestInstant)
+          throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
+        return clockControl().advanceTo(to);
+      },
+      advanceToNext: async () => clockControl().advanceToNext(),
+      runUntilIdle: async () => clockControl().runUntilIdle(),
+      freeze() {
+        // Refused in the mode start, as every instrument is.
+        tools();
+        host.state.foundation.clock.freeze();
+      },
+    },
+    settle: async () => clockControl().settle(),
+    ...host.snapshots,
+    fork,
+    get inbox() {
+      return tools().inbox;
+    },
+    get scenarios() {
+      return tools().scenarios;
+    },
+    get faults() {
+      return tools().faults;
+    },
+    get journal() {
+      return tools().journal;
+    },
+    get deployments() {
+      return tools().deployments;
+    },
+    get generations() {
+      return tools().generations;
+    },
+    get webhooks() {
+      return tools().webhooks;
+    },
+    keys: {
+      async create(wanted) {
+        const { foundation, wiring } = host.state;
+        const right = '{ role: "viewer" }';
+        const { key } = await createKey(foundation, wiring.features, checkArgument(newKey, "wanted", wanted, right));
+        return { key };
+      },
+    },
+    organizations: {
+      create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
+    },
+    get busy() {
+      return host.state.wiring.loop.runningByHand();
+    },
+    close: host.close,
+  };
+}

@@ -1,0 +1,61 @@
+import type { Listening } from "../http/server.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { reasonOf } from "../kernel/log.ts";
+import type { HostState } from "./wiring.ts";
+
+/** Waits until the work is done, but no longer than `limit` of the machine's time. */
+async function within(limit: string, work: Promise<unknown>): Promise<void> {
+  let cancel = () => {};
+  const timeout = new Promise<void>((resolve) => {
+    // It must fire even where nothing else keeps the process alive, or the rest of the shutdown would never run.
+    cancel = systemTimer(limit, resolve, { hold: true });
+  });
+  await Promise.race([work, timeout]).finally(() => cancel());
+}
+
+/** Ends a service. The store is closed and its file released in any case, even where a step fails. */
+export async function shutDown(
+  { foundation, wiring }: HostState,
+  listening: readonly Listening[],
+  { isFork }: { readonly isFork: boolean },
+): Promise<void> {
+  const { store, clock, log, opened } = foundation;
+  const { closing, loop, features, outbound, deferredWrites, storeClock } = wiring;
+  closing.abort();
+  features.outbox.stop();
+  features.execution.stop();
+  try {
+    // Painting is cut off at once: it costs nothing to start again.
+    await features.modelDrivers.close();
+    await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
+    const warnOfUnused = async () => {
+      const { unused, isOwn } = features.scenarios;
+      // A fork also holds its parent's scenarios, which its parent reports.
+      for (const scenario of (await unused()).filter((one) => !isFork || isOwn(one)))
+        log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
+    };
+    const saveTime = () => storeClock(clock.now());
+    // Jobs are released first: a request that is cut off after that is no failed attempt.
+    for (const step of [loop.release, outbound.close, deferredWrites.flush, saveTime, warnOfUnused]) {
+      await step().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
+    }
+  } finally {
+    deferredWrites.stop();
+    await store.close();
+    opened.release();
+  }
+}
+
+/** Ends a replaced state at once: requests in flight are cut off, and nothing is written any more. */
+export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
+  const { store } = foundation;
+  const { closing, loop, features, outbound, deferredWrites } = wiring;
+  store.retire();
+  closing.abort();
+  features.outbox.stop();
+  features.execution.stop();
+  deferredWrites.stop();
+  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
+  // The successor goes on with the database of a file; a database in memory is closed.
+  if (store.engine !== successor.foundation.store.engine) await store.close();
+}

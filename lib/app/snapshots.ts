@@ -1,0 +1,155 @@
+import type { Settings } from "../config/parse-options.ts";
+import type { Sink } from "../drivers/outbound/function-transport.ts";
+import { createHosts } from "../http/hosts.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import { type OpenDatabase, openImage } from "../store/database-files.ts";
+import type { HostContext } from "./host-context.ts";
+import { copyFoundation, type Foundation } from "./open-store.ts";
+import { discardState, shutDown } from "./shutdown.ts";
+import { type HostState, wire } from "./wiring.ts";
+
+/**
+ * A service through all its states. A restored state is built anew: foundation, features, job loop, routes. The state
+ * before keeps a store that takes no more writes, so what still runs there changes nothing and nothing has to wait for it.
+ */
+export interface Host extends HostContext {
+  /** The current one. */
+  readonly state: HostState;
+  /** Sets the first state, which reset comes back to. */
+  start(state: HostState): Promise<void>;
+  /** Replaces the current state by a snapshot, on a database of its own. */
+  load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation): Promise<void>;
+  fork(): Promise<Host>;
+  close(): Promise<void>;
+}
+
+/** A state at one time: its database, and the state beside the rows. It never changes, so any number of states can start from it. */
+interface Snapshot {
+  readonly database: Buffer;
+  readonly beside: Readonly<Record<string, unknown>>;
+  readonly apiKey: string | null;
+}
+
+/** What a fork takes over from its parent. */
+interface Inheritance {
+  readonly sinks: ReadonlyMap<string, Sink>;
+  readonly snapshots: ReadonlyMap<string, Snapshot>;
+  /** How many snapshots were taken, so that no identifier comes twice. */
+  readonly count: number;
+  readonly first: Snapshot | undefined;
+}
+
+/** Each holds a whole database, so the oldest are dropped. */
+const maxSnapshots = 100;
+
+/** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
+const maxForReset = 1024 ** 3;
+
+const tooLarge = () =>
+  new Problem(
+    "limit_reached",
+    "the database had more than 1 GiB at the start, so nothing was kept to go back to; take a snapshot, and restore that",
+  );
+
+const snapshotOf = ({ foundation, wiring, apiKey }: HostState): Snapshot => ({
+  database: foundation.opened.image(),
+  beside: Object.fromEntries(Object.entries(wiring.snapshotables).map(([name, part]) => [name, part.save()])),
+  apiKey,
+});
+
+export function createHost(settings: Settings, inherited?: Inheritance): Host {
+  const snapshots = new Map(inherited?.snapshots);
+  let count = inherited?.count ?? 0;
+  let first = inherited?.first;
+  let state: HostState | undefined;
+  /** States that were replaced and still end. */
+  const discarding = new Set<Promise<void>>();
+  let restoring: Promise<unknown> = Promise.resolve();
+  let shutdown: Promise<unknown> | undefined;
+
+  const current = (): HostState => {
+    if (!state) throw new Error("the service has not begun yet");
+    return state;
+  };
+  const openState = (): HostState => {
+    if (settings.mode !== "dev") throw new Error("snapshots and forks are for the mode dev");
+    if (shutdown) throw new Error("the service is closed; make a new one");
+    return current();
+  };
+  /** Taken between two transactions, so nothing in it is half done and no running work has to end first. */
+  const take = () => openState().foundation.store.engine.betweenTransactions(() => snapshotOf(openState()));
+  const load: Host["load"] = async ({ beside, apiKey }, opened, from) => {
+    const foundation = copyFoundation(opened, settings, from);
+    const wiring = wire(foundation, settings, context);
+    for (const [name, part] of Object.entries(wiring.snapshotables)) part.load(beside[name]);
+    const before = state;
+    state = { foundation, wiring, apiKey };
+    if (before) {
+      const discarded: Promise<void> = discardState(before, state).finally(() => discarding.delete(discarded));
+      discarding.add(discarded);
+    }
+    await wiring.loop.start("after a pause");
+  };
+  /** One restore at a time, or one would start a state that the next has already replaced. */
+  const restore = (snapshot: Snapshot | undefined, missing: () => Problem): Promise<string> => {
+    openState();
+    if (!snapshot) throw missing();
+    const restored = restoring.then(async () => {
+      const { foundation } = openState();
+      const { opened, store } = foundation;
+      await store.engine.betweenTransactions(() => load(snapshot, opened.withImage(snapshot.database), foundation));
+      return context.iso();
+    });
+    restoring = restored.catch(() => {});
+    return restored;
+  };
+
+  const context: HostContext = {
+    listening: [],
+    hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
+    sinks: new Map(inherited?.sinks),
+    iso: () => current().foundation.clock.iso(),
+    snapshots: {
+      async snapshot() {
+        const snapshot = await take();
+        count += 1;
+        const id = `snap_${count}`;
+        snapshots.set(id, snapshot);
+        for (const oldest of snapshots.keys()) if (snapshots.size > maxSnapshots) snapshots.delete(oldest);
+        return { id, now: context.iso() };
+      },
+      restore: async (id) => ({ id, now: await restore(snapshots.get(id), () => notFound("snapshot")) }),
+      reset: async () => ({ now: await restore(first, tooLarge) }),
+    },
+  };
+  return {
+    ...context,
+    get state() {
+      return current();
+    },
+    async start(started) {
+      state = started;
+      if (settings.mode === "dev" && started.foundation.store.engine.size() <= maxForReset) first = await take();
+    },
+    load,
+    async fork() {
+      const snapshot = await take();
+      const inheritance = { sinks: context.sinks, snapshots, count, first };
+      const fork = createHost({ ...settings, database: ":memory:" }, inheritance);
+      await fork.load(snapshot, openImage(snapshot.database), current().foundation);
+      return fork;
+    },
+    async close() {
+      // Refuse new requests at once, even while a restore is still running.
+      current().wiring.closing.abort();
+      // Forks share a driver that the user gave, so only the service that was given it closes it.
+      const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
+      const isFork = inherited !== undefined;
+      shutdown ??= restoring.then(() =>
+        Promise.all([closeDriver(), shutDown(current(), context.listening, { isFork }), ...discarding]),
+      );
+      await shutdown;
+      context.listening.length = 0;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { setMaxListeners } from "node:events";
+import type { Settings } from "../config/parse-options.ts";
+import { createOutbound } from "../drivers/outbound/outbound.ts";
+import { createMetrics } from "../health/metrics.ts";
+import type { App } from "../http/app.ts";
+import { createIdempotency } from "../http/idempotency.ts";
+import { createWindows } from "../http/rate-limit.ts";
+import { createMeter } from "../http/request-metrics.ts";
+import { createFaults } from "../instruments/faults.ts";
+import { createInbox } from "../instruments/inbox.ts";
+import { createJournal } from "../instruments/journal.ts";
+import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
+import { createLoop } from "../jobs/loop.ts";
+import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
+import { createRunner, type Runner } from "../jobs/runner.ts";
+import { isoOf } from "../kernel/clock.ts";
+import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { createDeferredWrites } from "../store/deferred-writes.ts";
+import { createClockControl } from "./advance-clock.ts";
+import { createFeatures, type Features, featureJobs } from "./features.ts";
+import type { HostContext } from "./host-context.ts";
+import { createInterface } from "./http-interface.ts";
+import type { Foundation } from "./open-store.ts";
+
+/** One state of a service: its foundation, and everything that runs on it. */
+export interface HostState {
+  readonly foundation: Foundation;
+  readonly wiring: Wiring;
+  readonly apiKey: string | null;
+}
+
+export type Wiring = ReturnType<typeof wire>;
+
+/** Everything that runs on one foundation: network, features, job loop, instruments, HTTP interface. */
+export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
+  const { store, clock, log, ids, random, encryption, assets } = foundation;
+  const { mode } = settings;
+  const closing = new AbortController();
+  // Every waiting request listens to it, and Node warns of a leak at the eleventh.
+  setMaxListeners(0, closing.signal);
+
+  const network = createOutbound({ mode, allow: settings.outbound.allow });
+  const inbox = createInbox(network, settings.transport, clock.iso, host.sinks);
+  const received = createReceivedDeliveries(inbox, clock);
+  const outbound = mode === "dev" ? received : network;
+
+  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? host.listening[0]?.url ?? "http://localhost";
+  const features = createFeatures(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
+  const windows = createWindows({ store, clock, dirty: () => deferredWrites.schedule() });
+  const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
+  const idempotency = createIdempotency({ store, clock, encryption });
+
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
+  const clockControl = createClockControl(clock, loop);
+
+  const faults = createFaults({ clock, closing: closing.signal });
+  const journal = createJournal(clock);
+  if (mode === "dev") features.feed.listen(journal.change);
+
+  const meter = createMeter();
+  const metrics = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
+  const limits = { windows, idempotency };
+  const instruments = { inbox, faults, journal };
+  const http = { features, limits, meter, metrics, clockControl, instruments, closing: closing.signal };
+  let app: App | undefined;
+
+  /** The state beside the rows, in the order in which a snapshot loads it. */
+  const snapshotables: Readonly<Record<string, Snapshotable>> = {
+    clock,
+    ids,
+    random,
+    windows,
+    keys: features.keys,
+    inbox,
+    received,
+    faults,
+    journal,
+    assets: assets.snapshotable,
+  };
+  return {
+    mode,
+    clock,
+    closing,
+    outbound,
+    features,
+    deferredWrites,
+    periodic,
+    loop,
+    storeClock,
+    clockControl,
+    inbox,
+    received,
+    faults,
+    journal,
+    snapshotables,
+    /** Made for the first request: its routes take longer than all else, and many forks are never called. */
+    get app(): App {
+      app ??= createInterface(foundation, settings, host, http);
+      return app;
+    },
+  };
+}
+
+interface Prunable {
+  prune(): Promise<void>;
+}
+
+/** The job loop, and the daily job that removes what is too old. */
+function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[]) {
+  const { store, clock, log, serviceState } = foundation;
+  const { mails, invitations, pushes, outbox, generations } = features;
+  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations];
+  const prune = async () => {
+    for (const prunable of prunables) await prunable.prune();
+  };
+  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const runner = createRunner({
+    store,
+    clock,
+    log,
+    services: features,
+    owner: `process ${process.pid}`,
+    jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
+  });
+  const storeClock = async (at: number) => {
+    if (clock.mode === "real") return;
+    await store.transaction((tx) => serviceState(tx).write({ name: "clock", value: isoOf(at) }));
+  };
+  const loop = createLoop({ clock, runner, log, storeClock });
+  return { periodic, runner, loop, storeClock };
+}
+
+type Process = Pick<Parameters<typeof createMetrics>[0], "meter" | "mode" | "closing">;
+
+function wireMetrics({ store, clock }: Foundation, features: Features, runner: Runner, process: Process) {
+  return createMetrics({
+    ...process,
+    clock,
+    feed: features.feed,
+    databaseBytes: store.engine.size,
+    jobs: runner.load,
+    deliveries: features.outbox.pending,
+    deployments: features.rollout.unfinished,
+    generations: features.execution.unfinished,
+  });
+}

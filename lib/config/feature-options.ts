@@ -1,0 +1,178 @@
+import * as v from "valibot";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import type { GenerationDriver } from "../drivers/generation/contract.ts";
+import { parseAllow } from "../drivers/outbound/allowed-addresses.ts";
+import { parseHttpUrl } from "../drivers/outbound/target.ts";
+import { finished } from "../generations/schema.ts";
+import { oneOf, textLike, textOf } from "../kernel/validation.ts";
+import { duration, option, positive } from "./option-types.ts";
+
+const allowed = v.pipe(
+  v.string("must be a string"),
+  v.rawCheck(({ dataset, addIssue }) => {
+    try {
+      if (dataset.typed) parseAllow([dataset.value]);
+    } catch (error) {
+      addIssue({ message: (error as Error).message });
+    }
+  }),
+);
+const fraction = v.pipe(
+  v.number("must be a number"),
+  v.minValue(0, "must be from 0 to 0.1"),
+  v.maxValue(0.1, "must be from 0 to 0.1"),
+);
+
+const driver = v.custom<DeploymentDriver>(
+  (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
+  "must have the functions delay and step",
+);
+
+export const deployments = v.optional(
+  v.strictObject({
+    concurrency: v.optional(
+      option(positive(10_000), {
+        help: "The number of deployments that build or roll out at the same time, in the whole service.",
+      }),
+      4,
+    ),
+    autoRollback: v.optional(
+      option(v.boolean(), {
+        help: "After a failed health check, a deployment ends as `rolled_back` if a previous release stays live. `false` ends it as `failed`.",
+      }),
+      true,
+    ),
+    driver: v.optional(
+      option(driver, {
+        help: "The driver that builds and rolls out deployments. Without it, deployments are simulated.",
+      }),
+    ),
+  }),
+  {},
+);
+
+const generationDriver = v.custom<GenerationDriver>(
+  (value) =>
+    ["delay", "submit", "poll", "cancel"].every(
+      (name) => typeof (value as Record<string, unknown> | null)?.[name] === "function",
+    ),
+  "must have the functions delay, submit, poll and cancel",
+);
+
+const httpUrl = v.pipe(
+  v.string("must be a string"),
+  v.check(
+    (text) => parseHttpUrl(text)?.search === "" && new URL(text).hash === "",
+    "must be an http or https URL such as http://localhost:8080/v1",
+  ),
+);
+const sizes = v.array(textLike(9, /^[1-9]\d{1,3}x[1-9]\d{1,3}$/, "must be a size such as 1024x1536"), "must be a list");
+const backend = v.strictObject({
+  type: oneOf(["openai"]),
+  url: httpUrl,
+  key: v.optional(textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters")),
+  models: v.record(
+    textOf(1, 255),
+    v.strictObject({
+      model: v.optional(textOf(1, 255)),
+      price: v.optional(v.pipe(v.number("must be a number"), v.minValue(0, "must be 0 or more"), v.finite()), 0),
+      sizes: v.optional(sizes),
+      extra: v.optional(v.record(v.string(), v.unknown())),
+    }),
+  ),
+  downloads: v.optional(
+    v.array(
+      v.pipe(
+        httpUrl,
+        v.transform((text) => new URL(text).origin),
+      ),
+      "must be a list",
+    ),
+    [],
+  ),
+  timeout: v.optional(duration, "5m"),
+});
+
+export const generations = v.optional(
+  v.strictObject({
+    concurrency: v.optional(
+      option(positive(10_000), { help: "The number of generations that run at the same time, in the whole service." }),
+      16,
+    ),
+    finishedStatus: v.optional(
+      option(oneOf(finished), { help: "The status of a finished generation: `completed` or `succeeded`." }),
+      "completed",
+    ),
+    models: v.optional(
+      option(oneOf(["open", "strict"]), { help: "`open` runs any model; `strict` refuses unknown models." }),
+      "open",
+    ),
+    retention: v.optional(
+      option(duration, { help: "How long the file of a finished generation is stored, such as `30d`." }),
+      "30d",
+    ),
+    backends: v.optional(
+      option(v.record(textOf(1, 64), backend), {
+        help: "Servers that run models, by name. See the chapter on generations.",
+      }),
+      {},
+    ),
+    driver: v.optional(
+      option(generationDriver, {
+        help: "The driver that runs all other models. Without it, an offline painter simulates them.",
+      }),
+    ),
+  }),
+  {},
+);
+
+export const outbound = v.optional(
+  v.strictObject({
+    allow: v.optional(
+      option(v.array(allowed, "must be a list"), {
+        help: "Addresses that are not public but may receive outbound requests: CIDRs and `host:port`. Link-local and metadata addresses are always refused.",
+      }),
+      [],
+    ),
+  }),
+  {},
+);
+
+export const deliveries = v.optional(
+  v.strictObject({
+    jitter: v.optional(
+      option(fraction, {
+        help: "Random addition to the delay between two delivery attempts, as a fraction of the delay. A manual clock adds none.",
+      }),
+      0.1,
+    ),
+    retention: v.optional(
+      option(duration, { help: "How long a delivery is stored after it has ended, with its attempts." }),
+      "30d",
+    ),
+    retryAfter: v.optional(
+      option(v.boolean(), {
+        help: "Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` keeps the delays of the specification.",
+      }),
+      false,
+    ),
+    standardWebhooks: v.optional(
+      option(v.boolean(), {
+        help: "Add the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` to signed deliveries.",
+      }),
+      false,
+    ),
+  }),
+  {},
+);
+
+export const codeHost = v.optional(
+  v.strictObject({
+    secret: v.optional(
+      option(textOf(1, 256), {
+        help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own.",
+      }),
+    ),
+  }),
+  {},
+);

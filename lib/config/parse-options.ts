@@ -1,0 +1,98 @@
+import * as v from "valibot";
+import { didYouMean } from "../kernel/did-you-mean.ts";
+import { detailOf, isUnknown } from "../kernel/validation.ts";
+import type { OptionHelp } from "./option-types.ts";
+import { optionsSchema } from "./options-schema.ts";
+
+export type Options = v.InferInput<typeof optionsSchema>;
+export type Settings = v.InferOutput<typeof optionsSchema>;
+
+export class BadOptions extends Error {
+  override readonly name = "BadOptions";
+  /** The path of the wrong option: `deployments.concurrency`. */
+  readonly path: string;
+  /** What it must be. */
+  readonly rule: string;
+
+  constructor(path: string, rule: string) {
+    super(`option ${path} ${rule}`);
+    this.path = path;
+    this.rule = rule;
+  }
+}
+
+/** Parses the options. Throws {BadOptions}, which names the first wrong option and what it must be. */
+export function parseOptions(given: unknown): Settings {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw new TypeError("the options must be an object");
+  const result = v.safeParse(optionsSchema, given);
+  if (!result.success) {
+    const [issue] = result.issues;
+    const { path, message } = detailOf(issue);
+    throw new BadOptions(path, isUnknown(issue) ? message + nearestOption(path) : message);
+  }
+  const { mode, clock, key, database, random } = result.output;
+  if (mode === "start" && clock !== "real") throw new BadOptions("clock", "must be real in the mode start");
+  if (mode === "start" && key !== undefined)
+    throw new BadOptions("key", "is for the mode dev; make a key with: svc-server keys create");
+  if (mode === "start" && random !== undefined)
+    throw new BadOptions("random", "is for the mode dev; a seeded key could be guessed");
+  if (mode === "start" && result.output.transport !== undefined) {
+    throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
+  }
+  if (/^postgres(ql)?:/.test(database))
+    throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store yet");
+  return result.output;
+}
+
+/** One option, for everything that reads it from text or documents it. */
+export interface OptionInfo {
+  /** Its names from the top, joined by dots: `deployments.concurrency`. */
+  readonly path: string;
+  readonly help: string;
+  readonly fallback: unknown;
+  /** The flag of the commands that sets it; undefined for an option without a flag. */
+  readonly flag: string | undefined;
+  /** The placeholder for the flag's value; undefined for a switch. */
+  readonly value: string | undefined;
+  /** How it is written as text, in a flag or variable; undefined for values without a text form, such as a function. */
+  readonly format: "text" | "number" | "switch" | "list" | "json" | "file" | undefined;
+}
+
+const formats: Readonly<Record<string, OptionInfo["format"]>> = {
+  string: "text",
+  picklist: "text",
+  number: "number",
+  boolean: "switch",
+  array: "list",
+  record: "json",
+};
+
+/** Every option, in the order in which it is allOptions. */
+export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries, "");
+
+function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
+  return Object.entries(entries).flatMap(([name, entry]) => {
+    const { wrapped, default: fallback } = entry as v.OptionalSchema<v.GenericSchema, unknown>;
+    if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
+    const path = prefix + name;
+    const { help = "", flag, value } = v.getMetadata(wrapped) as Partial<OptionHelp>;
+    // The command itself sets the mode. An object with a flag, the seed, is given as a file.
+    const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
+    return { path, help, fallback, flag, value, format };
+  });
+}
+
+/** A hint for an unknown option: the nearest name beside it, or how to nest a dotted path. */
+function nearestOption(path: string): string {
+  if (allOptions.some((one) => one.path === path))
+    return `; nest it: ${path.split(".").reduceRight((below, name) => `{"${name}":${below}}`, "…")}`;
+  const level = path.slice(0, path.lastIndexOf(".") + 1);
+  const beside = allOptions.filter((one) => one.path.startsWith(level));
+  const names = beside.map((one) => one.path.slice(level.length).split(".", 1)[0] ?? "");
+  return didYouMean(path.slice(level.length), names, level);
+}
+
+/** The environment variable that sets an option: `SVC_DEPLOYMENTS_CONCURRENCY`. */
+export const variableOf = ({ path }: Pick<OptionInfo, "path">) =>
+  `SVC_${path.replaceAll(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { milliseconds } from "../../kernel/duration.ts";
+import type { SimulatedOutcome } from "../simulated-outcome.ts";
+import type { DeploymentDriver, DeploymentWork, LogLine } from "./contract.ts";
+
+/** CONTRACT section 8: "Simulated work takes by default 1 s queued, 3 s building, 2 s deploying". */
+const defaultDurations = { queued: "1s", building: "3s", deploying: "2s" } as const;
+
+/** Every step has the same handle: it says only that the step has logged its first lines. */
+const handle = "begun";
+
+const info = (message: string): LogLine => ({ level: "info", message });
+
+type Subject = Pick<DeploymentWork, "source" | "environment">;
+type Scripted = Subject & Pick<DeploymentWork, "outcome">;
+
+/**
+ * Deployments that take time, write readable logs and touch nothing. The scenario of a deployment decides its outcome, or
+ * without one `script`, or without that it succeeds in the default durations.
+ */
+export function simulatedDeployments(
+  script: (work: Subject) => SimulatedOutcome | undefined = () => undefined,
+): DeploymentDriver {
+  const outcomeOf = (work: Scripted): SimulatedOutcome => work.outcome ?? script(work) ?? {};
+  const durationOf = (work: Scripted, phase: keyof typeof defaultDurations) => {
+    const { pace, durations } = outcomeOf(work);
+    return pace === "instant" ? 0 : milliseconds(durations?.[phase] ?? defaultDurations[phase]);
+  };
+  return {
+    takesScenarios: true,
+    delay: (work) => durationOf(work, "queued"),
+    async step(work) {
+      const outcome = outcomeOf(work);
+      const phase = work.step === "build" ? "building" : "deploying";
+      const left_ms = durationOf(work, phase) - work.elapsed_ms;
+      const [opening, closing] = work.step === "build" ? buildLines(work) : rolloutLines(work);
+      const first = work.handle === handle ? [] : opening;
+      if (left_ms > 0) return { state: "running", again_ms: left_ms, handle, logs: first };
+      const logs = [...first, ...(work.step === "build" ? (outcome.logs ?? []) : [])];
+      const failure = failureOf(outcome, phase);
+      if (!failure) return { state: "done", version: versionOf(work), logs: [...logs, ...closing] };
+      return { ...failure, logs: [...logs, { level: "error", message: failure.message }] };
+    },
+  };
+}
+
+function failureOf({ result, at = "building", message }: SimulatedOutcome, phase: "building" | "deploying") {
+  const step = phase === "building" ? "build" : "rollout";
+  if (result === "fail" && at === phase) return { state: "failed", message: message ?? `the ${step} failed` } as const;
+  if (result === "rolled_back" && phase === "deploying")
+    return { state: "unhealthy", message: message ?? "the health check failed" } as const;
+  return undefined;
+}
+
+/** The tag, the digest, or for a branch a commit id, CONTRACT section 4: "simulated: another one for every deployment". */
+function versionOf({ deployment_id, source, version, revision }: DeploymentWork): string {
+  if (version !== null) return version;
+  if (source.type === "image") {
+    const url = source.image_url ?? "";
+    const [, digest] = /@(sha256:[0-9a-f]{64})$/.exec(url) ?? [];
+    return digest ?? `sha256:${createHash("sha256").update(url).digest("hex")}`;
+  }
+  return source.tag ?? revision ?? createHash("sha1").update(deployment_id).digest("hex");
+}
+
+function buildLines(work: DeploymentWork): [LogLine[], LogLine[]] {
+  const { source } = work;
+  const version = versionOf(work);
+  if (source.type === "image") {
+    return [[info(`Pulling ${source.image_url}`)], [info(`Resolved the image to ${version}`), info("Image ready")]];
+  }
+  const ref = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
+  return [
+    [info(`Cloning ${source.repo}, ${ref}`), info("Installing dependencies"), info("Building")],
+    [info(`Built version ${version}`)],
+  ];
+}
+
+const rolloutLines = ({ environment, version }: DeploymentWork): [LogLine[], LogLine[]] => [
+  [info(`Rolling out ${version} to ${environment}`)],
+  [info("Health check passed"), info(`${version} is live in ${environment}`)],
+];

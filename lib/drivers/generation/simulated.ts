@@ -1,0 +1,79 @@
+import { milliseconds } from "../../kernel/duration.ts";
+import { createPainter, type Painted, type Painter } from "../painter/painter.ts";
+import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
+
+/** The outcome of one simulated generation; empty for a success in the default time. */
+export interface SimulatedGeneration {
+  readonly result?: "succeed" | "fail" | "rolled_back" | undefined;
+  readonly message?: string | undefined;
+  readonly durations?: { readonly queued?: string | undefined; readonly in_progress?: string | undefined } | undefined;
+  /** Instead of the model's price. */
+  readonly cost_usd?: number | undefined;
+}
+
+/** CONTRACT section 8: "Simulated work takes by default 1 s queued, … 2 s in progress". */
+const defaultDurations = { queued: "1s", in_progress: "2s" } as const;
+/** Every generation has the same handle: it says only that the painting has begun. */
+const handle = "begun";
+
+interface Painting {
+  readonly file: Promise<Painted>;
+  readonly controller: AbortController;
+}
+
+/**
+ * Generations that are painted offline. Painting starts with the generation, so several are painted at the same time, and
+ * its file is awaited at the end of the generation's duration. The scenario of a generation decides its outcome, or
+ * without one `script`.
+ */
+export function simulatedGenerations(
+  script: (work: GenerationWork) => SimulatedGeneration | undefined = () => undefined,
+  painter: Painter = createPainter(),
+): GenerationDriver {
+  const paintings = new Map<string, Painting>();
+
+  const startPainting = (work: GenerationWork): Painting => {
+    const controller = new AbortController();
+    const painting = { file: painter.paint(work, controller.signal), controller };
+    // poll() reports a failure; until then it must not count as unhandled.
+    painting.file.catch(() => {});
+    paintings.set(work.generation_id, painting);
+    return painting;
+  };
+
+  const outcomeOf = (work: GenerationWork): SimulatedGeneration => work.outcome ?? script(work) ?? {};
+  const durationOf = (work: GenerationWork, phase: keyof typeof defaultDurations) => {
+    const { durations } = outcomeOf(work);
+    // Under any other pace the service calls only when the generation is to advance.
+    const isTimed = (work.outcome?.pace ?? "timed") === "timed";
+    return isTimed ? milliseconds(durations?.[phase] ?? defaultDurations[phase]) : 0;
+  };
+
+  const finish = async (work: GenerationWork): Promise<Progress> => {
+    const { result, message = "the model failed", cost_usd = null } = outcomeOf(work);
+    if (result === "fail") return { state: "failed", message };
+    const { file } = paintings.get(work.generation_id) ?? startPainting(work);
+    try {
+      return { state: "done", bytes: (await file).bytes, cost_usd };
+    } finally {
+      paintings.delete(work.generation_id);
+    }
+  };
+
+  return {
+    takesScenarios: true,
+    delay: (work) => durationOf(work, "queued"),
+    async submit(work) {
+      const again_ms = durationOf(work, "in_progress");
+      if (again_ms === 0) return finish(work);
+      if (outcomeOf(work).result !== "fail") startPainting(work);
+      return { state: "running", again_ms, handle };
+    },
+    poll: finish,
+    async cancel({ generation_id }) {
+      paintings.get(generation_id)?.controller.abort(new Error("the generation was cancelled"));
+      paintings.delete(generation_id);
+    },
+    close: () => painter.close(),
+  };
+}

@@ -1,0 +1,119 @@
+import { addressOfHost, type IpAddress, type IpRange, inAnyRange, parseAddress, parseRange } from "./ip-address.ts";
+import { memoize } from "./memoize.ts";
+import { type HostPort, hostPortOf } from "./target.ts";
+
+/*
+ * The addresses that requests may go to. CONTRACT section 6: "in `start` mode every resolved address must be public",
+ * "link-local and metadata addresses stay closed in every mode". Pure functions, which a property test can walk.
+ */
+
+/** Ranges parsed at their first use: parsing them all would add 1.5 ms to every start (bench `starts`). */
+function ranges(text: string): () => readonly IpRange[] {
+  let parsed: readonly IpRange[] | undefined;
+  return () => {
+    parsed ??= text.split(" ").flatMap((range) => parseRange(range) ?? []);
+    return parsed;
+  };
+}
+
+/**
+ * Closed in every mode: link-local addresses and the metadata addresses of clouds, which hand out credentials (Amazon's,
+ * Azure's, Alibaba's, Oracle's, Google's). Some of them lie in ranges that an operator may well open.
+ */
+const neverAllowed = ranges(
+  "169.254.0.0/16 168.63.129.16/32 100.100.100.200/32 192.0.0.192/32 fe80::/10 fd00:ec2::/32 fd20:ce::254/128",
+);
+/** Loopback and private networks, which the mode dev opens. */
+const privateRanges = ranges("127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 ::1/128 fc00::/7");
+/** Reserved IPv4: this network, protocols, documentation, 6to4 relays, benchmarks, multicast, class E. */
+const reservedIpv4 = ranges(
+  "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
+);
+/** Public IPv6 is listed instead: 2000::/3 without Teredo and its neighbours, documentation, 6to4 and AS112. */
+const globalIpv6 = ranges("2000::/3");
+const reservedIpv6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20 2620:4f:8000::/48");
+
+const low32 = (value: bigint) => value & 0xffff_ffffn;
+
+/**
+ * IPv6 ranges that a host or a router translates to IPv4, and where each holds the IPv4 address. An open IPv6 address
+ * must not lead to a closed IPv4 address.
+ */
+const translations: readonly (readonly [() => readonly IpRange[], (value: bigint) => bigint])[] = [
+  // Compatible, mapped, translated, and NAT64.
+  [ranges("::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48"), low32],
+  // RFC 6052: after a prefix of 48 bits an octet of zeros splits the address.
+  [ranges("64:ff9b:1::/48"), (value) => low32(((value >> 64n) << 16n) | ((value >> 40n) & 0xffffn))],
+  [ranges("2002::/16"), (value) => low32(value >> 80n)],
+  // Teredo holds the client's address with every bit inverted.
+  [ranges("2001::/32"), (value) => low32(~value)],
+];
+
+const embeddedIpv4 = (address: IpAddress): IpAddress[] =>
+  translations.flatMap(([list, extract]) =>
+    inAnyRange(list(), address) ? [{ bits: 32, value: extract(address.value) }] : [],
+  );
+
+const isNeverAllowed = (address: IpAddress) =>
+  [address, ...embeddedIpv4(address)].some((one) => inAnyRange(neverAllowed(), one));
+const isPrivate = (address: IpAddress) => inAnyRange(privateRanges(), address);
+const isPublic = (address: IpAddress) =>
+  address.bits === 32
+    ? !isPrivate(address) && !inAnyRange(reservedIpv4(), address)
+    : inAnyRange(globalIpv6(), address) && !inAnyRange(reservedIpv6(), address);
+
+/** The addresses that the option `outbound.allow` opens beside public ones. */
+export interface AllowList {
+  readonly ranges: readonly IpRange[];
+  readonly targets: readonly HostPort[];
+}
+
+/** `localhost:8443`, `[::1]:8443`; undefined for anything else. Parsed as a URL, so all spellings of a host are equal. */
+function parseHostPort(text: string): HostPort | undefined {
+  if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text) || !URL.canParse(`https://${text}`)) return;
+  const target = hostPortOf(new URL(`https://${text}`));
+  return target.port > 0 ? target : undefined;
+}
+
+/**
+ * Parses `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else,
+ * and for an entry that lies within the addresses that are never opened.
+ */
+export function parseAllow(entries: readonly string[]): AllowList {
+  const allowed: { ranges: IpRange[]; targets: HostPort[] } = { ranges: [], targets: [] };
+  for (const entry of entries) {
+    const range = parseRange(entry);
+    const target = parseHostPort(entry);
+    const address = range ?? parseAddress(addressOfHost(target?.host ?? "") ?? "");
+    const covering = neverAllowed().filter(({ prefix }) => prefix <= (range?.prefix ?? 128));
+    if (address && inAnyRange(covering, address))
+      throw new Error(
+        `must not be "${entry}": link-local addresses, and those of clouds' credentials, are never opened`,
+      );
+    if (range) allowed.ranges.push(range);
+    else if (target) allowed.targets.push(target);
+    else {
+      const right = "must be a CIDR such as 10.0.0.0/8 or [fd00::]/8, or host:port such as localhost:8443";
+      throw new Error(`${right}, not "${entry}"`);
+    }
+  }
+  return allowed;
+}
+
+/** The class of an address, for any target; undefined for text that is no address, and for one that is never allowed. */
+const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPrivate: boolean } | undefined => {
+  const address = parseAddress(text);
+  return address && !isNeverAllowed(address)
+    ? { address, isPublic: isPublic(address), isPrivate: isPrivate(address) }
+    : undefined;
+});
+
+/** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
+export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, { host, port }: HostPort): boolean {
+  const known = classOf(text);
+  if (!known) return false;
+  if (known.isPublic || (mode === "dev" && known.isPrivate)) return true;
+  return (
+    inAnyRange(allowed.ranges, known.address) || allowed.targets.some((one) => one.host === host && one.port === port)
+  );
+}

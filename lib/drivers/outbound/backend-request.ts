@@ -1,0 +1,36 @@
+import type { HttpResult } from "./http-request.ts";
+import { parseRetryAfter } from "./http-response.ts";
+
+/** A request to a backend that an operator has configured, for its whole response. */
+export interface BackendRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Origins that may be called although their addresses are not public. */
+  readonly trustedOrigins: readonly string[];
+  /** The largest response. */
+  readonly max_bytes: number;
+  /** For everything together. */
+  readonly timeout_ms: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A whole response, or an error in a few words, which name no address. */
+export interface BackendResponse {
+  /** Null where there was no response. */
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly bytes: Buffer;
+  readonly retry_after_ms: number | undefined;
+}
+
+export const backendResponse = (
+  { status, error, bytes, incomplete, retry_after }: HttpResult,
+  now: number,
+): BackendResponse => ({
+  status,
+  error: error ?? incomplete ?? null,
+  bytes: bytes ?? Buffer.alloc(0),
+  retry_after_ms: parseRetryAfter(retry_after, now),
+});

@@ -1,0 +1,187 @@
+import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest, type RequestOptions } from "node:https";
+import type { Socket } from "node:net";
+import { systemTimer } from "../../kernel/clock.ts";
+import { failureReason } from "./failure-reasons.ts";
+import { excerptOf, readBody } from "./http-response.ts";
+import { sameAddress } from "./ip-address.ts";
+import type { Cancellation } from "./request-timeout.ts";
+import type { Target } from "./target.ts";
+
+const maxInterimResponses = 16;
+const maxHeaderSize = 16 * 1024;
+/** How long the request may still be written after its response has ended. */
+const writeTimeoutAfterResponse = "1s";
+
+/** One request to one checked address. */
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  readonly target: Target;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly address: string;
+  readonly agent: Agent;
+  readonly cancellation: Cancellation;
+  /** For the connection alone; undefined for the last address, which has the request's own timeout. */
+  readonly connectTimeout_ms: number | undefined;
+  /** The largest body that is read whole; undefined for a receiver's response, which needs an excerpt only. */
+  readonly max_bytes?: number | undefined;
+}
+
+export interface HttpResult {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly response: string | null;
+  readonly retry_after?: string | undefined;
+  readonly bytes?: Buffer;
+  /** Why the body is not whole. */
+  readonly incomplete?: string | undefined;
+  /**
+   * `next_address`: nothing was connected, so another address may be tried. `new_connection`: the receiver had closed the
+   * idle connection.
+   */
+  readonly retry?: "next_address" | "new_connection" | undefined;
+}
+
+export const failed = (error: string, retry?: HttpResult["retry"]): HttpResult => ({
+  status: null,
+  error,
+  response: null,
+  retry,
+});
+
+/** A flat list, which Node writes unchanged: our length and host replace the caller's. */
+function headersOf({ method, target, headers, body }: HttpRequest): string[] {
+  const list: string[] = [];
+  for (const [name, value] of Object.entries(headers))
+    if (!/^(host|content-length)$/i.test(name)) list.push(name, value);
+  list.push("host", target.authority);
+  if (method === "POST") list.push("content-length", String(Buffer.byteLength(body)));
+  return list;
+}
+
+const optionsOf = (request: HttpRequest): RequestOptions => ({
+  agent: request.agent,
+  maxHeaderSize,
+  method: request.method,
+  // The address instead of the name: no lookup happens between the check and the connection.
+  host: request.address,
+  port: request.target.port,
+  // TLS forbids an address as server name; Node then compares the certificate with `host`.
+  servername: request.target.address === undefined ? request.target.host : "",
+  path: request.target.path,
+  headers: headersOf(request),
+});
+
+/**
+ * Connections after their handshake, and whether any byte of a response arrived since the last request. Node does not set
+ * `reusedSocket` for a connection that a waiting request takes over at once.
+ */
+const handshaken = new WeakMap<Socket, { responded: boolean }>();
+
+interface Connection {
+  connected: boolean;
+  /** Set where an earlier request used the same connection. */
+  reused: { readonly responded: boolean } | undefined;
+}
+
+/** Writes the request once its connection stands and leads to the checked address. */
+function connect(
+  sending: ClientRequest,
+  request: HttpRequest,
+  connection: Connection,
+  fail: (result: HttpResult) => void,
+): void {
+  sending.on("socket", (socket) => {
+    const write = () => {
+      if (sameAddress(socket.remoteAddress ?? "", request.address)) sending.end(request.body);
+      else fail(failed("address_not_allowed"));
+    };
+    const reused = handshaken.get(socket);
+    if (reused) {
+      reused.responded = false;
+      connection.reused = reused;
+      return write();
+    }
+    const { connectTimeout_ms } = request;
+    const stopTimer =
+      connectTimeout_ms === undefined
+        ? () => {}
+        : systemTimer(connectTimeout_ms, () => fail(failed("host unreachable", "next_address")));
+    socket.once("connect", () => {
+      connection.connected = true;
+      stopTimer();
+    });
+    socket.once("close", stopTimer);
+    socket.once(request.target.secure ? "secureConnect" : "connect", () => {
+      const state = { responded: false };
+      handshaken.set(socket, state);
+      socket.on("data", () => {
+        state.responded = true;
+      });
+      write();
+    });
+  });
+}
+
+/** Whether and how a request may be sent again after the connection failed. */
+function retryOf({ connected, reused }: Connection): HttpResult["retry"] {
+  if (reused) return reused.responded ? undefined : "new_connection";
+  return connected ? undefined : "next_address";
+}
+
+/** Sends one request. Never rejects: a failure is part of the result. */
+export function sendRequest(request: HttpRequest): Promise<HttpResult> {
+  const { cancellation } = request;
+  if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
+  return new Promise((resolve) => {
+    const sending = (request.target.secure ? httpsRequest : httpRequest)(optionsOf(request));
+    const connection: Connection = { connected: false, reused: undefined };
+    let responded: (() => HttpResult) | undefined;
+    let interimResponses = 0;
+    let settled = false;
+
+    const settle = (result: HttpResult, keepConnection = false) => {
+      // A destroyed request may fail once more, when another request already has its connection.
+      if (settled) return;
+      settled = true;
+      cancellation.onCancel(() => {});
+      if (!keepConnection) sending.destroy();
+      else if (!sending.writableFinished) finishWriting();
+      const incomplete = keepConnection ? undefined : (result.error ?? undefined);
+      resolve(responded ? { ...responded(), incomplete } : result);
+    };
+    /** A receiver may respond before it has read the request; only afterwards can its connection serve again. */
+    const finishWriting = () => {
+      const stopTimer = systemTimer(writeTimeoutAfterResponse, () => sending.destroy());
+      sending.once("finish", stopTimer).once("close", stopTimer);
+    };
+    const receive = (response: IncomingMessage) => {
+      const status = response.statusCode ?? 0;
+      if (status < 100) return settle(failed("not an HTTP answer"));
+      const bytesSoFar = readBody(response, request.max_bytes, (incomplete) =>
+        settle(failed(incomplete ?? ""), incomplete === undefined),
+      );
+      const retry_after = response.headers["retry-after"];
+      responded = () => {
+        const bytes = bytesSoFar();
+        return { status, error: null, response: excerptOf(bytes), retry_after, bytes };
+      };
+    };
+
+    cancellation.onCancel(() => settle(failed(String(cancellation.reason))));
+    connect(sending, request, connection, settle);
+    sending.on("response", receive);
+    // No request asks for another protocol, so 101 is a response like any other, and its socket is of no use.
+    sending.on("upgrade", (response, socket) => {
+      receive(response);
+      socket.destroy();
+      settle(failed("connection reset"));
+    });
+    sending.on("information", () => {
+      interimResponses += 1;
+      if (interimResponses > maxInterimResponses) settle(failed("too many interim answers"));
+    });
+    sending.on("error", (error) => settle(failed(failureReason(error), retryOf(connection))));
+  });
+}

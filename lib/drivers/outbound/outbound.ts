@@ -1,0 +1,197 @@
+import { createClock } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/duration.ts";
+import { isAllowed, parseAllow } from "./allowed-addresses.ts";
+import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
+import { createConnectionPool } from "./connection-pool.ts";
+import { failureReason } from "./failure-reasons.ts";
+import { failed, type HttpResult, sendRequest } from "./http-request.ts";
+import { parseRetryAfter } from "./http-response.ts";
+import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
+import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
+import { type HostPort, hostPortOf, httpsTarget, parseHttpUrl, type Target, targetOf } from "./target.ts";
+
+/** A POST to send. Its length and its Host are written here. */
+export interface OutboundRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Cancels the request; its reason becomes the error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The result of a request. With a status `error` is null, even where the body broke off or took too long: "A delivery
+ * attempt fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and
+ * `response` are null. `response` is at most the first 1 KiB of the body as text.
+ */
+export interface Sent {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly response: string | null;
+  readonly duration_ms: number;
+  /** From the receiver's `Retry-After`; undefined without one that can be parsed. */
+  readonly retry_after_ms?: number | undefined;
+  /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
+  readonly open_ms?: number;
+}
+
+export interface Outbound {
+  /** Never rejects. */
+  send(request: OutboundRequest): Promise<Sent>;
+  /** Never rejects. */
+  callBackend(request: BackendRequest): Promise<BackendResponse>;
+  /**
+   * The rule that forbids to store this URL; undefined for an allowed one. A name that does not resolve is allowed, since
+   * every attempt looks it up again.
+   */
+  checkUrl(url: string): Promise<string | undefined>;
+  /** Cancels the requests in flight, and closes all connections. */
+  close(): Promise<void>;
+}
+
+export interface OutboundOptions {
+  readonly mode: "dev" | "start";
+  readonly allow?: readonly string[];
+  readonly resolve?: ResolveHost;
+  /** For everything together, from the name to the end of the response; 10 s by default, a minute at most. */
+  readonly timeout?: string;
+  /** Certificates to trust instead of those that come with Node, as PEM. */
+  readonly ca?: readonly string[];
+}
+
+const addressRules = {
+  start: "must lead to public addresses only, and to those that the operator opens (option outbound.allow)",
+  dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
+} as const;
+
+/** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { mode } = options;
+  const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
+  if (limit_ms > 60_000)
+    throw new Error(`the timeout of outbound requests must be a minute at most, not ${options.timeout}`);
+  const allowed = parseAllow(options.allow ?? []);
+  const resolve = createHostResolver(options.resolve);
+  const clock = createClock("real");
+  const requests = createRequestsInFlight();
+  const connections = createConnectionPool(mode, options.ca);
+  let closed = false;
+
+  /** Runs a request within its timeout; what it throws becomes the error. */
+  const run = async (
+    work: (cancellation: Cancellation) => Promise<HttpResult> | HttpResult,
+    signal: AbortSignal | undefined,
+    timeout_ms: number,
+  ): Promise<HttpResult> => {
+    if (closed) return failed("shutting down");
+    const { cancellation, finish } = requests.start(timeout_ms, signal);
+    try {
+      return await work(cancellation);
+    } catch (error) {
+      return failed(typeof error === "string" ? error : failureReason(error));
+    } finally {
+      finish();
+    }
+  };
+
+  const addressesOf = (
+    { address, host }: Target,
+    cancellation: Cancellation,
+  ): Promise<readonly string[]> | readonly string[] =>
+    address === undefined ? rejectOnCancel(cancellation, resolve(host)) : [address];
+
+  /** Tries the addresses of a target in turn while none connects; none, unless all of them are allowed. */
+  const tryAddresses = async (
+    target: Target,
+    cancellation: Cancellation,
+    isOpen: (address: string) => boolean,
+    attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
+  ): Promise<HttpResult> => {
+    const addresses = await addressesOf(target, cancellation);
+    if (!addresses.every(isOpen)) return failed("address_not_allowed");
+    let result = failed("name not found");
+    const last = addresses.at(-1);
+    for (const address of addresses) {
+      result = await attempt(address, address === last ? undefined : limit_ms / 4);
+      if (result.retry !== "next_address" || cancellation.cancelled) break;
+    }
+    return result;
+  };
+
+  const isOpenFor = (target: HostPort) => (address: string) => isAllowed(mode, allowed, address, target);
+
+  const deliver = (
+    { url, headers, body }: OutboundRequest,
+    cancellation: Cancellation,
+  ): Promise<HttpResult> | HttpResult => {
+    const target = httpsTarget(url);
+    if ("problem" in target) return failed(`the URL ${target.problem}`);
+    return tryAddresses(target, cancellation, isOpenFor(target), async (address, connectTimeout_ms) => {
+      const { keepAlive: agent, single } = connections;
+      const request = {
+        method: "POST",
+        target,
+        headers,
+        body,
+        agent,
+        cancellation,
+        address,
+        connectTimeout_ms,
+      } as const;
+      const result = await sendRequest(request);
+      // Deliveries are at least once, so one that may have been read without a response is sent again.
+      return result.retry === "new_connection" ? sendRequest({ ...request, agent: single }) : result;
+    });
+  };
+
+  /** On a connection of its own: a request that costs money must not be sent again because an idle connection was closed. */
+  const callBackend = (
+    { method, url: text, headers, body = "", max_bytes, trustedOrigins }: BackendRequest,
+    cancellation: Cancellation,
+  ): Promise<HttpResult> | HttpResult => {
+    const url = parseHttpUrl(text);
+    if (!url) return failed("not a URL");
+    const target = targetOf(url);
+    const trusted = trustedOrigins.map((origin) => hostPortOf(new URL(origin)));
+    const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
+    const isOpen = (address: string) => isAllowed("start", withTrusted, address, target);
+    const agent = connections.forBackend(target.secure);
+    return tryAddresses(target, cancellation, isOpen, (address, connectTimeout_ms) =>
+      sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
+    );
+  };
+
+  return {
+    async send(request) {
+      const started = clock.now();
+      const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
+      const { status, error, response, retry_after } = result;
+      const ended = clock.now();
+      const retry_after_ms = parseRetryAfter(retry_after, ended);
+      const sent = { status, error, response, duration_ms: Math.max(0, ended - started) };
+      return retry_after_ms === undefined ? sent : { ...sent, retry_after_ms };
+    },
+
+    async callBackend(request) {
+      const { signal, timeout_ms } = request;
+      const result = await run((cancellation) => callBackend(request, cancellation), signal, timeout_ms);
+      return backendResponse(result, clock.now());
+    },
+
+    async checkUrl(text) {
+      const target = httpsTarget(text);
+      if ("problem" in target) return target.problem;
+      const { cancellation, finish } = requests.start(limit_ms);
+      const addresses = await Promise.resolve(addressesOf(target, cancellation))
+        .catch(() => [])
+        .finally(finish);
+      return addresses.every(isOpenFor(target)) ? undefined : addressRules[mode];
+    },
+
+    async close() {
+      closed = true;
+      requests.cancelAll("shutting down");
+      connections.close();
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { lookup } from "node:dns/promises";
+
+/** The addresses of a host name. Rejects where the name has none. */
+export type ResolveHost = (host: string) => Promise<readonly string[]>;
+
+const systemLookup: ResolveHost = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
+export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
+  const inFlight = new Map<string, Promise<readonly string[]>>();
+  return (host) => {
+    const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
+    inFlight.set(host, lookedUp);
+    return lookedUp;
+  };
+}

@@ -1,0 +1,63 @@
+import { addressOfHost } from "./ip-address.ts";
+import { memoize } from "./memoize.ts";
+
+/** `host` is as a URL writes it, without a trailing dot. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a URL leads: what its requests need to know. */
+export interface Target extends HostPort {
+  readonly secure: boolean;
+  /** The address, where the host is one; undefined for a name, which needs a lookup. */
+  readonly address: string | undefined;
+  /** With the query. */
+  readonly path: string;
+  /** The value of the Host header. */
+  readonly authority: string;
+}
+
+/** The dot that ends a full name is part of no certificate's names and of no entry of `outbound.allow`. */
+export const hostPortOf = ({ protocol, hostname, port }: URL): HostPort => ({
+  host: hostname.replace(/\.$/, ""),
+  port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port),
+});
+
+export function targetOf(url: URL): Target {
+  const { host, port } = hostPortOf(url);
+  return {
+    host,
+    port,
+    secure: url.protocol === "https:",
+    address: addressOfHost(host),
+    path: `${url.pathname}${url.search}`,
+    authority: url.host,
+  };
+}
+
+const longestUrl = 2048;
+
+/** CONTRACT section 6: "`https://`, at most 2,048 characters, no credentials in them". */
+export function parseHttpsUrl(text: string): { href: string } | { problem: string } {
+  // SPEC: "Webhook url not starting with `https://`"; the URL parser would accept `https:\\host` and a tab inside as well.
+  if (!/^https:\/\//i.test(text)) return { problem: "must begin with https://" };
+  const tooLong = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
+  if (text.length > longestUrl) return tooLong;
+  if (!URL.canParse(text)) return { problem: "must be a URL such as https://example.com/hook" };
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return { problem: "must not have credentials in it" };
+  return url.href.length > longestUrl ? tooLong : { href: url.href };
+}
+
+/** The target of such a URL, or the rule that it breaks. */
+export const httpsTarget = memoize((text): Target | { readonly problem: string } => {
+  const parsed = parseHttpsUrl(text);
+  return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
+});
+
+/** An http or https URL without credentials; undefined for anything else. */
+export function parseHttpUrl(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" ? url : undefined;
+}

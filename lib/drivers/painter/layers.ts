@@ -1,0 +1,134 @@
+import type { Canvas, Colour } from "./canvas.ts";
+import { clamp, smoothstep } from "./interpolation.ts";
+import type { Lighting } from "./lighting.ts";
+import type { NoiseField } from "./noise-field.ts";
+import type { Random } from "./random.ts";
+
+/** What every layer needs: the lighting, where it comes from, and noise. */
+export interface SceneLight {
+  readonly lighting: Lighting;
+  readonly field: NoiseField;
+  /** The position of sun or moon, from 0 at the left to 1. */
+  readonly sunX: number;
+  /** Whether sun or moon is visible, and so glitters on water. */
+  readonly sparkles: boolean;
+}
+
+/** Terrain or buildings with an upper edge. Layers are painted from the farthest to the nearest, one over the other. */
+export interface Layer {
+  /** 0 at the horizon, 1 right before the viewer. Near layers move more when the camera pans. */
+  readonly near: number;
+  /** How much of it haze hides, from 0 to 1. */
+  readonly haze: number;
+  /** The height of the upper edge over the horizon at `x`; both in units, negative below the horizon. */
+  top(x: number): number;
+  /** Writes the colour at `x`, `deep` units below the edge, into `out`. */
+  shade(out: Float32Array, x: number, deep: number, light: SceneLight): void;
+}
+
+/**
+ * Paints layers, the farthest first, each from its edge down to the edge of the next or to the row `bottom`. `shift` is
+ * the camera's pan, in units.
+ */
+export function paintLayers(
+  canvas: Canvas,
+  layers: readonly Layer[],
+  light: SceneLight,
+  horizon: number,
+  shift: number,
+  bottom: number,
+): void {
+  const { width, unit } = canvas;
+  const edges = layers.map(({ near, top }) => {
+    const at = (x: number) => horizon - top((x - width / 2) / unit + shift * near) * unit;
+    return Float32Array.from({ length: width + 1 }, (_, x) => at(x));
+  });
+  for (const [i, layer] of layers.entries()) {
+    const nearer = edges.slice(i + 1);
+    const until = Int32Array.from({ length: width }, (_, x) =>
+      Math.ceil(
+        nearer.reduce((low, edge) => Math.min(low, Math.max(edge[x] as number, edge[x + 1] as number) + 1), bottom),
+      ),
+    );
+    paintLayer(canvas, layer, light, edges[i] as Float32Array, until, shift);
+  }
+}
+
+function paintLayer(
+  canvas: Canvas,
+  layer: Layer,
+  light: SceneLight,
+  edge: Float32Array,
+  until: Int32Array,
+  shift: number,
+): void {
+  const { width, unit } = canvas;
+  const { haze } = light.lighting;
+  const out = new Float32Array(3);
+  const highest = Math.max(0, Math.floor(edge.reduce((low, y) => Math.min(low, y))));
+  const lowest = until.reduce((low, y) => Math.max(low, y), 0);
+  for (let y = highest; y < lowest; y++) {
+    for (let x = 0; x < width; x++) {
+      const top = ((edge[x] as number) + (edge[x + 1] as number)) / 2;
+      const part = y + 1 - top;
+      if (part <= 0 || y >= (until[x] as number)) continue;
+      const deep = Math.max(0, y - top) / unit;
+      layer.shade(out, (x - width / 2) / unit + shift * layer.near, deep, light);
+      // Haze gathers low between layers, so each stands out against a paler one.
+      const hidden = layer.haze + (1 - layer.haze) * layer.haze * smoothstep(0, 0.3, deep) * 0.8;
+      const seen = 1 - hidden;
+      canvas.cover(
+        (y * width + x) * 3,
+        (out[0] as number) * seen + haze[0] * hidden,
+        (out[1] as number) * seen + haze[1] * hidden,
+        (out[2] as number) * seen + haze[2] * hidden,
+        Math.min(1, part),
+      );
+    }
+  }
+}
+
+/** Lights a surface, coloured `one` mixed with `part` of the other, with ambient light and `sun` of the direct light. */
+export function lightSurface(
+  out: Float32Array,
+  lighting: Lighting,
+  sun: number,
+  one: Colour,
+  other = one,
+  part = 0,
+): void {
+  const { shade, light } = lighting;
+  const direct = lighting.directLight * sun;
+  out[0] = (one[0] + (other[0] - one[0]) * part) * (shade[0] * 0.75 + light[0] * direct);
+  out[1] = (one[1] + (other[1] - one[1]) * part) * (shade[1] * 0.75 + light[1] * direct);
+  out[2] = (one[2] + (other[2] - one[2]) * part) * (shade[2] * 0.75 + light[2] * direct);
+}
+
+const [widest, samplesPerUnit] = [8, 1024];
+
+/**
+ * The height of a ridge, from 0 to about 1, for `x` from -8 to 8; `rough` 0 is smooth, 1 is jagged. Every pixel asks for
+ * it, so a table holds it.
+ */
+export function ridgeLine(random: Random, cells: number, rough: number): (x: number) => number {
+  const table = new Float32Array(2 * widest * samplesPerUnit + 2);
+  for (let octave = 0; octave < (rough > 0.1 ? 8 : 4); octave++) {
+    const scale = (cells * 2 ** octave * (1 + octave * 0.07)) / samplesPerUnit;
+    const strength = 0.6 * (0.22 + 0.27 * rough) ** octave;
+    const offset = random() * 256;
+    const values = Float32Array.from({ length: 256 }, random);
+    for (let i = 0; i < table.length; i++) {
+      const at = i * scale + offset;
+      const left = Math.floor(at);
+      const part = at - left;
+      const smooth = part * part * (3 - 2 * part);
+      const value = (values[left & 255] as number) * (1 - smooth) + (values[(left + 1) & 255] as number) * smooth;
+      table[i] = (table[i] as number) + strength * (rough > 0.6 ? 1 - Math.abs(2 * value - 1) : value);
+    }
+  }
+  return (x) => {
+    const at = clamp((x + widest) * samplesPerUnit, 0, 2 * widest * samplesPerUnit);
+    const left = Math.floor(at);
+    return (table[left] as number) + ((table[left + 1] as number) - (table[left] as number)) * (at - left);
+  };
+}

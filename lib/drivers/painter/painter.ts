@@ -1,0 +1,163 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { systemTimer } from "../../kernel/clock.ts";
+
+/** A picture or film to paint. The same order gives the same bytes. */
+export interface PaintOrder {
+  readonly kind: "image" | "video";
+  /** Its words choose subject, light and weather. */
+  readonly prompt: string;
+  /** In pixels, from 16 to 2048; even for films. */
+  readonly width: number;
+  readonly height: number;
+  /** Films are mp4, pictures any of the others. */
+  readonly format: "png" | "jpeg" | "webp" | "mp4";
+  /** From 0 to 4294967295: another seed gives another picture of the same prompt. */
+  readonly seed: number;
+  /** The length of a film, from 1 to 8 s; ignored for pictures. */
+  readonly duration_ms: number;
+}
+
+export interface Painted {
+  readonly bytes: Uint8Array;
+  readonly content_type: "image/png" | "image/jpeg" | "image/webp" | "video/mp4";
+}
+
+/** A worker's reply to an order. */
+export type WorkerReply = Painted | { readonly failed: string };
+
+export interface Painter {
+  /** Resolves with the file. Rejects with the reason of an aborted signal, or with an Error that says why nothing was painted. */
+  paint(order: PaintOrder, signal?: AbortSignal): Promise<Painted>;
+  /** Stops all workers, and rejects unfinished orders. */
+  close(): Promise<void>;
+}
+
+export interface PainterOptions {
+  /** How many orders are painted at a time; by default one less than the cores, from one to four. */
+  readonly threads?: number;
+  /** Starts a thread; a test passes one that dies. */
+  readonly start?: () => Worker;
+}
+
+interface Task {
+  readonly order: PaintOrder;
+  readonly done: (painted: Painted) => void;
+  readonly fail: (reason: unknown) => void;
+}
+
+interface PaintWorker {
+  readonly thread: Worker;
+  task: Task | undefined;
+  /** Cancels the timer that stops an idle worker. */
+  stopIdleTimer: () => void;
+}
+
+const idleTimeout = "10s";
+const defaultThreads = Math.min(4, Math.max(1, availableParallelism() - 1));
+
+/** Starts the worker of the bundle, which is an entry of its own, or of the sources, for which each thread registers tsx. */
+export function startWorker(): Worker {
+  if (!import.meta.url.endsWith(".ts"))
+    return new Worker(new URL("../lib/painting.js", import.meta.url), { execArgv: [] });
+  const [tsx, file] = [import.meta.resolve("tsx/esm/api"), new URL("./worker.ts", import.meta.url).href];
+  const program = `import("${tsx}").then(({ register }) => { register(); return import("${file}"); })`;
+  return new Worker(program, { eval: true, execArgv: [] });
+}
+
+/** Throws a RangeError that says what would be right. */
+function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrder): void {
+  const checkWhole = (name: string, value: number, low: number, high: number) => {
+    if (!Number.isInteger(value) || value < low || value > high)
+      throw new RangeError(`${name} must be a whole number from ${low} to ${high}, not ${value}`);
+  };
+  checkWhole("width", width, 16, 2048);
+  checkWhole("height", height, 16, 2048);
+  checkWhole("seed", seed, 0, 4_294_967_295);
+  if ((kind === "video") !== (format === "mp4"))
+    throw new RangeError(`a film is mp4 and a picture png, jpeg or webp, so no ${kind} can be ${format}`);
+  if (kind === "image") return;
+  checkWhole("duration_ms", duration_ms, 1000, 8000);
+  if (width % 2 || height % 2) throw new RangeError(`a film needs even sides, not ${width}x${height}`);
+}
+
+/**
+ * Paints in worker threads, so the event loop never stalls. Orders beyond `threads` wait in an unbounded queue. Workers
+ * start at the first order and stop when idle; an idle worker does not keep the process alive.
+ */
+export function createPainter({ threads = defaultThreads, start = startWorker }: PainterOptions = {}): Painter {
+  const waiting: Task[] = [];
+  const workers = new Set<PaintWorker>();
+  let closed = false;
+
+  const stopWorker = (worker: PaintWorker, reason: unknown): Promise<unknown> => {
+    workers.delete(worker);
+    worker.stopIdleTimer();
+    worker.task?.fail(reason);
+    worker.task = undefined;
+    return worker.thread.terminate();
+  };
+
+  const addWorker = (): PaintWorker => {
+    const worker: PaintWorker = { thread: start(), task: undefined, stopIdleTimer: () => {} };
+    const crashed = (reason: string) => {
+      void stopWorker(worker, new Error(`the picture could not be painted: ${reason}`));
+      dispatch();
+    };
+    worker.thread.on("message", (reply: WorkerReply) => {
+      const { task } = worker;
+      worker.task = undefined;
+      if ("failed" in reply) task?.fail(new Error(`the picture could not be painted: ${reply.failed}`));
+      else task?.done(reply);
+      dispatch();
+      if (worker.task) return;
+      worker.thread.unref();
+      worker.stopIdleTimer = systemTimer(idleTimeout, () => void stopWorker(worker, undefined));
+    });
+    worker.thread.on("error", (error) => crashed(error.message));
+    worker.thread.on("exit", (code) => crashed(`its worker ended with ${code}`));
+    workers.add(worker);
+    return worker;
+  };
+
+  /** Gives waiting orders to free workers, and starts workers up to `threads`. */
+  function dispatch(): void {
+    while (waiting.length > 0) {
+      const free = [...workers].find(({ task }) => !task) ?? (workers.size < threads ? addWorker() : undefined);
+      if (!free) return;
+      free.task = waiting.shift();
+      free.stopIdleTimer();
+      free.thread.ref();
+      free.thread.postMessage(free.task?.order);
+    }
+  }
+
+  return {
+    async paint(order, signal) {
+      if (closed) throw new Error("the painter is closed; create another one");
+      signal?.throwIfAborted();
+      checkOrder(order);
+      let abort = () => {};
+      const painted = new Promise<Painted>((done, fail) => {
+        const task: Task = { order: { ...order }, done, fail };
+        abort = () => {
+          const worker = [...workers].find((one) => one.task === task);
+          if (worker) void stopWorker(worker, signal?.reason);
+          else waiting.splice(waiting.indexOf(task), 1);
+          fail(signal?.reason);
+          dispatch();
+        };
+        waiting.push(task);
+      });
+      signal?.addEventListener("abort", abort);
+      dispatch();
+      return painted.finally(() => signal?.removeEventListener("abort", abort));
+    },
+    async close() {
+      closed = true;
+      const reason = new Error("the painter was closed before the picture was finished");
+      for (const task of waiting.splice(0)) task.fail(reason);
+      await Promise.all([...workers].map((worker) => stopWorker(worker, reason)));
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { parentPort } from "node:worker_threads";
+import type { PaintOrder, WorkerReply } from "./painter.ts";
+import { render } from "./render.ts";
+
+/** A painter's worker thread: it takes one order at a time, and transfers the file without a copy. */
+parentPort?.on("message", async (order: PaintOrder) => {
+  try {
+    const painted = await render(order);
+    const bytes = new Uint8Array(painted.bytes);
+    parentPort?.postMessage({ ...painted, bytes } satisfies WorkerReply, [bytes.buffer]);
+  } catch (error) {
+    parentPort?.postMessage({ failed: String(error) } satisfies WorkerReply);
+  }
+});

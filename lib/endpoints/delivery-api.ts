@@ -1,0 +1,119 @@
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, isoOf, parseInstant } from "../kernel/clock.ts";
+import { invalid, notFound } from "../kernel/errors.ts";
+import { type Ids, lowestId } from "../kernel/ids.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
+import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { Outbox } from "./outbox.ts";
+import { deliveriesRepository, recoveryBatch } from "./repository.ts";
+import type { Endpoints, Family } from "./service.ts";
+import { lifecycle } from "./states.ts";
+
+type Delivery = Row<"deliveries">;
+type Endpoint = Row<"endpoints">;
+type Attempt = Row<"delivery_attempts">;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly endpoints: Endpoints;
+  readonly outbox: Outbox;
+}
+
+/** Sorts after every identifier. */
+const afterEveryId = "~";
+
+/** Turning an endpoint off writes no delivery: those pending in an older epoch count as skipped. */
+const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
+  row.status === "pending" && row.epoch < epoch
+    ? { ...row, status: lifecycle.moves.skip.to, next_attempt_at: null }
+    : row;
+
+export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
+
+/** The deliveries of webhooks and integrations, as callers see and use them. CONTRACT section 9. */
+export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox }: Ports) {
+  const deliveries = store.using(deliveriesRepository);
+
+  /** Consecutive deliveries of an endpoint with their attempts, which one query reads for all of them. */
+  const views = async (endpoint: Endpoint, rows: readonly Delivery[]) => {
+    const [newest, oldest] = [rows[0], rows.at(-1)];
+    const found =
+      newest && oldest ? await deliveries().attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
+    const attempts = new Map(rows.map(({ id }) => [id, [] as Attempt[]]));
+    for (const attempt of found) attempts.get(attempt.delivery_id)?.push(attempt);
+    const attemptsOf = (id: string) => (attempts.get(id) ?? []).sort((one, other) => one.number - other.number);
+    return rows.map((row) => ({ ...withStatus(row, endpoint), attempts: attemptsOf(row.id) }));
+  };
+
+  return {
+    async list(family: Family, caller: Caller, id: string, query: PageQuery) {
+      const endpoint = await endpoints.get(family, caller, id);
+      const { organization_id } = endpoint;
+      const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
+      return { ...page, data: await views(endpoint, page.data) };
+    },
+
+    /** Sends a `ping` event to this endpoint alone, even while it is turned off. */
+    test: (family: Family, caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const endpoint = await endpoints.get(family, caller, id, tx);
+        const event = {
+          id: ids.next("evt"),
+          organization_id: caller.organization_id,
+          event: "ping",
+          timestamp: clock.iso(),
+          data: { [`${family}_id`]: id },
+        };
+        const [delivery] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
+        if (!delivery) throw invalid("type", `must be a type that receives events; ${endpoint.type} receives none`);
+        return { ...delivery, attempts: [] };
+      }, caller),
+
+    redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
+      store.transaction(async (tx) => {
+        const endpoint = await endpoints.get(family, caller, id, tx);
+        const { organization_id } = endpoint;
+        const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
+        if (!found) throw notFound("delivery");
+        await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
+        const [view] = await views(endpoint, [found]);
+        return view ?? { ...found, attempts: [] };
+      }, caller),
+
+    /**
+     * "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. Each batch is its own
+     * transaction, so other calls run in between; after an error the next call sends the rest.
+     */
+    async recover(family: Family, caller: Caller, id: string, since: string) {
+      const start = parseInstant(since) ?? 0;
+      const key = { organization_id: caller.organization_id, endpoint_id: id };
+      const recoverRange = (range: { after: string; to: string }, queued: number, hooks: TransactionHooks) =>
+        store.transaction(async (tx) => {
+          const { epoch } = await endpoints.get(family, caller, id, tx);
+          const now = clock.iso();
+          const recovered = await deliveries(tx).recover({ ...key, ...range, since: isoOf(start), now, epoch });
+          if (recovered > 0) await outbox.wake(tx, id);
+          return { queued: queued + recovered };
+        }, hooks);
+      let [after, queued] = [lowestId("dlv", start), 0];
+      for (;;) {
+        const next = await deliveries().oldestFirst.rows(key, { after, page: 1, per_page: recoveryBatch });
+        const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
+        // Only the last answer is stored for the idempotency key: it has the total.
+        if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
+        ({ queued } = await recoverRange(
+          { after, to },
+          queued,
+          caller.recheckRights ? { recheckRights: caller.recheckRights } : {},
+        ));
+        after = to;
+      }
+    },
+  };
+}

@@ -1,0 +1,228 @@
+import type { Bus } from "../events/bus.ts";
+import type { ServiceEvent } from "../events/change-feed.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { notFound } from "../kernel/errors.ts";
+import { type Ids, lowestId } from "../kernel/ids.ts";
+import { discard, done, type Outcome, snoozeUntil } from "../kernel/job.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
+import { maxAttempts } from "./backoff.ts";
+import type { DeliveryFormat } from "./delivery-format.ts";
+import { concurrency, deliveriesRepository, endpointsRepository } from "./repository.ts";
+import type { Endpoints } from "./service.ts";
+
+type Delivery = Row<"deliveries">;
+type Endpoint = Row<"endpoints">;
+
+interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly endpoints: Endpoints;
+  readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
+  readonly attempts: Attempts;
+  /** How long deliveries and their attempts are stored. */
+  readonly retention_ms: number;
+}
+
+/** The arguments of the job that ends a simulated time-out. */
+export interface OpenAttempt {
+  readonly delivery_id: string;
+  readonly number: number;
+  /** Null for a redelivery. */
+  readonly rung: number | null;
+  readonly at: string;
+  readonly error: string | null;
+  readonly duration_ms: number;
+}
+
+export type Outbox = ReturnType<typeof createOutbox>;
+
+/**
+ * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends those that are
+ * due and sleeps until the next attempt.
+ */
+export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats, attempts, retention_ms }: Ports) {
+  const deliveries = store.using(deliveriesRepository);
+  const endpointRows = store.using(endpointsRepository);
+
+  const subscribesTo = ({ events }: Endpoint, event: string) => {
+    const names = JSON.parse(events) as string[];
+    return names.includes("*") || names.includes(event);
+  };
+
+  /** Inserts the deliveries of one event to one endpoint. */
+  const enqueue = async (tx: Tx, endpoint: Endpoint, event: Omit<ServiceEvent, "event"> & { event: string }) => {
+    const payloads = formats[endpoint.type]?.payloads(event, endpoints.configOf(endpoint)) ?? [];
+    const isActive = endpoint.status === "active";
+    const inserted: Delivery[] = [];
+    for (const { target, body } of payloads) {
+      const row: Delivery = {
+        id: ids.next("dlv"),
+        organization_id: endpoint.organization_id,
+        endpoint_id: endpoint.id,
+        event_id: event.id,
+        event: event.event,
+        target,
+        body,
+        status: isActive ? "pending" : "skipped",
+        created_at: event.timestamp,
+        next_attempt_at: isActive ? clock.iso() : null,
+        tries: 0,
+        rung: 0,
+        epoch: endpoint.epoch,
+      };
+      await deliveries(tx).insert(row);
+      inserted.push(row);
+    }
+    if (isActive && inserted.length > 0) await wake(tx, endpoint.id);
+    return inserted;
+  };
+
+  /** Wakes the running pump of an endpoint: a nudge of its job does nothing while the job runs. */
+  const wakeUps = new Map<string, () => void>();
+  let stopping = false;
+
+  const wake = async (tx: Tx, endpoint_id: string) => {
+    await queue.addUnique(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
+    tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
+  };
+
+  bus.subscribe(async (tx, event) => {
+    for (const endpoint of await endpointRows(tx).ofOrganization(event)) {
+      if (subscribesTo(endpoint, event.event)) await enqueue(tx, endpoint, event);
+    }
+  });
+
+  const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlyMap<string, unknown>) => {
+    const due = (await deliveries(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !inFlight.has(id));
+    for (const delivery of due) if (delivery.rung >= maxAttempts) await attempts.abandonLost(tx, delivery);
+    return due.filter(({ rung }) => rung < maxAttempts);
+  };
+
+  const sendAgain = async (delivery_id: string): Promise<AttemptResult | undefined> => {
+    const delivery = await deliveries().forJob({ id: delivery_id });
+    if (!delivery) return undefined;
+    // Before the attempt is counted: a deletion may share that commit.
+    const deletion = endpoints.deletionSignal(delivery.endpoint_id);
+    try {
+      const started = await store.transaction((tx) => attempts.startRedelivery(tx, delivery_id));
+      return started && (await attempts.send(started, deletion.signal));
+    } finally {
+      deletion.release();
+    }
+  };
+
+  return {
+    enqueue,
+    wake,
+    /** Starts no further attempt; deliveries that are due wait for the next start of the service. */
+    stop() {
+      stopping = true;
+      for (const wakeUp of wakeUps.values()) wakeUp();
+    },
+
+    /** Deletes ended deliveries after the retention; until then skipped and abandoned ones can be recovered. */
+    async prune() {
+      const below = lowestId("dlv", clock.now() - retention_ms);
+      while ((await store.transaction((tx) => deliveries(tx).prune({ below }))) > 0);
+    },
+
+    /** The number of pending deliveries of all organizations. */
+    pending: () => deliveries().pending({}),
+
+    /**
+     * The job `deliveries.pump`: sends all that is due for one endpoint, some concurrently. Each tick is one transaction,
+     * which settles the responses that arrived and counts the next attempts.
+     */
+    async pump(endpoint_id: string): Promise<Outcome> {
+      const inFlight = new Map<string, Promise<void>>();
+      let results: AttemptResult[] = [];
+      let failure: { readonly error: unknown } | undefined;
+      const deletion = endpoints.deletionSignal(endpoint_id);
+      const nextWakeUp = () => new Promise<void>((wakeUp) => wakeUps.set(endpoint_id, wakeUp));
+      let wakeUp = nextWakeUp();
+      const send = async (started: StartedAttempt) => {
+        try {
+          const result = await attempts.send(started, deletion.signal);
+          results.push(result);
+        } catch (error) {
+          failure ??= { error };
+        }
+        inFlight.delete(started.delivery.id);
+        wakeUps.get(endpoint_id)?.();
+      };
+      const tick = async (tx: Tx) => {
+        // Read inside the transaction, so that responses that arrive until then share the commit.
+        const arrived = results;
+        results = [];
+        wakeUp = nextWakeUp();
+        await attempts.settle(tx, arrived);
+        const free = stopping || failure ? 0 : concurrency - inFlight.size;
+        const due = free > 0 ? await readDue(tx, endpoint_id, inFlight) : [];
+        return attempts.start(tx, endpoint_id, due.slice(0, free));
+      };
+      try {
+        for (;;) {
+          for (const started of await store.transaction(tick)) inFlight.set(started.delivery.id, send(started));
+          if (inFlight.size === 0 && results.length === 0) break;
+          // A new event starts a tick although responses are outstanding, unless all places are taken.
+          while (results.length === 0 && inFlight.size > 0) {
+            await wakeUp;
+            if (inFlight.size < concurrency) break;
+            wakeUp = nextWakeUp();
+          }
+        }
+      } finally {
+        wakeUps.delete(endpoint_id);
+        await Promise.all(inFlight.values());
+        deletion.release();
+      }
+      if (failure) throw failure.error;
+      return snoozeUntil(async (tx) => {
+        const next = await deliveries(tx).next({ endpoint_id });
+        return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
+      });
+    },
+
+    /** The job `deliveries.redeliver`: one more attempt, which leaves the retry schedule as it is. */
+    async redeliver(delivery_id: string): Promise<Outcome> {
+      const result = await sendAgain(delivery_id);
+      if (!result) return discard("the delivery or its endpoint was removed");
+      return done((tx) => attempts.settleRedelivery(tx, result));
+    },
+
+    /**
+     * Redelivers at once, one after the other, for tests that choose the order.
+     *
+     * @throws {Problem} `not_found` for an unknown delivery, before the first attempt.
+     */
+    async deliver(ordered: readonly string[]): Promise<void> {
+      for (const id of new Set(ordered)) if (!(await deliveries().forJob({ id }))) throw notFound("delivery");
+      for (const id of ordered) {
+        const result = await sendAgain(id);
+        // The receiver of an earlier one may have deleted it.
+        if (!result) throw notFound("delivery");
+        await store.transaction((tx) => attempts.settleRedelivery(tx, result));
+      }
+    },
+
+    /** The job `deliveries.end`: a simulated time-out ends. */
+    async end({ delivery_id, number, rung, at, error, duration_ms }: OpenAttempt): Promise<Outcome> {
+      const delivery = await deliveries().forJob({ id: delivery_id });
+      if (!delivery) return discard("the delivery or its endpoint was removed");
+      const sent = { status: null, response: null, error, duration_ms };
+      const result = { delivery: { ...delivery, tries: number, rung: rung ?? delivery.rung }, at, sent };
+      return done(async (tx) => {
+        if (rung === null) return attempts.settleRedelivery(tx, result);
+        await attempts.settle(tx, [result]);
+        await wake(tx, delivery.endpoint_id);
+      });
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { Queue } from "../jobs/queue.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { type Outcome, snoozeUntil } from "../kernel/job.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { type PageQuery, paginate } from "../kernel/page.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Encryption } from "../store/encryption.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { Settings } from "./delivery-format.ts";
+import { deliveriesRepository, endpointsRepository, removalBatch } from "./repository.ts";
+import { endpointLifecycle } from "./states.ts";
+
+type Endpoint = Row<"endpoints">;
+type Key = Pick<Endpoint, "organization_id" | "id">;
+export type Family = Exclude<Endpoint["family"], "removed">;
+
+/** CONTRACT section 6: "At most 100 webhooks and 100 integrations an organization". */
+const limit = 100;
+const idPrefixes = { webhook: "wh", integration: "int" } as const;
+
+/** What callers set of an endpoint. `secrets` replaces all of them. */
+export interface EndpointInput extends Settings {
+  readonly name: string;
+  /** Default: unchanged; `active` for a new one. */
+  readonly status?: Endpoint["status"] | undefined;
+  readonly events: readonly string[];
+}
+
+/** Aborted when the endpoint is deleted. */
+export interface DeletionSignal {
+  readonly signal: AbortSignal;
+  release(): void;
+}
+
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly encryption: Encryption;
+}
+
+/** The rows behind webhooks and integrations. Secrets are encrypted, bound to their row. */
+export function createEndpoints({ store, clock, ids, queue, encryption }: Ports) {
+  const endpoints = store.using(endpointsRepository);
+  const deliveries = store.using(deliveriesRepository);
+  const sealedPlace = (id: string) => `endpoints ${id} sealed`;
+
+  const get = async (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => {
+    const found = await endpoints(tx).find({ organization_id, id, family });
+    if (!found) throw notFound(family);
+    return found;
+  };
+
+  const configOf = ({ config }: Pick<Endpoint, "config">) => JSON.parse(config) as Settings["config"];
+  const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
+    config: configOf(row),
+    secrets: JSON.parse(encryption.decrypt(sealedPlace(row.id), row.sealed)) as Settings["secrets"],
+  });
+
+  const startEpoch = async (tx: Tx, { organization_id, id: endpoint_id, epoch: before }: Endpoint) => {
+    const epoch = before + 1;
+    await deliveries(tx).keepLastAttempts({ organization_id, endpoint_id, epoch });
+    return epoch;
+  };
+
+  const senders = new Map<string, Set<AbortController>>();
+
+  /** Deletes one batch of an endpoint's deliveries, with the last batch the endpoint; answers whether it is gone. */
+  const removeBatch = async (tx: Tx, key: Key) => {
+    const isLast = (await deliveries(tx).removeBatch({ ...key, endpoint_id: key.id })) < removalBatch;
+    if (isLast) await endpoints(tx).remove(key);
+    return isLast;
+  };
+
+  return {
+    get,
+    configOf,
+    settingsOf,
+
+    /** For requests to an endpoint: deleting it aborts them. */
+    deletionSignal(id: string): DeletionSignal {
+      const sender = new AbortController();
+      const others = senders.get(id) ?? new Set();
+      senders.set(id, others.add(sender));
+      const release = () => {
+        others.delete(sender);
+        if (others.size === 0) senders.delete(id);
+      };
+      return { signal: sender.signal, release };
+    },
+
+    list: (family: Family, { organization_id }: Caller, query: PageQuery) =>
+      paginate(query, `${family}s`, { organization_id, family }, endpoints().list, { everything: true }),
+
+    async insert(tx: Tx, family: Family, organization_id: string, type: Endpoint["type"], input: EndpointInput) {
+      if ((await endpoints(tx).count({ organization_id, family })) >= limit)
+        throw new Problem("limit_reached", `an organization has at most ${limit} ${family}s; delete one first`);
+      const id = ids.next(idPrefixes[family]);
+      const row: Endpoint = {
+        id,
+        organization_id,
+        family,
+        type,
+        name: input.name,
+        status: input.status ?? endpointLifecycle.initial,
+        events: JSON.stringify(input.events),
+        config: JSON.stringify(input.config),
+        sealed: encryption.encrypt(sealedPlace(id), JSON.stringify(input.secrets)),
+        succeeded_at: null,
+        created_at: clock.iso(),
+        epoch: 0,
+      };
+      await endpoints(tx).insert(row);
+      return row;
+    },
+
+    /** The code-host integration with this identifier, of any organization: a push names none. */
+    async codeHost(id: string, tx?: Tx) {
+      const found = await endpoints(tx).forJob({ id });
+      return found?.type === "code_host" ? found : undefined;
+    },
+    codeHosts: (tx: Tx) => endpoints(tx).ofType({ type: "code_host" }),
+
+    /** Turning it off, even again, makes its pending deliveries `skipped`, so that they can be recovered. */
+    async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: EndpointInput) {
+      const epoch = status === "inactive" ? await startEpoch(tx, before) : before.epoch;
+      const after = await endpoints(tx).update({
+        ...before,
+        name,
+        status: status ?? before.status,
+        events: JSON.stringify(events),
+        config: JSON.stringify(config),
+        sealed: encryption.encrypt(sealedPlace(before.id), JSON.stringify(secrets)),
+        epoch,
+      });
+      return after ?? before;
+    },
+
+    active: async (tx: Tx, family: Family, organization_id: string) =>
+      (await endpoints(tx).ofOrganization({ organization_id })).filter(
+        (row) => row.family === family && row.status === "active",
+      ),
+
+    /** Turns it off by the service: a delivery was abandoned, or the plan no longer includes it. */
+    async deactivate(tx: Tx, row: Endpoint) {
+      const epoch = await startEpoch(tx, row);
+      await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
+    },
+
+    /** "Deleting stops what is pending at once": an endpoint of more than one batch is hidden, and a job deletes its rows. */
+    remove: (family: Family, caller: Caller, id: string) =>
+      store.transaction(async (tx) => {
+        const row = await get(family, caller, id, tx);
+        if (!(await removeBatch(tx, row))) {
+          // This family and type hide it: from lists, the limit, pushes and deliveries.
+          await endpoints(tx).update({ ...row, family: "removed", type: "removed" });
+          await queue.add(tx, "endpoints.clear", { organization_id: row.organization_id, id });
+        }
+        tx.afterCommit(() => {
+          for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
+        });
+      }, caller),
+
+    /** The job `endpoints.clear`: one batch a run. */
+    clear: async (key: Key): Promise<Outcome> =>
+      snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
+
+    /** Starts the job again after it was given up, or the rows would stay. */
+    clearLater: (tx: Tx, key: Key) => queue.add(tx, "endpoints.clear", key, 60_000),
+  };
+}

@@ -1,0 +1,51 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createClock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+
+/** SPEC "Signature": the HMAC-SHA256 of the raw request body, keyed with the secret, in hex. */
+export const signatureOf = (secret: string, body: string | Uint8Array): string =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+
+/**
+ * For receivers: whether the header `X-Service-Signature` signs this body. Pass the raw bytes, or their exact text, from
+ * before any parsing. Compares in constant time; false for a missing header or an empty secret.
+ */
+export function verifySignature(secret: string, body: string | Uint8Array, header: string | null | undefined): boolean {
+  if (!header || secret.length === 0) return false;
+  return isEqual(header, signatureOf(secret, body));
+}
+
+/**
+ * For receivers of the headers of Standard Webhooks: whether one of the signatures matches and its timestamp lies within
+ * `tolerance` (default `5m`) of `now`, a Date or milliseconds (default: the machine's clock; tests pass their service's).
+ */
+export function verifyStandardWebhook(
+  secret: string,
+  body: string,
+  headers: { get(name: string): string | null },
+  { now = createClock("real").now(), tolerance = "5m" }: { now?: number | Date; tolerance?: string } = {},
+): boolean {
+  const [id, seconds, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
+    headers.get(name),
+  );
+  if (!id || !signatures || !/^\d{1,12}$/.test(seconds ?? "") || secret.length === 0) return false;
+  const at = Number(seconds) * 1000;
+  if (Math.abs(Number(now) - at) > milliseconds(tolerance)) return false;
+  const expected = standardHeaders(secret, id, new Date(at).toISOString(), body)["webhook-signature"];
+  return signatures.split(" ").some((signature) => isEqual(signature, expected));
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/**
+ * The headers of Standard Webhooks, in addition to our own. They sign the id and the timestamp too, so a receiver can
+ * refuse a replay. The key is the secret's UTF-8 text, not decoded from base64.
+ */
+export function standardHeaders(secret: string, id: string, at: string, body: string) {
+  const timestamp = String(Math.floor(Date.parse(at) / 1000));
+  const digest = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` };
+}

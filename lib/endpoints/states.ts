@@ -1,0 +1,25 @@
+import { machine } from "../kernel/machine.ts";
+
+/** SPEC "Webhook": active or inactive. An abandoned delivery turns it off; PATCH turns it on again. */
+export const endpointLifecycle = machine({
+  states: ["active", "inactive"],
+  initial: "active",
+  terminal: [],
+  moves: {
+    activate: { from: ["active", "inactive"], to: "active" },
+    deactivate: { from: ["active", "inactive"], to: "inactive" },
+  },
+});
+
+/** The states of a delivery. Recovering one starts its retry schedule again. */
+export const lifecycle = machine({
+  states: ["pending", "succeeded", "abandoned", "skipped"],
+  initial: "pending",
+  terminal: [],
+  moves: {
+    succeed: { from: ["pending", "abandoned", "skipped"], to: "succeeded" },
+    abandon: { from: ["pending"], to: "abandoned" },
+    skip: { from: ["pending"], to: "skipped" },
+    recover: { from: ["pending", "abandoned", "skipped"], to: "pending" },
+  },
+});

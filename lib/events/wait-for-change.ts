@@ -1,0 +1,109 @@
+import { type Clock, systemTimer } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
+import type { Change, ChangeFeed } from "./change-feed.ts";
+
+/** Collects changes from its creation on, so that none is missed between two reads. */
+export interface ChangeSubscription {
+  /** Resolves to true at the next change, to false after a time-out or an abort. */
+  next(): Promise<boolean>;
+  stop(): void;
+}
+
+/** A deployment or a generation. */
+export interface Work {
+  readonly organization_id: string;
+  readonly id: string;
+}
+
+/** `signal` ends the wait sooner: the client disconnected, its key was revoked, or the service shuts down. */
+export interface WaitOptions {
+  /** The longest wait. Default: no wait. */
+  readonly seconds?: number | undefined;
+  /** Called only if the wait starts. */
+  readonly signal: () => AbortSignal;
+}
+
+export type Waiting = ReturnType<typeof createWaiting>;
+
+/** Waiting without polling: a commit wakes the waiting call, which reads the rows again. */
+export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock }) {
+  /** Subscribes to the states and log of one piece of work, and to deletions of projects. Without `seconds` it never ends. */
+  const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
+    let isChanged = false;
+    let isOver = signal.aborted;
+    let wakeUp = () => {};
+    const concerns = (change: Change) =>
+      change.organization_id === organization_id &&
+      (change.kind === "event" ? change.event === "project.deleted" : "id" in change && change.id === id);
+    const end = () => {
+      isOver = true;
+      wakeUp();
+    };
+    const cleanUp = [
+      feed.listen((change) => {
+        if (!concerns(change)) return;
+        isChanged = true;
+        wakeUp();
+      }),
+      () => signal.removeEventListener("abort", end),
+    ];
+    signal.addEventListener("abort", end);
+    if (seconds !== undefined) {
+      // The machine's clock counts too: a manual clock that stands still must not hold a client for ever. Its timer keeps
+      // a process alive that only waits.
+      cleanUp.push(clock.alarm(clock.now() + seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
+    }
+    return {
+      async next() {
+        if (!isChanged && !isOver) {
+          await new Promise<void>((resolve) => {
+            wakeUp = resolve;
+          });
+        }
+        isChanged = false;
+        return !isOver;
+      },
+      stop() {
+        for (const undo of cleanUp) undo();
+      },
+    };
+  };
+
+  const wait = async <R>(
+    work: Work,
+    { seconds, signal }: WaitOptions,
+    read: () => Promise<R>,
+    hasEnded: (found: R) => boolean,
+  ): Promise<R> => {
+    const first = await read();
+    if (hasEnded(first)) return first;
+    const cancelled = signal();
+    const subscription = changes(work, cancelled, seconds);
+    try {
+      for (let more = true; ; more = await subscription.next()) {
+        const { reason } = cancelled;
+        if (reason instanceof Problem && reason.code === "unauthorized") throw reason;
+        const found = await read();
+        if (!more || hasEnded(found)) return found;
+      }
+    } finally {
+      subscription.stop();
+    }
+  };
+
+  return {
+    changes,
+
+    /**
+     * The result of `read` once the work `hasEnded`, or as it is after the wait.
+     *
+     * @throws {Problem} `unauthorized` if the key is revoked meanwhile.
+     */
+    until: <R>(
+      work: Work,
+      options: WaitOptions,
+      read: () => Promise<R>,
+      hasEnded: (found: R) => boolean,
+    ): Promise<R> => (options.seconds ? wait(work, options, read, hasEnded) : read()),
+  };
+}

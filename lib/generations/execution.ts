@@ -1,0 +1,210 @@
+import * as v from "valibot";
+import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation/contract.ts";
+import { mediaTypeOf } from "../drivers/generation/media-type.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
+import { type Assets, etagOf } from "../store/asset-files.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { parseInputs } from "./inputs.ts";
+import { costOf, type Model, microsOf } from "./models.ts";
+import { generationsRepository } from "./repository.ts";
+import type { finished } from "./schema.ts";
+import type { MoveName } from "./states.ts";
+
+type Generation = Row<"generations">;
+type Answer = v.InferOutput<typeof progress>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly feed: ChangeFeed;
+  readonly queue: Queue;
+  readonly assets: Assets;
+  /** A model and its driver. */
+  readonly driverOf: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
+  /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
+  readonly concurrency: number;
+  /** Option `generations.finishedStatus`. */
+  readonly finishedStatus: (typeof finished)[number];
+}
+
+/** The row as a driver sees it. */
+export function workOf(
+  row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
+  now: number,
+): GenerationWork {
+  const input: Record<string, unknown> = JSON.parse(row.input);
+  return {
+    ...parseInputs(row.kind, input),
+    generation_id: row.id,
+    model: row.model,
+    outcome: storedOutcome(row),
+    elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
+  };
+}
+
+const maxMessageLength = 1000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** The message of a driver, short and without control characters, which must not reach a terminal. */
+const messageOf = (text: string) => text.replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
+
+export type GenerationsExecution = ReturnType<typeof createExecution>;
+
+/**
+ * Advances generations from the stored row, so that a crash resumes where it was. Every step is a move of the table of
+ * states: the loser of a race changes nothing.
+ */
+export function createExecution(ports: Ports) {
+  const { store, clock, log, feed, queue, assets, driverOf, concurrency, finishedStatus } = ports;
+  const generations = store.using(generationsRepository);
+  let stopping = false;
+
+  /** The state in the words of the interface. */
+  const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
+
+  /** Publishes that a generation entered its state. */
+  const publish = (tx: Tx, row: Generation) => {
+    const { organization_id, id, step_at: at } = row;
+    feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
+  };
+
+  /** Makes a move of the table of states; undefined where the generation is in no state that the move starts from. */
+  const move = async (tx: Tx, name: MoveName, before: Generation) => {
+    const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
+    if (row) publish(tx, row);
+    return row;
+  };
+
+  /** Starts the generations that are ready, oldest first, up to the limit over all. */
+  const startReady = async (tx: Tx) => {
+    for (;;) {
+      const free = concurrency - (await generations(tx).running({})).length;
+      const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
+      if (ready.length === 0) return;
+      for (const waiting of ready.slice(0, free)) {
+        const row = await move(tx, "begin", waiting);
+        if (row && !isStepped(row)) await queue.add(tx, "generations.advance", { generation_id: row.id });
+      }
+    }
+  };
+
+  const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
+    const reason = { error_code, error_message: messageOf(message) };
+    if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx);
+  };
+
+  const removeFileAfterCommit = (tx: Tx, id: string) =>
+    tx.afterCommit(() => {
+      assets
+        .remove(id)
+        .catch((error) => log.warn("a file could not be removed", { generation: id, reason: reasonOf(error) }));
+    });
+
+  const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
+    const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
+    const row = await move(tx, "complete", { ...before, ...file, cost_micros });
+    // It was cancelled meanwhile: no link leads to the file.
+    if (!row) return removeFileAfterCommit(tx, before.id);
+    const { organization_id, model, step_at } = row;
+    await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
+    await startReady(tx);
+  };
+
+  /** A driver is foreign code: its answers are checked. */
+  const judged = (answer: Progress): Answer => {
+    const { success, output, issues } = v.safeParse(progress, answer);
+    if (success) return output;
+    return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
+  };
+
+  /** A file that an earlier process received and did not record is used as it is, and not paid for again. */
+  const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
+    const work = workOf(row, clock.now());
+    if (row.handle !== null) return judged(await driver.poll(work, row.handle));
+    const bytes = await assets.find(row.id);
+    if (!bytes) return judged(await driver.submit(work));
+    return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
+  };
+
+  return {
+    statusOf,
+    publish,
+    move,
+    startReady,
+    removeFileAfterCommit,
+
+    /** Ends the delay of a queued generation: it starts as soon as a slot is free. */
+    async skipDelay(tx: Tx, row: Generation) {
+      await generations(tx).skipDelay({ ...row, now: clock.iso() });
+      await startReady(tx);
+    },
+
+    /** The job `generations.turn`: the delay of a queued generation has passed. */
+    runStart: async (): Promise<Outcome> => done(startReady),
+
+    /** Called at a start of the service: the limit may have risen, and nothing else would start the generations that it held. */
+    resume: () =>
+      store.transaction(async (tx) => {
+        if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
+      }),
+
+    /** How many generations of all organizations are in each state that is not terminal. */
+    async unfinished(): Promise<{ queued: number; in_progress: number }> {
+      const queued = await generations().countQueued({});
+      const running = await generations().running({});
+      return { queued, in_progress: running.length };
+    },
+
+    /** The job `generations.advance`. */
+    async advance(generation_id: string): Promise<Outcome> {
+      const row = await generations().byId({ id: generation_id });
+      if (row?.status !== "in_progress") return discard("the generation is not in progress");
+      const { model, driver } = driverOf(row.model);
+      const answer = await askDriver(row, driver).catch((error) => {
+        // A request that the shutdown cut off has not failed: the next start continues it.
+        if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
+        throw error;
+      });
+      if (answer.state === "failed") return done((tx) => fail(tx, row, answer.code, answer.message));
+      if (answer.state === "running") {
+        const { again_ms, handle } = answer;
+        return snooze(again_ms, async (tx) => {
+          if ((await generations(tx).setHandle({ ...row, handle })) > 0) return;
+          await queue.add(tx, "generations.cancel", { generation_id, handle });
+        });
+      }
+      await assets.store(row.id, answer.bytes);
+      const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : microsOf(answer.cost_usd);
+      return done((tx) => complete(tx, row, answer.bytes, cost));
+    },
+
+    /** The job has no retries left: the generation fails, so that it does not stay where it is for ever. */
+    async giveUp(tx: Tx, generation_id: string, reason: string) {
+      const row = await generations(tx).byId({ id: generation_id });
+      if (row) await fail(tx, row, "generation_failed", reason);
+    },
+
+    /** The job has no retries left: the next attempt is a minute later. */
+    retryStart: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
+
+    /** The job `generations.cancel`: cancels the work of the driver. */
+    async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
+      const row = await generations().byId({ id: generation_id });
+      if (row) await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
+      return done();
+    },
+
+    /** From here on, requests that are cut off do not count as failures. */
+    stop() {
+      stopping = true;
+    },
+  };
+}

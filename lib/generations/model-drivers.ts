@@ -1,0 +1,44 @@
+import type { GenerationDriver } from "../drivers/generation/contract.ts";
+import { invalid } from "../kernel/errors.ts";
+import { type Model, modelOf, models } from "./models.ts";
+
+/** A model and its driver. */
+export interface ModelDriver {
+  readonly model: Model;
+  readonly driver: GenerationDriver;
+}
+
+export type ModelDrivers = ReturnType<typeof createModelDrivers>;
+
+/** Finds the driver of a model: a backend's, or the one for all other models. */
+export function createModelDrivers({
+  driver: given,
+  makeDefault,
+  backends,
+  unknownModels,
+}: {
+  /** The option `generations.driver`, for models without a backend. Its owner closes it. */
+  driver: GenerationDriver | undefined;
+  makeDefault: () => GenerationDriver;
+  backends: readonly ModelDriver[];
+  /** Option `generations.models`: `open` runs models of any id, `strict` refuses unknown ones. */
+  unknownModels: "open" | "strict";
+}) {
+  const driver = given ?? makeDefault();
+  const named = new Map(backends.map((backend) => [backend.model.id, backend]));
+  const known = [...new Set([...models.map(({ id }) => id), ...named.keys()])];
+  const of = (id: string): ModelDriver => named.get(id) ?? { model: modelOf(id), driver };
+  return {
+    of,
+
+    /** The model of an id. Throws `validation_failed` where it cannot run with these inputs. */
+    check(id: string, inputs: Readonly<Record<string, unknown>>): Model {
+      if (unknownModels === "strict" && !known.includes(id))
+        throw invalid("model", `must be one of ${known.join(", ")}`);
+      if (named.has(id) && !inputs["prompt"]) throw invalid("prompt", "is required");
+      return of(id).model;
+    },
+
+    close: async () => (given ? undefined : driver.close?.()),
+  };
+}

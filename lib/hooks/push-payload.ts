@@ -1,0 +1,56 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import * as v from "valibot";
+import { refRule } from "../deployments/source.ts";
+import { check, text, textLike } from "../kernel/validation.ts";
+
+/** What arrived, in the form of any of the three code hosts. */
+export interface Push {
+  readonly repo: string;
+  /** A branch with the commit that it points to now, or a tag. */
+  readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+}
+
+const pushes = ["push", "Push Hook", "Tag Push Hook"];
+const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");
+const ref = v.pipe(
+  textLike(1100, /^refs\/(heads|tags)\/./, "must be refs/heads/… or refs/tags/…"),
+  v.check(
+    (name) => refRule(name.replace(/^refs\/(heads|tags)\//, "")) === undefined,
+    "must name a branch or tag that git allows",
+  ),
+  v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
+);
+const pushed = { ref, after: commit };
+/** As GitHub and Gitea tell of a push. */
+const ofRepository = v.object({ ...pushed, repository: v.object({ full_name: text() }) });
+/** As GitLab does, whose repository has no full name. */
+const ofProject = v.object({ ...pushed, project: v.object({ path_with_namespace: text() }) });
+
+/** The push in a request; undefined for a ping, a deletion, or any other event: those are 200 and do nothing. */
+export function pushOf(event: string | undefined, body: unknown): Push | undefined {
+  if (event === undefined || !pushes.includes(event)) return undefined;
+  const [usual, other] = event === "push" ? [ofRepository, ofProject] : [ofProject, ofRepository];
+  // Either form is taken, whatever the event is called; what is neither is judged by the usual one.
+  const given = check(v.is(other, body) ? other : usual, body);
+  // A branch or tag that was deleted points to a commit of forty zeros.
+  if (/^0+$/.test(given.after)) return undefined;
+  const repo = "repository" in given ? given.repository.full_name : given.project.path_with_namespace;
+  const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(given.ref) ?? [];
+  return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: given.after } };
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/**
+ * Whether a push is signed with this secret: `X-Hub-Signature-256` over the raw bytes, or GitLab's token, compared in
+ * constant time. No header is no signature.
+ */
+export function isSigned(secret: string, bytes: Buffer, header: (name: string) => string | undefined): boolean {
+  const signature = header("x-hub-signature-256");
+  if (signature !== undefined) {
+    const right = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
+    return timingSafeEqual(digest(right), digest(signature));
+  }
+  const token = header("x-gitlab-token");
+  return token !== undefined && timingSafeEqual(digest(secret), digest(token));
+}

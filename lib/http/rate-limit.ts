@@ -1,0 +1,128 @@
+import type { Clock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { httpRepository } from "./repository.ts";
+
+/** SPEC "Limits": "1,000 requests per 10-minute window, per API key". */
+const window_ms = milliseconds("10m");
+/** Beyond this many buckets in one window, further addresses share one: memory must not grow with them. */
+const mostBuckets = 50_000;
+
+/** What the rate-limit headers tell. `reset_at` is a Unix timestamp in seconds. */
+export interface Window {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset_at: number;
+  readonly retry_after: number;
+}
+
+interface Bucket {
+  requests: number;
+  unwritten: boolean;
+}
+interface Kept {
+  readonly current: number;
+  readonly buckets: readonly (readonly [string, Bucket])[];
+}
+
+export type Windows = ReturnType<typeof createWindows>;
+
+/**
+ * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: counting must not cost a commit
+ * a request. A crash forgets the last second at most. `dirty` is told when there is something to write.
+ */
+export function createWindows({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
+  const rows = store.using(httpRepository);
+  const buckets = new Map<string, Bucket>();
+  let current = 0;
+
+  const turn = (): number => {
+    const started_at = Math.floor(clock.now() / window_ms) * window_ms;
+    if (started_at !== current) {
+      buckets.clear();
+      current = started_at;
+    }
+    return started_at;
+  };
+
+  const told = (requests: number, limit: number, started_at: number, allowed = requests < limit): Window => {
+    const reset = started_at + window_ms;
+    const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, limit - requests),
+      reset_at: reset / 1000,
+      retry_after,
+    };
+  };
+
+  const load = async (name: string, started_at: number) => {
+    const row = await rows().window({ bucket: name });
+    // The window may have turned while the store was asked.
+    if (started_at !== current) return { requests: 0, unwritten: true };
+    const bucket = buckets.get(name) ?? {
+      requests: row?.started_at === started_at ? row.requests : 0,
+      unwritten: false,
+    };
+    buckets.set(name, bucket);
+    return bucket;
+  };
+
+  const count = (bucket: Bucket, limit: number, started_at: number): Window => {
+    const allowed = bucket.requests < limit;
+    if (allowed) {
+      bucket.requests += 1;
+      if (!bucket.unwritten) dirty();
+      bucket.unwritten = true;
+    }
+    return told(bucket.requests, limit, started_at, allowed);
+  };
+
+  return {
+    /** Counts a request where there is room; at once where this process knows the bucket. */
+    take(wanted: string, limit: number): Window | Promise<Window> {
+      const started_at = turn();
+      const name =
+        buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
+      const bucket = buckets.get(name);
+      if (bucket) return count(bucket, limit, started_at);
+      return load(name, started_at).then((loaded) => count(loaded, limit, started_at));
+    },
+
+    /** Looks without counting, at what this process has counted: it needs no store. */
+    look: (name: string, limit: number): Window => told(buckets.get(name)?.requests ?? 0, limit, turn()),
+
+    async flush(tx: Tx) {
+      for (const [bucket, state] of buckets) {
+        if (!state.unwritten) continue;
+        const { requests } = state;
+        tx.afterCommit(() => {
+          state.unwritten = state.requests !== requests;
+          if (state.unwritten) dirty();
+        });
+        await rows(tx).keepWindow({
+          bucket,
+          started_at: current,
+          requests,
+        });
+      }
+    },
+
+    save: (): Kept => ({ current, buckets: [...buckets].map(([name, bucket]) => [name, { ...bucket }]) }),
+    load(kept: unknown) {
+      const saved = kept as Kept;
+      current = saved.current;
+      buckets.clear();
+      for (const [name, bucket] of saved.buckets) buckets.set(name, { ...bucket });
+      if (saved.buckets.some(([, { unwritten }]) => unwritten)) dirty();
+    },
+
+    async prune() {
+      const before = clock.now() - window_ms;
+      while ((await store.transaction((tx) => rows(tx).pruneWindows({ before }))) > 0);
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import * as v from "valibot";
+import type { Features } from "../app/features.ts";
+import type { Sink } from "../drivers/outbound/function-transport.ts";
+import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { checkArgument, record } from "../kernel/validation.ts";
+import type { NewScenario } from "../scenarios/schema.ts";
+import type { Scenario } from "../scenarios/service.ts";
+import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
+import type { FaultsDesk, NewFault, StoredFault } from "./faults.ts";
+import type { Caught, Inbox } from "./inbox.ts";
+import type { InboxAnswer } from "./inbox-script.ts";
+import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
+import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
+
+/** The part of a service that tests hold (`dev`). `Fork` is a whole service again. */
+export interface Instruments<Fork> {
+  /** Keeps deliveries to `https://NAME.inbox.test/…` in the process instead of sending them (`dev`). */
+  readonly inbox: {
+    /** The last 1,000 deliveries, oldest first; only those of the inbox `endpoint`, if it is given. */
+    list(of?: { endpoint?: string }): Caught[];
+    /** Removes the deliveries. Scripted answers stay. */
+    clear(): void;
+    /**
+     * The next answers of the inbox NAME, in this order; after them it answers 200. Each is a status,
+     * `{ status, headers, body }`, `{ timeout: true }` (fails after ten seconds of the service's clock) or `{ drop: true }`.
+     */
+    script(name: string, responses: readonly InboxAnswer[]): void;
+  };
+  /** The outcomes of simulated work; the first scenario that matches wins (`dev`). */
+  readonly scenarios: {
+    /** `{ match: { branch: "release-*" }, outcome: { result: "fail" }, times: 2 }`. Rejects with `validation_failed`. */
+    add(scenario: NewScenario): Promise<Scenario>;
+    /** For the very next deployment or generation, once, before all others: `next("deployment", { result: "fail" })`. */
+    next(kind: "deployment" | "generation", outcome: SimulatedOutcome): Promise<Scenario>;
+    /** All scenarios in their order, each with the number of times it was used. */
+    list(): Promise<Scenario[]>;
+    /** The scenarios that matched nothing so far. Closing the service logs a warning for each. */
+    unused(): Promise<Scenario[]>;
+    clear(): Promise<void>;
+  };
+  /** Faults of the interface itself; the first fault that matches a call applies (`dev`). */
+  readonly faults: {
+    /** `{ match: { path: "/v1/projects/*" }, respond: { status: 503, delay: "2s" }, times: 2 }`. Throws `validation_failed`. */
+    add(fault: NewFault): StoredFault;
+    /** All faults in their order, each with the number of times it was used. */
+    list(): StoredFault[];
+    clear(): void;
+  };
+  readonly journal: {
+    /**
+     * The last 1,000 requests, state changes, events and delivery attempts of each kind in one list, oldest first. The query
+     * narrows it to one `kind`, or to entries `since` an instant or after the `seq` of an entry (`dev`).
+     */
+    list(query?: JournalQuery): JournalEntry[];
+  };
+  readonly deployments: {
+    /**
+     * Moves a deployment whose scenario has the pace `manual` or `polls` to its next state, and answers that state. Rejects
+     * with `validation_failed` for a deployment of another pace and for one that has ended (`dev`).
+     */
+    step(id: string): Promise<string>;
+  };
+  readonly generations: {
+    /** The same for a generation. */
+    step(id: string): Promise<string>;
+  };
+  readonly webhooks: {
+    /**
+     * Answers deliveries to `https://NAME.inbox.test/…` with a function; it goes before scripted answers (`dev`). The function
+     * must not await a call that advances or settles the clock: that call waits for this answer.
+     */
+    sink(name: string, answer: Sink): void;
+    /**
+     * Attempts each of these deliveries (`dlv_…`) once, now, one after the other in this order; an identifier that occurs
+     * twice is sent twice. A delivery that succeeds is not sent again; a failure does not change its retries. Rejects with
+     * `not_found` before the first attempt if one of them is unknown.
+     */
+    deliver(deliveries: readonly string[]): Promise<void>;
+    /**
+     * The oldest delivery of this event that a receiver answered and no earlier call returned; `*` takes any event, and a
+     * function takes the deliveries that it accepts. Under a manual clock it first runs what is due, and rejects if no such
+     * delivery arrived; under any other clock it waits for `timeout` of the service's clock (5 s). Closing the service or
+     * restoring a snapshot ends the wait.
+     */
+    waitFor(event: string | ((delivery: ReceivedDelivery) => boolean), more?: WaitOptions): Promise<ReceivedDelivery>;
+    /**
+     * Delivers these (`dlv_…`, seven at most) in every order, each order on its own fork, and lets `check` look at the result.
+     * Forks share sinks, so a sink that remembers its calls has to be reset in `check`. Rejects with the first order for
+     * which `check` threw (`dev`).
+     */
+    deliverInEveryOrder(
+      deliveries: readonly string[],
+      check: (fork: Fork, order: readonly string[]) => void | Promise<void>,
+    ): Promise<void>;
+  };
+}
+
+interface WaitOptions {
+  /** Only deliveries to the inbox of this NAME. */
+  readonly endpoint?: string;
+  readonly timeout?: string;
+}
+
+/** The ports of a running state that the instruments work on. */
+interface Ports {
+  readonly mode: "dev" | "start";
+  readonly clock: Clock;
+  readonly clockControl: { settle(): Promise<unknown> };
+  readonly closing: AbortController;
+  readonly inbox: Inbox;
+  readonly received: ReceivedDeliveries;
+  readonly faults: FaultsDesk;
+  readonly journal: Journal;
+  readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations">;
+}
+
+const endpoint = v.optional(v.string("must be a string"));
+const inboxFilter = record({ endpoint });
+/** `milliseconds` refuses a text that is no duration. */
+const waitOptions = record({ endpoint, timeout: v.optional(v.unknown(), "5s") });
+
+async function waitFor(
+  { received, clock, clockControl, closing }: Ports,
+  event: string | ((delivery: ReceivedDelivery) => boolean),
+  more: WaitOptions = {},
+): Promise<ReceivedDelivery> {
+  const { endpoint, timeout } = checkArgument(waitOptions, "more", more, '{ endpoint: "hook" }');
+  const inbox = endpoint?.toLowerCase();
+  const isWanted =
+    typeof event === "function" ? event : (one: ReceivedDelivery) => event === "*" || one.event === event;
+  const take = () => received.take((one) => (inbox === undefined || one.endpoint === inbox) && isWanted(one));
+  const until = clock.now() + milliseconds(timeout);
+  const failure = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
+  const { signal } = closing;
+  // The clock may be frozen during the wait, and a state that was replaced receives nothing more.
+  while (clock.mode !== "manual" && !signal.aborted) {
+    const found = take();
+    if (found) return found;
+    if (clock.now() >= until) throw new Error(`${failure} within ${timeout}`);
+    await received.waitForNext(until, signal);
+  }
+  const found = take();
+  if (found) return found;
+  if (signal.aborted) throw new Error(`${failure} before the service was closed, or another state was brought back`);
+  await clockControl.settle();
+  const due = take();
+  if (due) return due;
+  throw new Error(`${failure} by ${clock.iso()}, and nothing more is due; advance the clock, then wait for it`);
+}
+
+/** Throws in the mode `start`, which has no instruments. */
+export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () => Promise<Fork>): Instruments<Fork> {
+  const { mode, inbox, faults, journal, features } = ports;
+  const { outbox, scenarios, deployments, generations } = features;
+  if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
+  return {
+    inbox: {
+      list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
+      clear: inbox.clear,
+      script: inbox.script,
+    },
+    scenarios: {
+      add: scenarios.add,
+      next: (kind, outcome) => scenarios.add({ next: kind, outcome }),
+      list: scenarios.list,
+      unused: scenarios.unused,
+      async clear() {
+        await scenarios.clear();
+      },
+    },
+    faults: { add: faults.add, list: faults.list, clear: faults.clear },
+    journal: { list: journal.list },
+    deployments: { step: async (id) => (await deployments.step(id)).status },
+    generations: { step: async (id) => (await generations.step(id)).status },
+    webhooks: {
+      sink: inbox.sink,
+      waitFor: (event, more) => waitFor(ports, event, more),
+      deliver: outbox.deliver,
+      deliverInEveryOrder: (deliveries, check) => inEveryOrder(fork, deliveries, check),
+    },
+  };
+}

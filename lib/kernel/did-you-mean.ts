@@ -1,0 +1,35 @@
+/** The Levenshtein distance: how many letters to change, insert or delete. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(
+        (row[j] ?? 0) + 1,
+        (next[j - 1] ?? 0) + 1,
+        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
+      );
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/**
+ * The known name that is most similar to a wrong one; undefined if none is similar. Names of one or two letters never
+ * are.
+ */
+export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .filter((name) => name.length > 2)
+    .map((name) => ({ name, edits: distance(wrong, name) }))
+    .filter(({ name, edits }) => edits <= Math.max(2, Math.floor(name.length / 4)))
+    .sort((a, b) => a.edits - b.edits);
+  return best?.name;
+}
+
+/** `; did you mean …?` for the end of an error message, or an empty text. */
+export function didYouMean(wrong: string, names: readonly string[], before = ""): string {
+  const name = nearestName(wrong, names);
+  return name === undefined ? "" : `; did you mean ${before}${name}?`;
+}

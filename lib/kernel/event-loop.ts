@@ -1,0 +1,42 @@
+/** Resolves in the next tick, after pending timers, commits and I/O. */
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * For functions that resolve within one tick and may be called in a loop, such as `while (!done) await call()`: every
+ * 64th call yields, or the loop would block all other work.
+ */
+export function createYieldEvery64(): () => Promise<void> | undefined {
+  let calls = 0;
+  return () => {
+    calls += 1;
+    return calls % 64 === 0 ? yieldToEventLoop() : undefined;
+  };
+}
+
+/**
+ * Runs the first callback of a tick at once, and all later ones of that tick together at its end. An error of the first
+ * is thrown to its caller; errors of the others go to `onError`, and the remaining ones still run.
+ */
+export function createBatchPerTick(onError: (error: unknown) => void): (run: () => void) => void {
+  let batch: (() => void)[] | undefined;
+  const runBatch = () => {
+    const callbacks = batch ?? [];
+    batch = undefined;
+    for (const run of callbacks) {
+      try {
+        run();
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  return (run) => {
+    if (batch) {
+      batch.push(run);
+      return;
+    }
+    batch = [];
+    setImmediate(runBatch);
+    run();
+  };
+}

@@ -1,0 +1,46 @@
+const hidden = "[redacted]";
+
+/** Names of secrets, such as `client_secret`, `X-Gitlab-Token` and `api-key`. */
+const secretive =
+  "[\\w-]{0,32}(?:secret|token|password|passphrase|signature|credential|authorization|cookie|api[-_]?key)[\\w-]{0,32}";
+const named = new RegExp(`^(?:key|${secretive})$`, "i");
+
+/** A quoted value ends at the same quote without a backslash before it, so JSON within JSON is matched correctly. */
+const quoted = String.raw`(?<quote>\\*["'])(?:(?!(?<!\\)\k<quote>)[\s\S])*`;
+const assigned = new RegExp(
+  String.raw`(?<name>${secretive})(?<between>\\*["']?\s*[:=]\s*)(?:${quoted}|[^\s,;&"'}\])][^\r\n,;&"'}\])]*)`,
+  "gi",
+);
+
+const forms: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
+  // Only the host of a URL is public: links have signatures, chat webhooks secret paths, databases passwords.
+  [
+    /\b(https?|wss?|ftp|postgres(?:ql)?|redis):\/\/([^\s"'<>]+)/gi,
+    (_, scheme, rest = "") => `${scheme}://${rest.includes("@") ? hidden : rest.replace(/[/?#\\].+$/s, `/${hidden}`)}`,
+  ],
+  [/\b(Bearer|Basic)\s+[^\s"',;]+/gi, (_, scheme) => `${scheme} ${hidden}`],
+  [/(sk_live_|whsec_)[^\s"'`,;&<>()[\]{}\\]+/g, (_, prefix) => `${prefix}${hidden}`],
+  // 256 bits in base62 or base64url: invitation tokens and link signatures.
+  [/(?<![\w-])[\w-]{43}(?![\w-])/g, () => hidden],
+];
+
+/** A text without a match has no secret. Most texts have none: this check took an entry from 10 µs to 3. */
+const suspicious = /[:=]|sk_live_|whsec_|(?<![\w-])[\w-]{43}|bearer\s|basic\s/i;
+
+/** A text with its secrets replaced, found by their form or by the name before them. */
+export function redact(text: string): string {
+  if (!suspicious.test(text)) return text;
+  const without = forms.reduce((left, [form, shown]) => left.replace(form, shown), text);
+  return without.replace(assigned, (...found) => {
+    const { name, between, quote = "" } = found.at(-1) as Record<string, string | undefined>;
+    return `${name}${between}${quote}${hidden}`;
+  });
+}
+
+/** A field of a log entry with its secrets replaced. */
+export const redactField = <T>(name: string, value: T): T | string =>
+  named.test(name) && value !== null && value !== undefined
+    ? hidden
+    : typeof value === "string"
+      ? redact(value)
+      : value;

@@ -1,0 +1,15 @@
+/** A transaction. Everything that belongs to one change is written through the same one. */
+export interface Tx {
+  /** Calls `run` once the change is durable, and never after a rollback. */
+  afterCommit(run: () => void): void;
+}
+
+/** The steps that a request adds to its transaction. */
+export interface TransactionHooks {
+  /**
+   * Runs first in the transaction. Throws if the rights of the caller were revoked since the request was authenticated.
+   */
+  readonly recheckRights?: (tx: Tx) => Promise<void>;
+  /** Runs last in the transaction. Stores the answer that the idempotency key replays. */
+  readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
+}

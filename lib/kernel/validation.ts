@@ -1,0 +1,149 @@
+import * as v from "valibot";
+import { parseInstant } from "./clock.ts";
+import { parseDuration } from "./duration.ts";
+import { type Detail, invalid, Problem } from "./errors.ts";
+
+/** The schemas and rules that the wire schemas of all features share. */
+
+/**
+ * Documents a rule that is code, as JSON Schema keywords or an equivalent schema. It does not change which values are
+ * accepted.
+ */
+export const documentedAs = <T>(as: object) => v.metadata<T, { readonly documentedAs: object }>({ documentedAs: as });
+
+// PostgreSQL refuses U+0000, and both engines would change lone surrogates.
+const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000");
+const unstorable = "must not contain U+0000 or lone surrogates";
+
+/** Any text that a database stores and returns unchanged. */
+export const text = () => v.pipe(v.string("must be a string"), v.check(isStorable, unstorable));
+
+/** Text with a length in code points; `trim` removes surrounding white space first. */
+export function textOf(least: number, most: number, { trim = false } = {}) {
+  const message = least > 0 ? `must have ${least} to ${most} characters` : `must have at most ${most} characters`;
+  const length = [
+    v.check(isStorable, unstorable),
+    v.minCodePoints(least, message),
+    v.maxCodePoints(most, message),
+  ] as const;
+  return v.pipe(v.string("must be a string"), trim ? v.trim() : v.check(() => true), ...length);
+}
+
+/** Text that matches a pattern, with at most `most` characters. */
+export const textLike = (most: number, pattern: RegExp, message: string) =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => value.length <= most && pattern.test(value), message),
+    documentedAs({ maxLength: most, pattern: pattern.source }),
+  );
+
+/** One of a fixed list of words. */
+export const oneOf = <const T extends readonly string[]>(words: T) =>
+  v.picklist(words, `must be ${words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words[0]}`);
+
+/** A whole number within bounds. */
+export function wholeNumber(least: number, most: number) {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
+}
+
+/** A count in a query string: digits and nothing else, within bounds. */
+export function queryCount(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.string(message),
+    v.check((value) => /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most, message),
+    documentedAs({ type: "integer", minimum: least, maximum: most }),
+    v.transform(Number),
+  );
+}
+
+export const email = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.maxLength(254, "must have at most 254 characters"),
+    v.email("must be an e-mail address such as ada@example.com"),
+  );
+
+/** In results: an instant in ISO 8601, UTC, with milliseconds. */
+export const datetime = () => v.pipe(v.string(), v.isoTimestamp());
+export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`)));
+
+/** A duration such as `"2h"` or `"2h42m30s"`. */
+export const durationText = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => parseDuration(value) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
+  );
+export const instantText = () =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+  );
+
+/** The path parameters of one record. */
+export const byId = v.object({ id: v.string() });
+
+const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that this list gave, with the same filters");
+
+/** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
+export const paging = (most = 100) => ({
+  per_page: v.optional(v.pipe(queryCount(1, most), v.description("How many items a page holds."))),
+  cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the page before."))),
+});
+
+/** An object without unknown fields: a misspelt field is refused with the list of known names. */
+export const record = <const E extends v.ObjectEntries>(entries: E) => {
+  const names = Object.keys(entries);
+  return v.strictObject(
+    entries,
+    `is not known here; known ${names.length > 0 ? `are: ${names.join(", ")}` : "is none"}`,
+  );
+};
+/** The query of a record of work: `wait` up to that many seconds for its end. */
+export const awaitable = v.object({ wait: v.optional(queryCount(0, 60)) });
+
+export type Schema = v.GenericSchema;
+
+/** Parses external input, or throws a 422 that lists every broken rule. */
+export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, input);
+  if (result.success) return result.output;
+  const details = result.issues.map(detailOf);
+  const [first] = details;
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
+  throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
+}
+
+/** The same for an argument of a library function. `example` is shown if the argument is not an object. */
+export function checkArgument<S extends Schema>(
+  schema: S,
+  name: string,
+  given: unknown,
+  example: string,
+): v.InferOutput<S> {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw invalid(name, `must be an object such as ${example}`);
+  return check(schema, given);
+}
+
+/** Whether the issue is an unknown field. */
+export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
+
+/** A broken rule in the words of the interface. */
+export function detailOf(issue: v.BaseIssue<unknown>): Detail {
+  const path = v.getDotPath(issue) ?? "body";
+  if (issue.input === undefined && issue.kind === "schema") return { path, message: "is required" };
+  const expected: Record<string, string> = {
+    object: "must be an object",
+    strict_object: "must be an object",
+    Object: "must be an object",
+    Array: "must be a list",
+  };
+  if (isUnknown(issue))
+    return { path, message: issue.message.startsWith("Invalid") ? "is not known here" : issue.message };
+  const message =
+    expected[issue.expected ?? ""] ??
+    (issue.message.startsWith("Invalid") ? `must be ${issue.expected}` : issue.message);
+  return { path, message };
+}

@@ -1,0 +1,205 @@
+import { existsSync, readdirSync } from "node:fs";
+import type * as v from "valibot";
+import { models } from "../generations/models.ts";
+import { type ProblemCode, problems } from "../kernel/errors.ts";
+import { type Operation, problemsOf } from "../kernel/operation.ts";
+import { version } from "../kernel/version.ts";
+import { operations } from "../operations.ts";
+import { queryParameters, webhooks } from "./components.ts";
+import { headers, info, metas, parameters, problem, tagsOf } from "./descriptions.ts";
+import { exampleOf } from "./examples.ts";
+import { type Json, jsonSchemas } from "./json-schema.ts";
+
+export type Envelope = "flat" | "full";
+type Schemas = Readonly<Record<string, Json>>;
+
+const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+const object = (properties: Json) => ({ type: "object", required: Object.keys(properties), properties });
+const headersOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
+const everywhere = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+const meta = { request_id: "req_01KAJK2M00REQXXXX000000000", timestamp: "2026-11-21T09:00:00.000Z" };
+const pascal = (words: string) => words.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z0-9])/g, (_, first) => first.toUpperCase());
+
+/** Bodies and results, by the name under which their feature's `schema.ts` exports them, or by their operation's. */
+async function named(): Promise<Map<v.GenericSchema, string>> {
+  const exported = new Map<unknown, string>();
+  for (const folder of readdirSync("lib")) {
+    if (!existsSync(`lib/${folder}/schema.ts`)) continue;
+    for (const [name, schema] of Object.entries(await import(`../${folder}/schema.ts`)))
+      exported.set(schema, pascal(name));
+  }
+  const used = new Map<v.GenericSchema, string>();
+  for (const { id, body, result } of operations) {
+    if (body) used.set(body, exported.get(body) ?? pascal(`${id}.body`));
+    if (result) used.set(result, exported.get(result) ?? pascal(`${id}.result`));
+  }
+  const names = [...used.values()];
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice) throw new Error(`two schemas of the interface are called ${twice}; rename one where it is exported`);
+  return used;
+}
+
+const statusOf = ({ answers }: Operation) =>
+  String(
+    { created: 201, accepted: 202, empty: 204, object: 200, list: 200, stream: 200, socket: 101, document: 200 }[
+      answers
+    ],
+  );
+
+/** What a list answers that is followed. */
+const streamed = {
+  "text/event-stream": {
+    schema: {
+      type: "string",
+      description: "One event an item, with the item as its data; `Last-Event-ID` resumes, an `end` event ends it.",
+    },
+    example:
+      'id: 1\ndata: {"timestamp":"2026-11-21T09:00:00.000Z","level":"info","message":"Cloning"}\n\nevent: end\ndata: {}\n\n',
+  },
+};
+
+/** What an operation answers when all is well. */
+function success(operation: Operation, record: string | undefined, schemas: Schemas, envelope: Envelope): Json {
+  const { answers, summary, method, needs } = operation;
+  const more = [
+    ...(answers === "created" ? ["Location"] : []),
+    ...(method === "POST" && needs !== "nothing" ? ["Idempotent-Replayed"] : []),
+  ];
+  const told = { description: `Done: ${summary}.`, headers: headersOf([...everywhere, ...more]) };
+  const content = (schema: Json, example: unknown) => ({
+    ...told,
+    content: { "application/json": { schema, example }, ...(answers === "stream" && streamed) },
+  });
+  if (answers === "document") return content({ type: "object" }, { openapi: "3.1.1" });
+  if (record === undefined) return told;
+  const data = ref("schemas", record);
+  const one = exampleOf(data, schemas);
+  const list = answers === "list" || answers === "stream";
+  if (envelope === "full") {
+    const pagination = { total: 1, page: 1, per_page: 20, next_cursor: null };
+    const around = { meta: ref("schemas", "Meta"), ...(list && { pagination: ref("schemas", "Pagination") }) };
+    return content(object({ data: list ? { type: "array", items: data } : data, ...around }), {
+      data: list ? [one] : one,
+      meta,
+      ...(list && { pagination }),
+    });
+  }
+  if (!list) return content({ allOf: [data, object({ meta: ref("schemas", "Meta") })] }, { ...(one as Json), meta });
+  return content(object({ data: { type: "array", items: data }, meta: ref("schemas", "ListMeta") }), {
+    data: [one],
+    meta: { ...meta, per_page: 20, next_cursor: null },
+  });
+}
+
+/** The codes that an operation may answer with, by status. Where no key is needed, none is refused. */
+function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
+  const groups = new Map<number, ProblemCode[]>();
+  for (const code of problemsOf(operation)) {
+    const { status } = problems[code];
+    if (operation.needs === "nothing" && (status === 401 || status === 403)) continue;
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return groups;
+}
+
+/** The answer that stands for some codes of one status. */
+function refusal(codes: readonly ProblemCode[]): Json {
+  const [first = "internal_error"] = codes;
+  const { status, when } = problems[first];
+  // CONTRACT section 1: the 404 of an identifier and every 409 are remembered under their Idempotency-Key too.
+  const byStatus: Readonly<Record<number, readonly string[]>> = {
+    401: ["WWW-Authenticate"],
+    404: ["Idempotent-Replayed"],
+    409: ["Idempotent-Replayed"],
+    429: ["Retry-After"],
+    503: ["Retry-After"],
+  };
+  const details = first === "validation_failed" && { details: [{ path: "name", message: "is required" }] };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problems[code].when}.`).join(" "),
+    headers: headersOf([...everywhere, ...(byStatus[status] ?? [])]),
+    content: {
+      "application/json": {
+        schema: {
+          allOf: [
+            ref("schemas", "Problem"),
+            {
+              properties: {
+                error: { properties: { code: { type: "string", enum: codes }, message: {}, details: {} } },
+              },
+            },
+          ],
+        },
+        example: { error: { code: first, message: when, ...details }, meta },
+      },
+    },
+  };
+}
+
+const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
+
+function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas: Schemas, envelope: Envelope): Json {
+  const { id, summary, needs, roles, addition, body, result, method } = operation;
+  const keyed = needs !== "nothing";
+  const bodyRef = body && ref("schemas", names.get(body) ?? "");
+  return {
+    operationId: id,
+    summary,
+    tags: [id.split(".")[0]],
+    security: keyed ? [{ key: [] }] : [],
+    "x-scope": needs === "key" ? "any" : keyed ? needs : null,
+    "x-roles": keyed ? roles : [],
+    ...(addition && { "x-addition": true }),
+    parameters: [
+      ...queryParameters(operation),
+      ref("parameters", "RequestId"),
+      ...(operation.answers === "stream" ? [ref("parameters", "LastEventId")] : []),
+      ...(method === "POST" && keyed ? [ref("parameters", "IdempotencyKey")] : []),
+    ],
+    ...(bodyRef && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: bodyRef, example: exampleOf(bodyRef, schemas) } },
+      },
+    }),
+    responses: {
+      [statusOf(operation)]: success(operation, result && names.get(result), schemas, envelope),
+      // Tools that make clients refuse a document with an operation that has no 2xx at all.
+      ...(operation.answers === "socket" && { "2XX": { description: "Never: a WebSocket opens with 101." } }),
+      ...Object.fromEntries(
+        [...refusalsOf(operation)].map(([status, codes]) => [status, ref("responses", nameOf(codes))]),
+      ),
+    },
+  };
+}
+
+/** The OpenAPI 3.1 document of the interface, in one of its envelopes. */
+export async function openapi(envelope: Envelope): Promise<Json> {
+  const names = await named();
+  const schemas = jsonSchemas(Object.fromEntries([...names].map(([schema, name]) => [name, schema])));
+  const paths: Record<string, Record<string, Json>> = {};
+  const responses: Record<string, Json> = {};
+  for (const operation of operations) {
+    const made = path(operation, names, schemas, envelope);
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: made };
+    for (const codes of refusalsOf(operation).values()) responses[nameOf(codes)] = refusal(codes);
+  }
+  return {
+    openapi: "3.1.1",
+    info: { ...info, version: version() },
+    // What each model of our own costs in US dollars, by resolution: the same table that the service reckons with.
+    "x-models": models.map(({ id, kind, summary, price }) => ({ id, kind, summary, price })),
+    servers: [{ url: "/v1", description: "Where this document was read." }],
+    security: [{ key: [] }],
+    tags: tagsOf(operations.map(({ id }) => id.split(".")[0] ?? "")),
+    paths,
+    webhooks: webhooks(),
+    components: {
+      securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key: `sk_live_…`." } },
+      schemas: { ...metas[envelope], Problem: problem(Object.keys(problems)), ...schemas },
+      responses,
+      parameters,
+      headers,
+    },
+  };
+}

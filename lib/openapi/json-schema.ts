@@ -1,0 +1,44 @@
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
+import type * as v from "valibot";
+
+export type Json = Readonly<Record<string, unknown>>;
+type Schema = v.GenericSchema;
+
+/**
+ * Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points
+ * included.
+ */
+const settings: ConversionConfig = {
+  target: "draft-2020-12",
+  typeMode: "input",
+  errorMode: "ignore",
+  // What takes any further field says so, for clients and the command line.
+  overrideSchema: ({ valibotSchema, jsonSchema }) =>
+    valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
+  overrideAction: ({ valibotAction: action, jsonSchema }) => {
+    const { requirement, metadata } = action as { requirement?: number; metadata?: { documentedAs?: object } };
+    if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
+    if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
+    if (metadata?.documentedAs) {
+      // A lazy schema becomes a reference: the form that `documentedAs` gives replaces it.
+      const { documentedAs: _, $ref: __, ...rest } = jsonSchema as Json;
+      return { ...rest, ...meaning(metadata.documentedAs) };
+    }
+    return undefined;
+  },
+};
+
+const meaning = (form: object): Json => ("~run" in form ? jsonSchema(form as Schema) : (form as Json));
+
+/** One schema, whole in itself. */
+export function jsonSchema(schema: Schema): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, settings);
+  return rest;
+}
+
+/** Schemas by name; where one holds another of them, it refers to it. */
+export function jsonSchemas(named: Readonly<Record<string, Schema>>): Record<string, Json> {
+  const overrideRef: ConversionConfig["overrideRef"] = ({ referenceId }) => `#/components/schemas/${referenceId}`;
+  const all = toJsonSchemaDefs(named, { ...settings, overrideRef }) as Record<string, Json>;
+  return Object.fromEntries(Object.keys(named).map((name) => [name, all[name] ?? {}]));
+}

@@ -1,0 +1,17 @@
+import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { check } from "../kernel/validation.ts";
+
+/** Work with the outcome of the scenario that it took, as JSON: it stays when the scenario is cleared. */
+interface Scripted {
+  readonly script: string | null;
+}
+
+/** The outcome of the scenario that work took; null where it took none. */
+export const storedOutcome = ({ script }: Scripted): SimulatedOutcome | null =>
+  script === null ? null : check(simulatedOutcome, JSON.parse(script));
+
+/** The pace of work that time does not move: polls of it do, or the steps of a tester. */
+export function isStepped(work: Scripted): "polls" | "manual" | false {
+  const pace = storedOutcome(work)?.pace;
+  return (pace === "polls" || pace === "manual") && pace;
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import type { Snapshotable } from "../kernel/snapshotable.ts";
+
+/** Files named by the identifier of their record, beside the database or in memory. A stored file never changes. */
+export interface Assets {
+  /** The file is complete and durable when this resolves. */
+  store(name: string, bytes: Uint8Array): Promise<void>;
+  find(name: string): Promise<Uint8Array | undefined>;
+  /** The length in bytes; undefined for a missing file. */
+  size(name: string): Promise<number | undefined>;
+  /** The bytes from `start` to `end`, both included: a stream from 1 MiB on. Rejects for a missing file. */
+  read(name: string, start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
+  remove(name: string): Promise<void>;
+  names(): Promise<string[]>;
+  /** Names and bytes. Files in memory are shared and not copied, because they never change. */
+  readonly snapshotable: Snapshotable;
+}
+
+/** A hash of the content: it stays the same across restarts, and reveals a file that was modified. */
+export const etagOf = (bytes: Uint8Array): string =>
+  `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
+
+type Files = ReadonlyMap<string, Uint8Array>;
+
+const filesOf = (saved: unknown): Files => {
+  if (saved instanceof Map) return saved;
+  throw new Error("the snapshot holds no asset files");
+};
+
+/** Shorter ranges are read into memory. */
+const streamFrom_bytes = 1024 * 1024;
+
+export function assetsInMemory(): Assets {
+  let files = new Map<string, Uint8Array>();
+  return {
+    store: async (name, bytes) => void files.set(name, bytes),
+    find: async (name) => files.get(name),
+    size: async (name) => files.get(name)?.byteLength,
+    async read(name, start, end) {
+      const bytes = files.get(name);
+      if (!bytes) throw new Error("there is no such file");
+      return bytes.subarray(start, end + 1);
+    },
+    remove: async (name) => void files.delete(name),
+    names: async () => [...files.keys()],
+    snapshotable: {
+      save: (): Files => new Map(files),
+      load(saved) {
+        files = new Map(filesOf(saved));
+      },
+    },
+  };
+}
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+function undefinedIfMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+/** The suffix of a file that is being written. No identifier ends in it. */
+const partial = ".half";
+const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
+
+/** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
+export function assetsInFolder(folder: string): Assets {
+  const pathOf = (name: string) => {
+    // A path is made of our own identifiers alone.
+    if (!assetName.test(name)) throw new Error("this is not the name of an asset");
+    return join(folder, name);
+  };
+  const syncFolder = async () => {
+    const handle = await open(folder, "r");
+    await handle.sync().finally(() => handle.close());
+  };
+  const names = async () => {
+    const all = await readdir(folder).catch((error): string[] => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    return all.filter((name) => assetName.test(name));
+  };
+  const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
+  return {
+    async store(name, bytes) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = await open(pathOf(name + partial), "w", 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(pathOf(name + partial), pathOf(name));
+      await syncFolder();
+    },
+    find: (name) => readFile(pathOf(name)).catch(undefinedIfMissing),
+    size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
+    async read(name, start, end) {
+      const file = await open(pathOf(name), "r");
+      // A Node stream in a response crashes the process when the client disconnects; a web stream does not.
+      if (end - start >= streamFrom_bytes)
+        return Readable.toWeb(file.createReadStream({ start, end })) as ReadableStream;
+      try {
+        const bytes = Buffer.alloc(end - start + 1);
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+        return bytes.subarray(0, bytesRead);
+      } finally {
+        await file.close();
+      }
+    },
+    remove: (name) => rm(pathOf(name), { force: true }),
+    names,
+    snapshotable: {
+      save: (): Files => new Map(namesNow().map((name) => [name, readFileSync(join(folder, name))])),
+      load(saved) {
+        const files = filesOf(saved);
+        if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
+        for (const name of namesNow()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
+        for (const [name, bytes] of files) writeFileSync(pathOf(name), bytes, { mode: 0o600 });
+      },
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { Problem } from "../kernel/errors.ts";
+
+/** A database that this service refuses, with the reason and its remedy. */
+export class DatabaseError extends Error {
+  constructor(path: string, reason: string, cause?: unknown) {
+    super(`the database ${path} cannot be used: ${reason}`, { cause });
+    this.name = "DatabaseError";
+  }
+
+  /** The error itself where it is a DatabaseError already, or a new one that describes it. */
+  static from(path: string, error: unknown): DatabaseError {
+    return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error), error);
+  }
+}
+
+/** The reason and its remedy, in one sentence. */
+export function describeError(error: unknown): string {
+  const code = String((error as { code?: string }).code ?? "");
+  if (/^SQLITE_(READONLY|CANTOPEN)|^E(ACCES|PERM|ROFS)$/.test(code)) {
+    return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
+  }
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return "it is damaged; restore it from a backup";
+  if (code.startsWith("SQLITE_BUSY")) return "another program holds it; close that one first";
+  if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; make room first";
+  // On a full disk SQLite fails with an I/O error, because it cannot create the shared memory of the WAL.
+  if (code.startsWith("SQLITE_IOERR")) return "the disk is full, or fails; make room, or look into the system's log";
+  return (error as Error).message;
+}
+
+/** Turns the 503 of an unreachable store into a DatabaseError: the operator has to act, and a retry would not help. */
+export const asDatabaseError = (path: string, error: unknown): unknown =>
+  error instanceof Problem && error.code === "unavailable" && error.cause
+    ? new DatabaseError(path, describeError(error.cause), error)
+    : error;

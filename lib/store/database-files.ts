@@ -1,0 +1,183 @@
+import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Database } from "better-sqlite3";
+import { DatabaseError, describeError } from "./database-error.ts";
+import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
+import type { Engine } from "./engine.ts";
+import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
+import { createSqliteEngine, openDatabase, openRaw } from "./sqlite.ts";
+
+/** An open database, before a store is made on it. */
+export interface OpenDatabase {
+  readonly engine: Engine;
+  readonly database: Database;
+  /** Whether this call created it. */
+  readonly created: boolean;
+  /** The current rows, as the image of a database in memory. */
+  image(): Buffer;
+  /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
+  withImage(image: Buffer): OpenDatabase;
+  /** Unlocks the file for other processes. */
+  release(): void;
+}
+
+let emptyImage: Buffer | undefined;
+
+/** An empty database in memory. The migrated image is cached, so later ones open in a fraction of a millisecond. */
+export function openMemory(): OpenDatabase {
+  if (!emptyImage) {
+    const first = openDatabase(":memory:");
+    migrate(first);
+    emptyImage = imageOf(first);
+    first.close();
+  }
+  return openImage(emptyImage);
+}
+
+/** A database in memory with the rows of an image. The image stays as it is. */
+export function openImage(image: Buffer): OpenDatabase {
+  const database = openDatabase(image);
+  return {
+    engine: createSqliteEngine(database),
+    database,
+    created: true,
+    image: imagesOf(database),
+    withImage: openImage,
+    release: () => {},
+  };
+}
+
+/**
+ * A database in a file; `exclusive` locks it for this process until `release`. Throws a DatabaseError for a file that
+ * is truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs a
+ * file, and never replaces it.
+ */
+export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): OpenDatabase {
+  const path = resolve(file);
+  let release = () => {};
+  let database: Database | undefined;
+  try {
+    if (existsSync(path) && statSync(path).isDirectory())
+      throw new Error(`it is a folder; name a file in it, such as ${path}/svc.db`);
+    const fresh = !existsSync(path) || statSync(path).size === 0;
+    if (fresh) {
+      options.mayCreate();
+      mkdirSync(dirname(path), { recursive: true });
+    }
+    // Locked before it is read: closing a file drops every lock that this process has on it.
+    if (options.exclusive) release = lockDatabase(path);
+    if (fresh) closeSync(openSync(path, "a", 0o600));
+    else checkHeader(path);
+    database = openDatabase(path);
+    const created = isNew(database);
+    checkCompatible(database);
+    if (!options.exclusive && !isCurrent(database)) {
+      throw new Error("its schema is older than this svc-server; start the server on it once");
+    }
+    migrate(database);
+    if (options.exclusive) {
+      database
+        .prepare("insert into settings values ('server_pid', ?) on conflict do update set value = excluded.value")
+        .run(String(process.pid));
+    }
+    return fromFile(database, created, release);
+  } catch (error) {
+    if (database?.open) database.close();
+    release();
+    throw DatabaseError.from(path, error);
+  }
+}
+
+function fromFile(database: Database, created: boolean, release: () => void): OpenDatabase {
+  const opened: OpenDatabase = {
+    engine: createSqliteEngine(database),
+    database,
+    created,
+    image: imagesOf(database),
+    withImage(image) {
+      replaceRows(database, image);
+      return opened;
+    },
+    release,
+  };
+  return opened;
+}
+
+/** Throws for a file that SQLite would report obscurely, repair silently, or modify before failing. */
+export function checkHeader(path: string): void {
+  const header = Buffer.alloc(100);
+  const fd = openSync(path, "r");
+  const read = readSync(fd, header, 0, 100, 0);
+  closeSync(fd);
+  if (read < 16 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+    throw new Error("it is not an SQLite database; name another file, or restore it from a backup");
+  }
+  const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const wal = pagesInWal(`${path}-wal`, size);
+  // One page holds no table: the process that created the file was killed before its first commit.
+  const isEmpty = header.readUInt32BE(28) <= 1;
+  // Before the first checkpoint only the WAL has the application id.
+  if (read === 100 && !isEmpty && wal.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
+    throw new Error(foreignDatabase);
+  const pages = wal.count || header.readUInt32BE(28);
+  for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
+    if (!wal.pages.has(page))
+      throw new Error("it is truncated: a part of its end is missing; restore it from a backup");
+  }
+}
+
+/** The pages in the write-ahead log, and the number of pages of the database after its last commit. */
+function pagesInWal(path: string, size: number): { pages: Set<number>; count: number } {
+  const pages = new Set<number>();
+  let count = 0;
+  if (!existsSync(path)) return { pages, count };
+  const fd = openSync(path, "r");
+  try {
+    const salts = Buffer.alloc(8);
+    readSync(fd, salts, 0, 8, 16);
+    const frame = Buffer.alloc(24);
+    for (let at = 32; readSync(fd, frame, 0, 24, at) === 24 && frame.subarray(8, 16).equals(salts); at += 24 + size) {
+      pages.add(frame.readUInt32BE(0));
+      count = frame.readUInt32BE(4) || count;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return { pages, count };
+}
+
+/**
+ * Locks a database for this process, and returns the function that unlocks it. The lock is one of the operating system,
+ * on a small database beside the file: it ends with the process, so a crash never leaves one behind. The database
+ * itself stores the pid of its server.
+ */
+export function lockDatabase(path: string): () => void {
+  let lock: Database | undefined;
+  try {
+    lock = openRaw(`${path}.lock`);
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock?.close();
+    if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
+      throw new DatabaseError(
+        path,
+        `another svc-server${lockHolder(path)} is running on it; stop that one, or name another file`,
+      );
+    }
+    throw new DatabaseError(path, describeError(error), error);
+  }
+  return () => lock.close();
+}
+
+function lockHolder(path: string): string {
+  try {
+    const database = openRaw(path);
+    const row = database.prepare("select value from settings where name = 'server_pid'").get() as
+      | { value: string }
+      | undefined;
+    database.close();
+    return row ? ` (pid ${row.value})` : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,50 @@
+import type { Database, Statement } from "better-sqlite3";
+import { openRaw, queryBuilder } from "./sqlite.ts";
+import type { Tables } from "./tables.ts";
+
+/** A database as bytes. Any number of databases in memory can start from one image, so it must not be modified. */
+export function imageOf(database: Database): Buffer {
+  const image = database.serialize();
+  // Bytes 18 and 19 of the header say whether it is in WAL mode, which SQLite refuses in memory.
+  return image.fill(1, 18, 20);
+}
+
+/** Changes with every write of this connection, and with every commit of another process. */
+const writeCount = "select total_changes() || ' ' || data_version from pragma_data_version";
+
+/** A function that returns the current image of a database. An unchanged database is not copied again. */
+export function imagesOf(database: Database): () => Buffer {
+  let statement: Statement | undefined;
+  let cached: { readonly at: unknown; readonly image: Buffer } | undefined;
+  return () => {
+    statement ??= database.prepare(writeCount).pluck();
+    const at = statement.get();
+    if (!cached || cached.at !== at) cached = { at, image: imageOf(database) };
+    return cached.image;
+  };
+}
+
+const tables =
+  "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'migrations'";
+
+/** Replaces all rows of a database by those of an image with the same schema, in one transaction. */
+export function replaceRows(database: Database, image: Buffer): void {
+  const source = openRaw(image);
+  const names = source.prepare(tables).pluck().all() as (keyof Tables)[];
+  const replace = database.transaction(() => {
+    database.pragma("defer_foreign_keys = ON");
+    // All tables are emptied first: a later delete would cascade to rows that were inserted already.
+    for (const name of names) database.prepare(queryBuilder.deleteFrom(name).compile().sql).run();
+    for (const name of names) {
+      const rows = source.prepare(queryBuilder.selectFrom(name).selectAll().compile().sql);
+      const shape = Object.fromEntries(rows.columns().map((column) => [column.name, null]));
+      const insert = database.prepare(queryBuilder.insertInto(name).values(shape).compile().sql);
+      for (const row of rows.raw().iterate()) insert.run(row);
+    }
+  });
+  try {
+    replace.immediate();
+  } finally {
+    source.close();
+  }
+}

@@ -1,0 +1,48 @@
+import { systemTimer } from "../kernel/clock.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Writes that may be a second late, such as rate counters and the last use of a key, so that a read never costs a
+ * commit. They share one transaction a second. A crash loses at most the last second.
+ */
+export interface DeferredWrites {
+  /** Has everything written within a second. */
+  schedule(): void;
+  /** Writes everything now. */
+  flush(): Promise<void>;
+  /** Drops the scheduled flush. */
+  stop(): void;
+}
+
+export function createDeferredWrites({
+  store,
+  log,
+  writes,
+}: {
+  store: Store;
+  log: Log;
+  writes: readonly ((tx: Tx) => Promise<void>)[];
+}): DeferredWrites {
+  let cancelTimer: (() => void) | undefined;
+  const stop = () => {
+    cancelTimer?.();
+    cancelTimer = undefined;
+  };
+  const flush = async () => {
+    stop();
+    await store.transaction(async (tx) => {
+      for (const write of writes) await write(tx);
+    });
+  };
+  return {
+    schedule() {
+      cancelTimer ??= systemTimer("1s", () => {
+        flush().catch((error) => log.warn("counters could not be written", { reason: reasonOf(error) }));
+      });
+    },
+    flush,
+    stop,
+  };
+}

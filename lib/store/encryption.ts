@@ -1,0 +1,78 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { DatabaseError } from "./database-error.ts";
+
+/**
+ * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table,
+ * row and column, so a ciphertext that was moved to another row does not decrypt.
+ */
+export interface Encryption {
+  encrypt(context: string, plaintext: string): string;
+  /** Throws for a ciphertext of another key or another context. */
+  decrypt(context: string, ciphertext: string): string;
+  /** HMAC-SHA256 of `text` with the key, in base64url. A signature for one purpose is not valid for another. */
+  sign(purpose: string, text: string): string;
+  /** Identifies the key without revealing it. */
+  readonly fingerprint: string;
+  /** The same key with another source of nonces. */
+  withRandom(random: (length: number) => Buffer): Encryption;
+}
+
+const nonceLength = 12;
+const tagLength = 16;
+
+export const fingerprintOf = (key: Buffer): string =>
+  createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16);
+
+export const wrongKey = (database: string, key = `${database}.key`) =>
+  new DatabaseError(
+    database,
+    `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`,
+  );
+
+export function createEncryption(key: Buffer, random: (length: number) => Buffer): Encryption {
+  return {
+    encrypt(context, plaintext) {
+      const nonce = random(nonceLength);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64");
+    },
+    decrypt(context, ciphertext) {
+      const bytes = Buffer.from(ciphertext, "base64");
+      const bodyStart = nonceLength + tagLength;
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceLength));
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(nonceLength, bodyStart));
+      return Buffer.concat([decipher.update(bytes.subarray(bodyStart)), decipher.final()]).toString("utf8");
+    },
+    sign: (purpose, text) => createHmac("sha256", key).update(`${purpose}\n${text}`).digest("base64url"),
+    fingerprint: fingerprintOf(key),
+    withRandom: (other) => createEncryption(key, other),
+  };
+}
+
+/** The key in the file beside a database: 32 bytes in base64, readable by its owner alone. Creates a missing file. */
+export function readOrCreateKey(path: string, random: (length: number) => Buffer): Buffer {
+  if (!existsSync(path)) writeAtomically(path, `${random(32).toString("base64")}\n`);
+  return readKey(path);
+}
+
+export function readKey(path: string): Buffer {
+  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
+  if (key.length !== 32) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
+  return key;
+}
+
+/** A crash leaves the whole file or none. */
+function writeAtomically(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  const fd = openSync(temporary, "wx", 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, path);
+}

@@ -1,0 +1,208 @@
+import type { Database } from "better-sqlite3";
+
+interface Member {
+  readonly work: () => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A group that the guard has ended takes no further results of its members. */
+interface Group {
+  ended: boolean;
+}
+
+/**
+ * A group starts no member after this many statements, which are a few milliseconds of work. A time limit would group
+ * the same calls differently on another machine, and seeded services would give other bytes.
+ */
+const maxStatements = 500;
+
+export interface GroupCommit {
+  /** Queues a transaction for the next group. */
+  add<T>(work: () => Promise<T>): Promise<T>;
+  /** Called before each statement that reads. */
+  beforeRead(): void;
+  /** Called before each statement that writes; answers whether a write transaction is open. */
+  beforeWrite(): boolean;
+  /** A number that changes with every commit of another connection, as the current transaction or snapshot sees it. */
+  dataVersion(): number;
+  /** Runs synchronous `work` between two groups. */
+  betweenTransactions<T>(work: () => T): Promise<T>;
+  /** Resolves when no transaction is queued. */
+  drain(): Promise<void>;
+}
+
+function prepareControl(database: Database) {
+  return {
+    begin: database.prepare("BEGIN IMMEDIATE"),
+    commit: database.prepare("COMMIT"),
+    rollback: database.prepare("ROLLBACK"),
+    savepoint: database.prepare("SAVEPOINT member"),
+    release: database.prepare("RELEASE member"),
+    rollbackToSavepoint: database.prepare("ROLLBACK TO member"),
+    beginRead: database.prepare("BEGIN"),
+    dataVersion: database.prepare("PRAGMA data_version").pluck(),
+  };
+}
+
+/**
+ * Group commit. The transactions that are queued when a tick of the event loop ends run one after the other in one
+ * `BEGIN IMMEDIATE`, each in its own savepoint. One COMMIT, and so one fsync, makes all of them durable; only then are
+ * their promises resolved. A member that fails is rolled back alone.
+ *
+ * A member may await the store only. The store answers within the same tick, so no other code runs between BEGIN and
+ * COMMIT, and no reader sees uncommitted rows. A member that awaits anything else is rolled back with an error.
+ *
+ * A long queue is split into groups of `maxStatements`, and the event loop runs between them.
+ *
+ * Reads outside of a transaction share one snapshot a tick, which ends with the tick or before the first write. Locking
+ * the file for each read took a tenth of a GET (bench `http`: 0.91 of the processor time with the shared snapshot).
+ */
+export function createGroupCommit(database: Database, translate: (error: unknown) => unknown): GroupCommit {
+  const control = prepareControl(database);
+  let queue: Member[] = [];
+  let flushScheduled = false;
+  let drained: (() => void)[] = [];
+  let snapshotOpen = false;
+  let knownDataVersion: number | undefined;
+  /** Statements since the current group began. */
+  let statements = 0;
+
+  const schedule = () => {
+    if (flushScheduled) return;
+    flushScheduled = true;
+    setImmediate(flush);
+  };
+
+  const endSnapshot = () => {
+    if (!snapshotOpen) return;
+    snapshotOpen = false;
+    if (database.open && database.inTransaction) control.commit.run();
+  };
+
+  const flush = () => {
+    flushScheduled = false;
+    endSnapshot();
+    const members = queue;
+    queue = [];
+    const group: Group = { ended: false };
+    setImmediate(() => {
+      if (group.ended) return;
+      group.ended = true;
+      fail(members, new Error("a transaction awaited something other than the store; it was undone"));
+    });
+    // run() handles every error: it rejects the members.
+    void run(members, group);
+    if (queue.length > 0) schedule();
+  };
+
+  const fail = (members: readonly Member[], error: unknown) => {
+    if (database.open && database.inTransaction) control.rollback.run();
+    for (const member of members) member.reject(translate(error));
+    notifyDrained();
+  };
+
+  const notifyDrained = () => {
+    if (queue.length > 0 || flushScheduled) return;
+    for (const resolve of drained) resolve();
+    drained = [];
+  };
+
+  const run = async (members: Member[], group: Group) => {
+    const answers: (() => void)[] = [];
+    try {
+      control.begin.run();
+      statements = 0;
+      knownDataVersion = undefined;
+      // A single member needs no savepoint: the rollback of the transaction undoes it (1.7 of 20 µs a job).
+      const single = members.length === 1;
+      for (const [i, member] of members.entries()) {
+        if (statements >= maxStatements) {
+          queue = members.splice(i).concat(queue);
+          schedule();
+          break;
+        }
+        if (!single) control.savepoint.run();
+        try {
+          const value = await member.work();
+          if (group.ended) return;
+          if (!single) control.release.run();
+          answers.push(() => member.resolve(value));
+        } catch (error) {
+          if (group.ended) return;
+          // A full disk or an I/O error ends the whole transaction, not only the savepoint.
+          if (single || !database.inTransaction) throw error;
+          control.rollbackToSavepoint.run();
+          control.release.run();
+          answers.push(() => member.reject(translate(error)));
+        }
+      }
+      // SQLite may have ended the transaction while the member caught the error and went on.
+      if (!inWriteTransaction()) throw new Error("the transaction had ended before its commit");
+      control.commit.run();
+      group.ended = true;
+    } catch (error) {
+      if (group.ended) return;
+      group.ended = true;
+      fail(members, error);
+      return;
+    }
+    for (const answer of answers) answer();
+    notifyDrained();
+  };
+
+  const inWriteTransaction = () => database.inTransaction && !snapshotOpen;
+
+  const beforeRead = () => {
+    statements += 1;
+    // A database in memory has no file to lock.
+    if (database.memory || database.inTransaction) return;
+    control.beginRead.run();
+    snapshotOpen = true;
+    knownDataVersion = undefined;
+    setImmediate(endSnapshot);
+  };
+
+  return {
+    add: <T>(work: () => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
+        schedule();
+      }),
+    beforeRead,
+    beforeWrite() {
+      statements += 1;
+      return inWriteTransaction();
+    },
+    dataVersion() {
+      if (database.memory) return 0;
+      beforeRead();
+      try {
+        knownDataVersion ??= control.dataVersion.get() as number;
+        return knownDataVersion;
+      } catch (error) {
+        throw translate(error);
+      }
+    },
+    betweenTransactions: (work) =>
+      new Promise((resolve, reject) => {
+        const attempt = () => {
+          endSnapshot();
+          // A member that awaits something else holds its transaction until the guard of the next tick ends it.
+          if (database.inTransaction) return void setImmediate(attempt);
+          try {
+            resolve(work());
+          } catch (error) {
+            reject(error);
+          }
+        };
+        setImmediate(attempt);
+      }),
+    drain: () =>
+      queue.length === 0 && !flushScheduled
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            drained.push(resolve);
+          }),
+  };
+}

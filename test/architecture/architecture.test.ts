@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { callRules } from "./calls.ts";
+import { cycles } from "./cycles.ts";
+import { declarationRules, undeclared } from "./declarations.ts";
+import { importRules } from "./imports.ts";
+import { limitRules, outlived } from "./limits.ts";
+import { repositoryRules, stale } from "./repositories.ts";
+import { parse, type Rule, type Sample, sources } from "./source.ts";
+import { testRules } from "./tests.ts";
+
+const all = sources("lib", "bin", "test");
+const rules: readonly Rule[] = [
+  ...importRules,
+  ...repositoryRules,
+  ...declarationRules,
+  ...callRules,
+  ...limitRules,
+  ...testRules,
+];
+const none = (broken: readonly string[]) => assert.equal(broken.length, 0, `\n${broken.join("\n")}`);
+const judge = ({ of }: Rule, [path, text]: Sample) => of(parse(path, text));
+
+for (const rule of rules) {
+  test(rule.name, async (t) => {
+    await t.test("holds in every file", () => none(all.flatMap(rule.of)));
+    await t.test("can be broken, and says where and how to mend it", () => {
+      for (const sample of rule.breaks) {
+        const [sentence] = judge(rule, sample);
+        assert.match(sentence ?? `nothing is said of: ${sample[1]}`, /^[\w./-]+\.ts:\d+ .*[;,]/);
+      }
+      for (const sample of rule.keeps ?? []) none(judge(rule, sample));
+    });
+  });
+}
+
+test("every problem that is thrown is declared, and the other way round", async (t) => {
+  await t.test("holds in every file", () => none(undeclared(all)));
+  await t.test("can be broken both ways", () => {
+    const service = parse("lib/users/service.ts", 'throw new Problem("last_owner", "no");');
+    const operations = parse("lib/users/operations.ts", 'operation({ problems: ["not_found", "last_owner"] });');
+    assert.match(undeclared([service])[0] ?? "", /^lib\/users\/service\.ts:1 throws last_owner/);
+    assert.match(undeclared([operations])[0] ?? "", /^lib\/users\/operations\.ts:1 declares last_owner/);
+    none(undeclared([service, operations]));
+  });
+});
+
+test("no files form a cycle, not even by types", async (t) => {
+  await t.test("holds in every file", () => none(cycles(all)));
+  await t.test("can be broken by values, by types and over several files", () => {
+    const a = parse("lib/app/a.ts", 'import { b } from "./b.ts";');
+    const b = parse("lib/app/b.ts", 'export type A = import("../http/c.ts").C;');
+    const c = parse("lib/http/c.ts", 'import type { A } from "../app/a.ts";');
+    const leaf = parse("lib/http/c.ts", 'import { D } from "./d.ts";');
+    assert.match(cycles([c, a, b])[0] ?? "", /^lib\/app\/a\.ts, lib\/app\/b\.ts, lib\/http\/c\.ts form a cycle; /);
+    assert.equal(cycles([c, a, b]).length, 1);
+    none(cycles([a, b, leaf]));
+  });
+});
+
+test("no exception outlives what it was made for", () => {
+  none(stale(all).map((name) => `${name} has no query; take it off the list in test/architecture/repositories.ts`));
+  assert.ok(stale([]).includes("keys/identify"));
+  none(outlived(all).map((name) => `${name} is not too long; take it off the list in test/architecture/limits.ts`));
+  assert.ok(outlived([]).length > 0);
+});
+
+test("every folder of lib is on the map, and the map names no other", async (t) => {
+  const folders = readdirSync("lib", { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
+  const missing = (map: string) => folders.filter((name) => !map.includes(`${name}/`));
+  await t.test("holds in lib/README.md", () => {
+    assert.ok(existsSync("lib/README.md"), "lib/README.md is missing; write the map of lib, one line a folder");
+    none(
+      missing(readFileSync("lib/README.md", "utf8")).map((name) => `lib/README.md does not name ${name}/; add a line`),
+    );
+  });
+  await t.test("can be broken", () => assert.deepEqual(missing(""), folders));
+});

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { finished, gallery } from "../gallery.ts";
+import { launch, run, scratch } from "../program.ts";
+import { world } from "../world.ts";
+
+const demo = resolve("fixtures/demo.json");
+
+test("a backup of a running server is whole, and restores to what was there", async (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  const copy = join(folder, "copy.db");
+  const server = await launch(t, ["start", "--port", "0", "--database", database, "--seed", demo]);
+  const made = run(["backup", copy, "--database", database]);
+  assert.equal(made.status, 0, made.stderr);
+  if (process.platform !== "win32")
+    for (const file of [copy, `${copy}.key`]) assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.match(run(["backup", copy, "--database", database]).stderr, /it is there already; name another file/);
+  assert.equal(run(["backup", copy, "--database", database, "--force"]).status, 0);
+
+  const created = await fetch(`${server.base_url}/projects`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.api_key}`, "content-type": "application/json" },
+    body: '{"name":"afterwards","region":"eu-west-1"}',
+  });
+  assert.equal(created.status, 201);
+  assert.match(run(["restore", copy, "--database", database]).stderr, /it is there already/);
+  const running = run(["restore", copy, "--database", database, "--force"]);
+  assert.deepEqual([running.status, /another svc-server/.test(running.stderr)], [1, true]);
+  await server.stop("SIGKILL");
+
+  assert.equal(run(["restore", copy, "--database", database, "--force"]).status, 0);
+  const again = await launch(t, ["start", "--port", "0", "--database", database]);
+  const projects = (await (await again.get("/v1/projects", "sk_live_demo_owner")).json()) as {
+    data: { name: string }[];
+  };
+  assert.ok(projects.data.length > 0);
+  assert.ok(!projects.data.some(({ name }) => name === "afterwards"), "what came after the backup is gone");
+});
+
+test("what cannot be backed up or restored is told, and nothing is touched", (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
+  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  writeFileSync(at("text.db"), "no database");
+  copyFileSync(at("copy.db.key"), at("text.db.key"));
+  const bytes = readFileSync(at("copy.db"));
+  writeFileSync(at("damaged.db"), bytes.fill(0x41, 4096, 20_000));
+  copyFileSync(at("copy.db.key"), at("damaged.db.key"));
+  copyFileSync(at("copy.db"), at("cut.db"));
+  truncateSync(at("cut.db"), 20_000);
+  copyFileSync(at("copy.db.key"), at("cut.db.key"));
+  const before = readFileSync(at("svc.db"));
+  const cases: [string[], RegExp][] = [
+    [["backup", at("b.db"), "--database", at("none.db")], /it does not exist; name the database/],
+    [["backup", at("svc.db"), "--database", at("svc.db"), "--force"], /it is the database itself/],
+    [["restore", at("none.db"), "--database", at("svc.db"), "--force"], /does not exist; a backup is a database and/],
+    [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /it is not an SQLite database/],
+    [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /it is damaged/],
+    [["restore", at("cut.db"), "--database", at("svc.db"), "--force"], /it is truncated: .*; restore it from a backup/],
+    [["backup", at("none/b.db"), "--database", at("svc.db")], /the folder .*none does not exist; make it/],
+    [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; make it/],
+  ];
+  for (const [words, sentence] of cases) {
+    const { status, stderr } = run(words);
+    assert.equal(status, 1, words.join(" "));
+    assert.match(stderr, sentence);
+  }
+  assert.deepEqual(readFileSync(at("svc.db")), before);
+  rmSync(at("svc.db.key"));
+  assert.match(run(["backup", at("c.db"), "--database", at("svc.db")]).stderr, /key file is missing/);
+  assert.ok(!existsSync(at("c.db")));
+});
+
+test("a key file of another database is told by backup, restore and doctor, as start tells it", (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
+  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  const other = `${Buffer.alloc(32, 7).toString("base64")}\n`;
+  for (const name of ["svc.db.key", "copy.db.key"]) writeFileSync(at(name), other, { mode: 0o600 });
+  const words = /encrypted with another key; restore the key file .*\.db\.key that belongs to it/;
+  for (const command of [
+    ["backup", at("b.db"), "--database", at("svc.db")],
+    ["restore", at("copy.db"), "--database", at("new.db")],
+    ["keys", "list", "--database", at("svc.db")],
+  ]) {
+    const { status, stderr } = run(command);
+    assert.deepEqual([status, words.test(stderr)], [1, true], `${command.join(" ")}: ${stderr}`);
+  }
+  assert.ok(!existsSync(at("b.db")) && !existsSync(at("new.db")), "nothing is made");
+  assert.match(run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout, /WRONG +key file .*another key/);
+  writeFileSync(at("svc.db.key"), "short", { mode: 0o600 });
+  assert.match(run(["backup", at("b.db"), "--database", at("svc.db")]).stderr, /does not hold 32 bytes/);
+});
+
+const draw = gallery();
+
+test("files of generations that are missing or changed are told by backup, restore and doctor, and their links are 404", async (t) => {
+  const folder = scratch(t);
+  const at = (name: string) => join(folder, name);
+  const options = { database: at("svc.db"), generations: { driver: draw() } };
+  const here = await world(t, options);
+  const [gone, longer, whole] = [await finished(here), await finished(here), await finished(here)];
+  const fileOf = ({ id }: { id: string }) => join(at("svc.db-files"), id);
+  const ask = async ({ output }: { output: { url: string } }) => here.service.fetch(output.url);
+  const made = run(["backup", at("copy.db"), "--database", at("svc.db"), "--json"]);
+  assert.deepEqual(JSON.parse(made.stdout).lost_files, []);
+  rmSync(fileOf(gone));
+  appendFileSync(fileOf(longer), "junk");
+  for (const one of [gone, longer]) {
+    const answer = await ask(one);
+    assert.equal(answer.status, 404);
+    assert.match(await answer.text(), /this file is lost: it is missing on the service's disk, or was changed there/);
+  }
+  assert.equal((await ask(whole)).status, 200);
+  await here.service.close();
+
+  const poor = run(["backup", at("poor.db"), "--database", at("svc.db")]);
+  assert.equal(poor.status, 0, poor.stderr);
+  assert.match(poor.stdout, /the files of 2 generations are missing or changed, such as that of gen_\w+: their links/);
+  const doctor = () => run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout;
+  assert.match(doctor(), /WRONG +files +the files of 2 generations .*; restore .*svc\.db-files from the backup/);
+  const restored = run(["restore", at("poor.db"), "--database", at("svc.db"), "--force", "--json"]);
+  assert.deepEqual(JSON.parse(restored.stdout).lost_files, [gone.id, longer.id].sort());
+  const bytes = readFileSync(fileOf(whole));
+  writeFileSync(join(at("copy.db-files"), whole.id), bytes.fill(0, bytes.length - 4));
+  const one = run(["restore", at("copy.db"), "--database", at("svc.db"), "--force"]);
+  assert.match(one.stdout, new RegExp(`the file of 1 generation is missing or changed, such as that of ${whole.id}`));
+});
+
+test("a seed is checked, and makes a new database", (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  assert.match(run(["seed", demo]).stdout, /^The seed is valid: 1 organization, 3 users, 1 project/);
+  assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [
+    ...["organizations", "users", "projects", "database"],
+  ]);
+  assert.equal(run(["seed", demo, "--database", database]).status, 0);
+  assert.match(
+    run(["keys", "list", "--database", database]).stdout,
+    /^ID +NAME +USER +ROLE +SCOPES .*\nkey_\w+ +\S.* (owner|admin|developer|viewer) +\S/,
+  );
+  const own = run(["keys", "create", "--database", database]).stdout;
+  assert.match(own, /of a user with the role owner\. Its scopes are \*: everything that the role may do\./);
+  const narrow = run([
+    "keys",
+    "create",
+    "--role",
+    "viewer",
+    "--scopes",
+    "projects:read",
+    "--database",
+    database,
+  ]).stdout;
+  assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
+  assert.equal(run(["mail", "--database", database]).stdout, "No e-mails were sent yet.\n");
+  assert.match(
+    run(["mail"], folder).stderr,
+    /svc-data cannot be used: it does not exist; .* \(svc-server dev\) answers GET \/_svc\/mail/,
+  );
+  const again = run(["seed", demo, "--database", database]);
+  assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);
+  const wrong = join(folder, "wrong.json");
+  writeFileSync(wrong, '{"organizations":[{"name":""}]}');
+  assert.match(run(["seed", wrong]).stderr, /organizations\.0\.name must have 1 to 64 characters/);
+});

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+import { followEvents } from "../../bin/event-stream.ts";
+import { verifySignature } from "../../lib/index.ts";
+import { launch, run, scratch, stream } from "../program.ts";
+import { wire } from "../sockets.ts";
+import { expect, keyOf } from "../world.ts";
+
+const demo = resolve("fixtures/demo.json");
+
+/** A receiver on this machine, over plain http: the first delivery fails. */
+async function receiver(t: TestContext) {
+  const got: { event: string | undefined; isSigned: boolean }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const { "x-service-event": event, "x-service-signature": signature } = request.headers;
+    got.push({ event: String(event), isSigned: verifySignature("whsec_demo", body, String(signature)) });
+    response.writeHead(got.length === 1 ? 500 : 204).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => void server.close());
+  return { got, to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` };
+}
+
+/** An address that stays while services behind it come and go; while there is none, it breaks every connection. */
+async function relay(t: TestContext) {
+  let port: number | undefined;
+  const open = new Set<Socket>();
+  const server = createRelay((socket) => {
+    if (port === undefined) return socket.destroy();
+    const behind = connect(port, "127.0.0.1");
+    for (const [one, other] of [
+      [socket, behind],
+      [behind, socket],
+    ] as const) {
+      open.add(one);
+      one.on("error", () => {}).on("close", () => other.destroy());
+      one.pipe(other);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.close();
+    for (const one of open) one.destroy();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lead(to: string | number | undefined) {
+      port = typeof to === "string" ? Number(new URL(to).port) : to;
+      if (port === undefined) for (const one of open) one.destroy();
+    },
+  };
+}
+
+/** The program that listens, with what it tells. */
+function listening(t: TestContext, to: string, url: string, key: string | null, ...more: string[]) {
+  const home = scratch(t);
+  const env = { SVC_URL: url, SVC_API_KEY: key ?? "", XDG_CONFIG_HOME: home, APPDATA: home };
+  const words = ["listen", "--forward-to", to, "--json", ...more];
+  const { lines, ended, stop } = stream(t, words, { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
+  return { ended, stop, next: async () => JSON.parse((await lines.next()).value) };
+}
+
+const post = async (url: string, key: string | null, path: string, body: object) => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const response = await fetch(`${url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.equal(response.status, 201);
+  return response.json() as Promise<Record<string, string>>;
+};
+
+test("listen forwards events, signed, to a receiver over plain http, and tells each result", async (t) => {
+  // Of the key's window two requests go to the listening, however long it goes on.
+  const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--rate-limit", "5"]);
+  const { got, to } = await receiver(t);
+  const { next, stop, ended } = listening(
+    t,
+    to,
+    server.url,
+    server.api_key,
+    "--events",
+    "project.created,user.invited",
+  );
+  assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
+  const send = (path: string, body: object) => post(server.url, server.api_key, path, body);
+  const { id: project_id } = await send("/projects", { name: "one", region: "eu-west-1" });
+  const source = { type: "git", repo: "acme/web", branch: "main" };
+  await send("/deployments", { project_id, environment: "production", source });
+  await send("/users/invite", { email: "new@acme.test", role: "viewer" });
+  const results = [await next(), await next()];
+  assert.deepEqual(
+    results.map(({ event, result }) => [event, result]),
+    [
+      ["project.created", "500"],
+      ["user.invited", "204"],
+    ],
+  );
+  assert.deepEqual(got, [
+    { event: "project.created", isSigned: true },
+    { event: "user.invited", isSigned: true },
+  ]);
+  stop("SIGINT");
+  assert.deepEqual(await ended, { code: 0, errors: "" });
+});
+
+test("listen goes on where it was when the service starts anew, and ends with a sentence when its key is revoked", async (t) => {
+  const database = join(scratch(t), "svc.db");
+  const start = (...more: string[]) => launch(t, ["start", "--port", "0", "--database", database, ...more]);
+  const key = "sk_live_demo_owner";
+  const first = await start("--seed", demo);
+  const { url, lead } = await relay(t);
+  lead(first.url);
+  const { to } = await receiver(t);
+  const made = run(["keys", "create", "--database", database, "--role", "viewer", "--json"]);
+  const { id, key: own } = JSON.parse(made.stdout) as { id: string; key: string };
+  const { next, ended } = listening(t, to, url, own);
+  assert.equal((await next()).event, "forwarding");
+  await post(first.url, key, "/projects", { name: "before", region: "eu-west-1" });
+  assert.equal((await next()).event, "project.created");
+
+  await first.stop();
+  lead(undefined);
+  const second = await start();
+  await post(second.url, key, "/users/invite", { email: "meanwhile@acme.test", role: "viewer" });
+  lead(second.url);
+  assert.equal((await next()).event, "user.invited");
+  await post(second.url, key, "/projects", { name: "afterwards", region: "eu-west-1" });
+  assert.equal((await next()).event, "project.created");
+
+  assert.equal(run(["keys", "revoke", id, "--database", database]).status, 0);
+  const { code, errors } = await ended;
+  assert.equal(code, 1);
+  assert.match(errors, /^The stream broke off.*; waiting for the service\.\nConnected again\.\n/);
+  assert.match(errors, /svc-server: the API key has stopped \(unauthorized\)\n {2}SVC_API_KEY was refused/);
+});
+
+test("more than a stream goes back is read from the list, in order and once", async (t) => {
+  const here = await wire(t, { rateLimit: 5000 });
+  const { url, lead } = await relay(t);
+  lead(here.port);
+  const place = { url, urlSource: "the relay", apiKey: keyOf("viewer"), keySource: "the seed" };
+  const make = async (i: number) =>
+    expect(await here.call("owner", "POST", "/v1/projects", { name: `web-${i}`, region: "eu-west-1" }), 201);
+  let begun = () => {};
+  const open = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const events = followEvents(place, begun);
+  const heard: string[] = [];
+  const hear = async (count: number) => {
+    while (heard.length < count) heard.push((await events.next()).value.id);
+  };
+  const one = hear(1);
+  await open;
+  await make(0);
+  await one;
+  lead(undefined);
+  await Promise.all(Array.from({ length: 1001 }, (_, i) => make(i + 1)));
+  lead(here.port);
+  await hear(1002);
+  assert.deepEqual(heard, [...new Set(heard)].sort());
+});
+
+test("listen refuses what it cannot do, and says what would be right", async (t) => {
+  const here = await wire(t);
+  const home = scratch(t);
+  const env = {
+    XDG_CONFIG_HOME: home,
+    APPDATA: home,
+    SVC_API_KEY: keyOf("owner"),
+    SVC_URL: `http://127.0.0.1:${here.port}`,
+  };
+  const to = ["--forward-to", "http://127.0.0.1:1/"];
+  const cases: [string[], Record<string, string>, number, RegExp][] = [
+    [[], {}, 2, /--forward-to must be a URL such as http:\/\/localhost:3000\/webhooks/],
+    [
+      [...to, "--events", "project.craeted"],
+      {},
+      2,
+      /no event is called "project\.craeted"; did you mean project\.created\?/,
+    ],
+    [to, { SVC_URL: "http://127.0.0.1:1" }, 1, /cannot be reached; is the server running/],
+  ];
+  for (const [words, more, code, sentence] of cases) {
+    const { status, stderr } = run(["listen", ...words], home, { ...env, ...more });
+    assert.deepEqual([status, sentence.test(stderr)], [code, true], stderr);
+  }
+});

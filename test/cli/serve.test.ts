@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { launch, run, scratch } from "../program.ts";
+
+const demo = resolve("fixtures/demo.json");
+
+test("dev --json tells where it listens first, with the seed's first owner key, and ends with 0 on SIGTERM", async (t) => {
+  const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"]);
+  assert.deepEqual(Object.keys(server).slice(0, 5), ["event", "url", "base_url", "dashboard_url", "api_key"]);
+  assert.equal(server.event, "listening");
+  assert.equal(server.base_url, `${server.url}/v1`);
+  assert.equal(server.dashboard_url, null);
+  assert.equal(server.api_key, "sk_live_demo_owner");
+  assert.equal((await server.get("/v1/projects")).status, 200);
+  const clock = (await (await fetch(`${server.url}/_svc/clock`)).json()) as { now: string };
+  assert.equal(clock.now, "2026-01-01T00:00:00.000Z");
+  assert.deepEqual(await server.stop(), { code: 0, rest: ['{"event":"stopped"}'] });
+});
+
+test("dev without a seed prints a key that works, and --key fixes it", async (t) => {
+  const server = await launch(t, [
+    "dev",
+    "--port=0",
+    "--key",
+    "sk_live_demo_mine",
+    "--envelope",
+    "full",
+    "--rate-limit",
+    "7",
+  ]);
+  const answer = await server.get("/v1/me", "sk_live_demo_mine");
+  assert.equal(server.api_key, "sk_live_demo_mine");
+  assert.equal(answer.headers.get("x-ratelimit-limit"), "7");
+  assert.equal(
+    ((await answer.json()) as { data: { organization: { name: string } } }).data.organization.name,
+    "default",
+  );
+  assert.deepEqual(await server.stop("SIGHUP"), { code: 0, rest: ['{"event":"stopped"}'] });
+});
+
+test("bare svc-server with flags is start: no control interface, a file, its key shown at the first start only", async (t) => {
+  const folder = scratch(t);
+  const first = await launch(t, ["--port", "0"], folder);
+  assert.ok(existsSync(join(folder, "svc-data")));
+  assert.match(first.api_key ?? "", /^sk_live_[A-Za-z0-9]{32,}$/);
+  for (const path of ["clock", "inbox", "mail", "scenarios", "faults", "journal"])
+    assert.equal((await first.get(`/_svc/${path}`)).status, 404);
+  for (const path of ["clock/advance", "settle", "scenarios", "faults", "deliveries", "snapshots", "reset"])
+    assert.equal((await fetch(`${first.url}/_svc/${path}`, { method: "POST" })).status, 404);
+  await first.stop();
+  const second = await launch(t, ["start", "--port", "0"], folder);
+  assert.equal(second.api_key, null);
+  assert.equal((await second.get("/v1/me", first.api_key)).status, 200);
+  await second.stop();
+});
+
+test("keys are made, listed and revoked beside a running server, which obeys at once", async (t) => {
+  const folder = scratch(t);
+  const database = join(folder, "svc.db");
+  const server = await launch(t, ["start", "--port", "0", "--database", database]);
+  const made = run([
+    "keys",
+    "create",
+    "--database",
+    database,
+    "--role",
+    "viewer",
+    "--scopes",
+    "projects:read",
+    "--json",
+  ]);
+  const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
+  assert.equal((await server.get("/v1/projects", key)).status, 200);
+  assert.equal((await server.get("/v1/deployments", key)).status, 403);
+  assert.match(run(["keys", "list", "--database", database]).stdout, new RegExp(id));
+  assert.equal(run(["keys", "revoke", id, "--database", database]).status, 0);
+  assert.equal((await server.get("/v1/projects", key)).status, 401);
+  const again = run(["keys", "revoke", id, "--database", database]);
+  assert.equal(again.status, 1);
+  assert.match(again.stderr, /no key has this identifier/);
+  await server.stop();
+});
+
+test("a second server on one database file ends with 1 and names the first one's pid", async (t) => {
+  const database = join(scratch(t), "svc.db");
+  const first = await launch(t, ["start", "--port", "0", "--database", database]);
+  const second = run(["start", "--port", "0", "--database", database]);
+  assert.equal(second.status, 1);
+  assert.match(second.stderr, new RegExp(`pid ${first.pid}\\b`));
+  assert.equal((await first.get("/v1/me")).status, 200);
+  await first.stop("SIGKILL");
+  const third = await launch(t, ["start", "--port", "0", "--database", database]);
+  assert.equal((await third.get("/v1/me", first.api_key)).status, 200);
+});
+
+test("start refuses to begin anew where its key file lies without its database, unless told to", async (t) => {
+  const database = join(scratch(t), "svc.db");
+  await (await launch(t, ["start", "--port", "0", "--database", database])).stop();
+  for (const end of ["", "-wal", "-shm"]) rmSync(database + end, { force: true });
+  const lost = run(["start", "--port", "0", "--database", database]);
+  assert.equal(lost.status, 1);
+  assert.match(lost.stderr, /key file .* is there, but the database is missing/);
+  assert.ok(!existsSync(database));
+  const anew = await launch(t, ["start", "--port", "0", "--database", database, "--create"]);
+  assert.notEqual(anew.api_key, null);
+});
+
+test("a manual clock is kept in the store and never goes back", async (t) => {
+  const database = join(scratch(t), "svc.db");
+  const words = ["dev", "--port", "0", "--database", database, "--clock", "manual@2026-01-01T00:00:00Z"];
+  const first = await launch(t, words);
+  await fetch(`${first.url}/_svc/clock/advance`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"by":"36h"}',
+  });
+  await first.stop("SIGKILL");
+  const second = await launch(t, words);
+  assert.equal(
+    ((await (await fetch(`${second.url}/_svc/clock`)).json()) as { now: string }).now,
+    "2026-01-02T12:00:00.000Z",
+  );
+});
+
+test("the banner's curl lines work as they are printed", async (t) => {
+  if (spawnSync("curl", ["--version"]).status !== 0) return t.skip("curl is not installed");
+  const { banner } = await import("../../bin/banner.ts");
+  const server = await launch(t, ["dev", "--port", "0", "--clock", "manual"]);
+  const text = banner({
+    ...server,
+    mode: "dev",
+    options: { clock: "manual" },
+    isNew: false,
+    warnings: [],
+    color: false,
+  });
+  const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
+  assert.equal(lines.length, 3);
+  for (const line of lines) {
+    const { stdout } = spawnSync("bash", ["-c", line.replace("curl", "curl --silent --fail")], { encoding: "utf8" });
+    assert.ok(JSON.parse(stdout).meta.request_id, line);
+  }
+});
+
+test("--help and --version answer on stdout with 0", () => {
+  assert.match(run(["--version"]).stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const words of [["--help"], ["dev", "--help"], ["help", "keys", "create"]]) {
+    const { status, stdout } = run(words);
+    assert.equal(status, 0);
+    assert.match(stdout, new RegExp(`USAGE svc-server${words.includes("keys") ? " keys create" : ""}`));
+    assert.doesNotMatch(stdout, / $/m, "nothing pads the end of a line");
+  }
+});

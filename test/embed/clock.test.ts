@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Problem } from "../../lib/index.ts";
+import { seen, turningOut } from "../stories.ts";
+import { start, world } from "../world.ts";
+
+test("advanceToNext goes from one due time to the next, and stays where it is when none is left", async (t) => {
+  const here = await world(t);
+  const { clock } = here.service;
+  assert.deepEqual(await clock.advanceToNext(), { now: start, ran: 0 });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  const states: string[] = [];
+  for (let step = await clock.advanceToNext(); step.ran > 0; step = await clock.advanceToNext())
+    states.push(`${step.now.slice(17, 19)} ${(await seen(here, deployment.id)).status}`);
+  assert.deepEqual(states, ["01 building", "04 deploying", "06 active"]);
+  assert.equal(clock.now().toISOString(), "2026-01-01T00:00:06.000Z");
+});
+
+test("runUntilIdle does all that is left to do, however late, and does not wait for what comes every day", async (t) => {
+  const here = await world(
+    t,
+    turningOut(() => ({ durations: { building: "60d" } })),
+  );
+  here.service.inbox.script(
+    "hook",
+    Array.from({ length: 6 }, () => 500),
+  );
+  await here.call("owner", "POST", "/v1/webhooks", { url: "https://hook.inbox.test/", events: ["project.created"] });
+  const { id } = await here.project();
+  const deployment = await here.deploy(id);
+  const { now, ran } = await here.service.clock.runUntilIdle();
+  assert.equal(now, "2026-03-02T00:00:03.000Z");
+  assert.ok(ran > 60, "what comes every day came on the way");
+  assert.equal((await seen(here, deployment.id)).status, "active");
+  assert.equal(here.service.inbox.list().length, 6);
+  assert.deepEqual(await here.service.clock.runUntilIdle(), { now, ran: 0 });
+});
+
+test("runUntilIdle gives up on work that never ends, and says so", async (t) => {
+  const step = async () => ({ state: "running", again_ms: 1000, handle: "", logs: [] }) as const;
+  const here = await world(t, { deployments: { driver: { delay: () => 0, step } } });
+  const { id } = await here.project();
+  await here.deploy(id);
+  await assert.rejects(here.service.clock.runUntilIdle(), /after 10000 due times.* work still waits/);
+});
+
+test("what moves a clock is refused where the clock runs by itself, or where it would go back or nowhere", async (t) => {
+  const ran = await world(t, { clock: "real" });
+  for (const move of [
+    () => ran.service.clock.advance("1s"),
+    () => ran.service.clock.advanceToNext(),
+    () => ran.service.clock.runUntilIdle(),
+  ])
+    await assert.rejects(move, (error) => error instanceof Problem && /manual|freeze/.test(error.message));
+  const { clock } = (await world(t)).service;
+  for (const by of ["-1s", "", "soon", "1", "2h2h2h x"]) await assert.rejects(clock.advance(by), /is not a duration/);
+  for (const by of [5000, null, undefined, {}, []])
+    await assert.rejects(clock.advance(by as unknown as string), /is not a duration such as/);
+  for (const to of ["", "tomorrow", "2026-02-30T00:00:00Z", new Date(Number.NaN)])
+    await assert.rejects(clock.advanceTo(to), /is not an instant/);
+  await assert.rejects(clock.advanceTo("2025-12-31T23:59:59.999Z"), /never goes back/);
+  await assert.rejects(clock.advance("9999999d"), /must not lead beyond/);
+  assert.equal(clock.now().toISOString(), start);
+});
+
+test("frozen, a service that ran stands still and is moved by hand; a snapshot from before lets it run again", async (t) => {
+  for (const setting of ["real", "100x"]) {
+    const here = await world(t, { clock: setting });
+    const { clock } = here.service;
+    const kept = await here.service.snapshot();
+    const { id } = await here.project();
+    const deployment = await here.deploy(id);
+    clock.freeze();
+    const at = clock.now();
+    await here.service.settle();
+    assert.deepEqual(clock.now(), at);
+    await clock.advance("10s");
+    assert.equal((await seen(here, deployment.id)).status, "active");
+    assert.equal(clock.now().getTime(), at.getTime() + 10_000);
+    await here.service.restore(kept.id);
+    await assert.rejects(clock.advance("1s"), /manual/);
+  }
+});
+
+test("the mode start has no clock that could be frozen", async (t) => {
+  const { clock } = (await world(t, { mode: "start", clock: "real", random: undefined })).service;
+  assert.throws(() => clock.freeze(), /an instrument of the mode dev/);
+  await assert.rejects(clock.advance("1s"), /manual clock only/);
+});
+
+test("fifty worlds side by side keep their times to themselves", async (t) => {
+  const worlds = await Promise.all(Array.from({ length: 50 }, () => world(t)));
+  await Promise.all(
+    worlds.map(async (here, i) => {
+      const { id } = await here.project(`project-${i}`);
+      const { id: deployment } = await here.deploy(id);
+      await here.service.clock.advance(`${i}s`);
+      const expected = i === 0 ? "queued" : i < 4 ? "building" : i < 6 ? "deploying" : "active";
+      assert.equal((await seen(here, deployment)).status, expected);
+      assert.equal(here.service.clock.now().getTime(), Date.parse(start) + i * 1000);
+    }),
+  );
+});

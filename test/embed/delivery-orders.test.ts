@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ordersOf } from "../../lib/instruments/delivery-orders.ts";
+import { expect, type World, world } from "../world.ts";
+
+test("every order is there once, and the first is the given one", () => {
+  assert.deepEqual([...ordersOf([])], [[]]);
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(), { maxLength: 5 }), (things) => {
+      const orders = [...ordersOf(things)];
+      const number = things.reduce((product, _, i) => product * (i + 1), 1);
+      assert.equal(new Set(orders.map(String)).size, number);
+      assert.deepEqual(orders[0], things);
+      for (const order of orders) assert.deepEqual([...order].sort(), [...things].sort());
+    }),
+  );
+});
+
+/** A webhook to the inbox, and its pending deliveries, oldest first. */
+async function pending(here: World, names: readonly string[]): Promise<string[]> {
+  const webhook = { url: "https://hook.inbox.test", events: ["project.created"] };
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", webhook), 201);
+  for (const name of names) await here.project(name);
+  const { data } = expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200);
+  return data.map((delivery: { id: string }) => delivery.id).reverse();
+}
+
+test("deliveries arrive in every order, each on a fork of its own", async (t) => {
+  const here = await world(t);
+  const deliveries = await pending(here, ["one", "two", "three"]);
+  const seen: string[] = [];
+  await here.service.webhooks.deliverInEveryOrder(deliveries, (fork, order) => {
+    assert.deepEqual(
+      fork.inbox.list().map(({ headers }) => headers["x-service-delivery"]),
+      order,
+    );
+    seen.push(String(order));
+  });
+  assert.deepEqual(seen, [...ordersOf(deliveries)].map(String));
+  assert.deepEqual(here.service.inbox.list(), []);
+});
+
+test("the first order that fails is told", async (t) => {
+  const here = await world(t);
+  const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
+  const check = (_: unknown, [first]: readonly string[]) => {
+    if (first !== one) throw new Error("too early");
+  };
+  await assert.rejects(here.service.webhooks.deliverInEveryOrder([one, two], check), {
+    message: `in the order ${two}, ${one}: too early`,
+  });
+});
+
+test("too many deliveries are refused, and so is one that nobody knows", async (t) => {
+  const here = await world(t);
+  const { webhooks } = here.service;
+  const eight = new Array(8).fill("dlv_1");
+  await assert.rejects(
+    webhooks.deliverInEveryOrder(eight, () => {}),
+    { name: "RangeError", message: /7 or fewer/ },
+  );
+  await assert.rejects(
+    webhooks.deliverInEveryOrder(["dlv_none"], () => {}),
+    /no delivery has this identifier/,
+  );
+});
+
+test("what testers told of a service is part of its state, and a fork's is its own", async (t) => {
+  const here = await world(t);
+  const { service } = here;
+  await service.scenarios.add({ outcome: { result: "fail" } });
+  service.faults.add({ respond: { status: 503 }, nth: 2 });
+  service.inbox.script("hook", [500]);
+  const { id } = await service.snapshot();
+  const fork = await service.fork();
+  t.after(() => fork.close());
+  await fork.scenarios.clear();
+  fork.faults.clear();
+  assert.deepEqual([(await service.scenarios.list()).length, service.faults.list().length], [1, 1]);
+
+  const status = async () => (await service.fetch("/v1/me")).status;
+  assert.deepEqual([await status(), await status(), await status()], [401, 503, 401]);
+  await service.scenarios.clear();
+  service.faults.clear();
+  await pending(here, ["one"]);
+  assert.equal(service.journal.list({ kind: "event" }).length, 1);
+  await service.restore(id);
+  assert.deepEqual([(await service.scenarios.list()).length, service.faults.list().length], [1, 1]);
+  assert.deepEqual([await status(), await status()], [401, 503]);
+  assert.deepEqual(service.journal.list({ kind: "event" }), []);
+  service.faults.clear();
+  await pending(here, ["one"]);
+  await service.settle();
+  assert.equal(service.inbox.list()[0]?.response, 500);
+});

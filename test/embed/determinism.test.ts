@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createRandom } from "../../lib/kernel/random.ts";
+import { operations } from "../../lib/operations.ts";
+import { pixel } from "../backend.ts";
+import { gallery } from "../gallery.ts";
+import { play, repertoire } from "../repertoire.ts";
+import { forked, type World, world } from "../world.ts";
+
+const steps = 200;
+const driver = gallery();
+
+/** Everything that left the process, byte for byte; a fork shares it with the service that it was made of. */
+interface Prepared {
+  readonly here: World;
+  readonly sent: string[];
+}
+
+/** What goes out is answered by a function: pictures by a backend, everything else with success. */
+async function prepared(t: TestContext, random = "world"): Promise<Prepared> {
+  const sent: string[] = [];
+  const transport = async (request: Request) => {
+    sent.push(`${request.method} ${request.url} ${JSON.stringify([...request.headers])} ${await request.text()}`);
+    return request.url.endsWith("/images/generations")
+      ? Response.json({ data: [{ b64_json: pixel.toString("base64") }] })
+      : new Response(null, { status: 202 });
+  };
+  const backends = { mine: { type: "openai" as const, url: "https://images.test/v1", models: { "flux-dev": {} } } };
+  const here = await world(t, { random, transport, generations: { driver: driver(), backends } });
+  // Deliveries go out in every world, and one endpoint of them fails now and then.
+  for (const letter of "abcdefghijklmnopqrstuvwxyz")
+    here.service.inbox.script(`h${letter}`, [500, 503, { timeout: true }]);
+  return { here, sent };
+}
+
+/** Plays, and answers all that came of it: answers, what was received, what happened, and the files. */
+async function outcome({ here, sent }: Prepared): Promise<string[]> {
+  const before = sent.length;
+  const { told, succeeded, generations, call } = await play(here, createRandom("script"), steps);
+  // A request in process is none that could become a WebSocket.
+  const unheard = operations.filter(({ id }) => !succeeded.has(id) && id !== "events.stream");
+  assert.deepEqual(
+    unheard.map(({ id }) => id),
+    [],
+    "every operation succeeds at least once",
+  );
+  const files: string[] = [];
+  for (const id of generations) {
+    const { output } = (await call("generations.get", { id })).body;
+    const file = output && (await here.service.fetch(output.url));
+    if (file)
+      files.push(`${JSON.stringify([...file.headers])} ${Buffer.from(await file.arrayBuffer()).toString("base64")}`);
+  }
+  const caught = here.service.inbox.list().map((one) => JSON.stringify(one));
+  const went = sent.slice(before);
+  for (const some of [files, caught, went]) assert.ok(some.length > 0);
+  for (const host of ["images.test", "api.monitor.test", "chat.test"])
+    assert.ok(
+      went.some((one) => one.includes(host)),
+      host,
+    );
+  return [...told, ...files, ...caught, ...went, JSON.stringify(here.service.journal.list())];
+}
+
+const same = (one: readonly string[], two: readonly string[]) => {
+  assert.equal(one.length, two.length);
+  for (const [step, line] of one.entries()) assert.equal(two[step], line);
+};
+
+test("every operation is in the repertoire", () => {
+  assert.deepEqual(
+    operations.map(({ id }) => id).filter((id) => !(id in repertoire)),
+    [],
+  );
+});
+
+test(`the same ${steps} steps give the same bytes: answers, headers, deliveries, files`, async (t) => {
+  const [one, two] = [await prepared(t), await prepared(t)];
+  const fork = { ...one, here: await forked(t, one.here) };
+  const kept = await two.here.service.snapshot();
+  const told = await outcome(one);
+  assert.ok(told.length >= steps);
+  same(told, await outcome(two));
+  same(told, await outcome(fork));
+  await two.here.service.restore(kept.id);
+  same(told, await outcome(two));
+  assert.notDeepEqual(await outcome(await prepared(t, "another world")), told);
+});

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClient } from "../../lib/client.ts";
+import { createService } from "../../lib/index.ts";
+import { forkTestService } from "../../lib/testing.ts";
+import { keyOf, start, world } from "../world.ts";
+
+/** What JavaScript hands in although the types say otherwise. */
+// biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
+const untyped = (value: unknown): any => value;
+
+/** Lets everything happen that needs no time. */
+const turns = async () => {
+  for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
+};
+
+test("an option that there is not is refused with the nearest one of its level", async () => {
+  for (const [options, sentence] of [
+    [{ clok: "manual" }, "option clok is not known here; did you mean clock?"],
+    [{ outbond: {} }, "option outbond is not known here; did you mean outbound?"],
+    [
+      { deployments: { concurency: 2 } },
+      "option deployments.concurency is not known here; did you mean deployments.concurrency?",
+    ],
+    [{ deployments: { retension: "1d" } }, "option deployments.retension is not known here"],
+    [
+      { "deployments.concurrency": 1 },
+      'option deployments.concurrency is not known here; nest it: {"deployments":{"concurrency":…}}',
+    ],
+    [{ colour: "blue" }, "option colour is not known here"],
+  ] as const)
+    await assert.rejects(createService(untyped(options)), { name: "BadOptions", message: sentence });
+});
+
+test("a duration that is none is refused by what it is, and the clock stays where it was", async (t) => {
+  const { service } = await world(t);
+  const text = (shown: string) => ({ name: "TypeError", message: new RegExp(`^${shown} is not a duration such as`) });
+  for (const [by, shown] of [
+    [undefined, "undefined"],
+    [null, "null"],
+    [5000, "5000"],
+    [{}, "\\[object Object\\]"],
+    ["soon", '"soon"'],
+  ] as const) {
+    await assert.rejects(service.clock.advance(untyped(by)), text(shown));
+    if (by !== undefined) await assert.rejects(service.webhooks.waitFor("*", { timeout: untyped(by) }), text(shown));
+  }
+  assert.equal(service.clock.now().toISOString(), start);
+});
+
+test("a sink that is no function is refused", async (t) => {
+  const { webhooks } = (await world(t)).service;
+  for (const wrong of [undefined, null, "ok", new Response()])
+    assert.throws(() => webhooks.sink("hook", untyped(wrong)), { code: "validation_failed", message: /^answer / });
+});
+
+test("a port that can be none is refused, and none is opened", async (t) => {
+  const { service } = await world(t);
+  const port = "port must be a whole number from 0 to 65535";
+  for (const [at, message] of [
+    ...["abc", "7400", "", -1, 70_000, 1.5, Number.NaN, null].map((wrong) => [{ port: wrong }, port] as const),
+    [{ host: "" }, "host must have 1 to 253 characters"],
+    [{ host: 127 }, "host must be a string"],
+    [{ prot: 7400 }, "prot is not known here; known are: port, host"],
+    [7400, "at must be an object such as { port: 7400 }"],
+  ] as const)
+    await assert.rejects(service.listen(untyped(at)), { code: "validation_failed", message });
+  assert.equal(service.url, undefined);
+  await service.listen({ port: undefined, host: undefined } as object);
+  assert.match(service.url ?? "", /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+});
+
+test("what a function is handed is refused where it has an unknown field or is no object", async (t) => {
+  const { service } = await world(t);
+  const refused = (message: string) => ({ name: "Problem", code: "validation_failed", message });
+  for (const [as, message] of [
+    [{ apikey: "sk_live_wrong" }, "apikey is not known here; known are: apiKey"],
+    [{ key: keyOf("viewer") }, "key is not known here; known are: apiKey"],
+    [{ apiKey: 5 }, "apiKey must be a string"],
+    ...["sk_live_wrong", null, [], 5].map(
+      (as) => [as, 'as must be an object such as { apiKey: "sk_live_…" }'] as const,
+    ),
+  ] as const)
+    assert.throws(() => service.client(untyped(as)), refused(message));
+  for (const apiKey of [null, ""])
+    await assert.rejects(service.client({ apiKey: untyped(apiKey) }).me.get(), { code: "unauthorized" });
+  for (const as of [undefined, {}, { apiKey: undefined as never }])
+    assert.equal((await service.client(as).me.get()).user.role, "owner");
+
+  const endpoint = 'must be an object such as { endpoint: "hook" }';
+  for (const [of, message] of [
+    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint"],
+    [{ endpoint: 5 }, "endpoint must be a string"],
+    ["hook", `of ${endpoint}`],
+    [null, `of ${endpoint}`],
+  ] as const)
+    assert.throws(() => service.inbox.list(untyped(of)), refused(message));
+  for (const [more, message] of [
+    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint, timeout"],
+    ["5s", `more ${endpoint}`],
+  ] as const)
+    await assert.rejects(service.webhooks.waitFor("*", untyped(more)), refused(message));
+  for (const [wanted, message] of [
+    [{ rol: "viewer" }, "rol is not known here; known are: organization, role, scopes, name"],
+    ["viewer", 'wanted must be an object such as { role: "viewer" }'],
+    [undefined, 'wanted must be an object such as { role: "viewer" }'],
+  ] as const)
+    await assert.rejects(service.keys.create(untyped(wanted)), refused(message));
+  for (const [wanted, message] of [
+    [{ name: "initech", plam: "pro" }, "plam is not known here; known are: name, plan"],
+    ["initech", 'wanted must be an object such as { name: "acme" }'],
+  ] as const)
+    await assert.rejects(service.organizations.create(untyped(wanted)), refused(message));
+});
+
+test("a service that is closed settles nothing", async (t) => {
+  const { service } = await world(t);
+  await service.close();
+  await assert.rejects(service.settle(), { message: "the service is closed; make a new one" });
+});
+
+test("a fork of nothing says what is missing", async (t) => {
+  await assert.rejects(forkTestService(t, untyped(undefined)), {
+    name: "TypeError",
+    message: "hand in the service to fork: forkTestService(t, service)",
+  });
+});
+
+test("whoever waits for the end under a clock that nobody moves is told that it stands", async (t) => {
+  const here = await world(t);
+  const { id } = await here.deploy((await here.project()).id);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const client = here.service.client({ apiKey: keyOf("owner") });
+  const overFetch = createClient({
+    ...{ baseUrl: "http://localhost/v1", apiKey: keyOf("owner") },
+    fetch: here.service.fetch,
+  });
+  for (const { waitUntilDone } of [client, overFetch]) {
+    const waiting = assert.rejects(waitUntilDone("deployments", id), {
+      ...{ name: "ClientProblem", code: "timed_out" },
+      message: `it is queued, and the service's clock stands at ${start}; advance the clock while this waits, or before`,
+    });
+    for (const ms of [15_000, 250, 15_000]) {
+      await turns();
+      t.mock.timers.tick(ms);
+    }
+    await waiting;
+  }
+  // A clock that is moved at times is waited for.
+  const patient = client.waitUntilDone("deployments", id);
+  for (const pause of [250, 500, 1000]) {
+    await turns();
+    await here.service.clock.advance("1s");
+    t.mock.timers.tick(15_000);
+    await turns();
+    t.mock.timers.tick(pause);
+  }
+  await turns();
+  await here.service.clock.advance("10s");
+  assert.equal((await patient).status, "active");
+});
+
+test("work that a tester moves under a standing clock is waited for", async (t) => {
+  const here = await world(t);
+  await here.service.scenarios.next("deployment", { pace: "manual" });
+  const { id } = await here.deploy((await here.project()).id);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const waiting = here.service.client({ apiKey: keyOf("owner") }).waitUntilDone("deployments", id);
+  for (const pause of [250, 500]) {
+    await turns();
+    t.mock.timers.tick(15_000);
+    await turns();
+    await here.service.deployments.step(id);
+    t.mock.timers.tick(pause);
+  }
+  await turns();
+  await here.service.deployments.step(id);
+  assert.equal((await waiting).status, "active");
+});
+
+test("a time-out bounds the wait, as a signal does, whichever is first", async (t) => {
+  const here = await world(t);
+  const { id } = await here.deploy((await here.project()).id);
+  const { waitUntilDone } = here.service.client({ apiKey: keyOf("owner") });
+  const late = { name: "ClientProblem", code: "timed_out", message: "the work had not ended after 5 ms" };
+  await assert.rejects(waitUntilDone("deployments", id, { timeout: 5 }), late);
+  const control = new AbortController();
+  await assert.rejects(waitUntilDone("deployments", id, { timeout: 5, signal: control.signal }), late);
+  const waiting = waitUntilDone("deployments", id, { timeout: 60_000, signal: control.signal });
+  control.abort(new Error("enough"));
+  await assert.rejects(waiting, { message: "enough" });
+  for (const timeout of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, untyped("5s")])
+    await assert.rejects(waitUntilDone("deployments", id, { timeout }), TypeError, String(timeout));
+  await here.service.clock.advance("1m");
+  assert.equal((await waitUntilDone("deployments", id, { timeout: 60_000 })).status, "active");
+});
+
+test("what never ends is not waited for", async (t) => {
+  const here = await world(t);
+  const { id } = await here.project();
+  const { waitUntilDone } = here.service.client({ apiKey: keyOf("owner") });
+  for (const feature of ["projects", "users", "nothing", undefined])
+    await assert.rejects(waitUntilDone(untyped(feature), id), {
+      name: "TypeError",
+      message: `waitUntilDone is for deployments and generations, which end, and not for ${feature}`,
+    });
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { listen } from "../../lib/http/server.ts";
+import { all, lines, open, wire } from "../sockets.ts";
+
+test("closing waits for an answer that its reader takes slowly", async () => {
+  const size = 8 * 1024 * 1024;
+  const server = await listen(
+    { handle: (_, reply) => reply.end(Buffer.alloc(size)), upgrade: () => {} },
+    { port: 0, host: "127.0.0.1" },
+  );
+  const socket = await open(server.port);
+  socket.write(lines("GET / HTTP/1.1", "Host: localhost"));
+  await once(socket, "readable");
+  const closed = server.close();
+  let read = 0;
+  socket.on("data", (chunk: Buffer) => {
+    read += chunk.length;
+  });
+  await once(socket, "close");
+  await closed;
+  assert.ok(read > size, `${read}`);
+});
+
+test("a refused WebSocket ends its connection, whether the other side ends its own or not", async (t) => {
+  const { port } = await wire(t);
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  socket.write("GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  socket.resume();
+  await once(socket, "end");
+  const [error] = await Promise.all([
+    once(socket, "error"),
+    (async () => {
+      while (!socket.destroyed) await new Promise((written) => socket.write("x", written));
+    })(),
+  ]);
+  assert.match(String(error), /ECONNRESET|EPIPE/);
+});
+
+test("An expectation that nobody knows is refused, and its connection goes on", async (t) => {
+  const { port } = await wire(t);
+  const socket = await open(port);
+  const ended = all(socket);
+  socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Expect: more"));
+  socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close"));
+  assert.match(await ended, /^HTTP\/1\.1 417 .*HTTP\/1\.1 200 /s);
+});

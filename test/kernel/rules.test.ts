@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import * as v from "valibot";
+import { lifecycle as deployments } from "../../lib/deployments/states.ts";
+import { settle } from "../../lib/jobs/settle.ts";
+import { milliseconds } from "../../lib/kernel/duration.ts";
+import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
+import { createLog, lineSink } from "../../lib/kernel/log.ts";
+import { isTerminal, type Machine } from "../../lib/kernel/machine.ts";
+import { shaper } from "../../lib/kernel/result-shape.ts";
+import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
+import type { Schema } from "../../lib/kernel/validation.ts";
+import { lifecycle as projects } from "../../lib/projects/states.ts";
+import { lifecycle as users } from "../../lib/users/states.ts";
+
+describe("tables of states and rights", () => {
+  for (const [name, table] of Object.entries({ deployments, projects, users } as Record<
+    string,
+    Machine<string, string>
+  >))
+    test(`${name}: every state is reachable, and only terminal states have no move`, () => {
+      const moves = Object.values(table.moves);
+      for (const state of table.states) {
+        assert.ok(state === table.initial || moves.some(({ to }) => to === state), `nothing leads to ${state}`);
+        assert.equal(isTerminal(table, state), !moves.some(({ from }) => from.includes(state)), state);
+      }
+      for (const { from, to } of moves) for (const state of [...from, to]) assert.ok(table.states.includes(state));
+    });
+
+  test("write includes read, `*` includes everything, and no scope covers another resource", () => {
+    const needs = resources.flatMap((name): Need[] => [`${name}:read`, `${name}:write`]);
+    for (const need of needs)
+      for (const scope of scopes) {
+        const covers = scope === "*" || scope === need || scope === need.replace(":read", ":write");
+        assert.equal(inScope([scope], need), covers, `${scope} for ${need}`);
+      }
+    for (const need of needs) assert.equal(inScope([], need), false);
+    for (const need of needs) assert.equal(inScope(["**", "projects", "PROJECTS:READ", ""], need), false);
+  });
+
+  test("everybody reads; owner and admin write all, developers what runs, viewers nothing", () => {
+    const some = ["owner", "admin"];
+    const writers = { projects: some, users: some } as Record<string, string[]>;
+    for (const name of resources) {
+      assert.deepEqual(rolesFor(`${name}:read`), roles);
+      assert.deepEqual(rolesFor(`${name}:write`), writers[name] ?? [...some, "developer"]);
+    }
+  });
+});
+
+describe("the shape of a result", () => {
+  /** A schema, a valid value, and the same value with keys that the schema does not name. */
+  interface Sample {
+    readonly schema: Schema;
+    readonly value: unknown;
+    readonly noisy: unknown;
+  }
+  const { sample } = fc.letrec<{ sample: Sample; leaf: Sample }>((tie) => ({
+    leaf: fc.oneof(
+      fc.string().map((value) => ({ schema: v.string(), value, noisy: value })),
+      fc.integer().map((value) => ({ schema: v.pipe(v.number(), v.integer()), value, noisy: value })),
+      fc.jsonValue().map((value) => ({ schema: v.unknown(), value, noisy: value })),
+      fc.constant({ schema: v.nullable(v.object({ a: v.string() })), value: null, noisy: null }),
+    ),
+    sample: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      tie("leaf"),
+      tie("sample").map(({ schema, ...rest }) => ({ schema: v.nullable(schema), ...rest })),
+      tie("sample").map(({ schema, ...rest }) => ({ schema: v.pipe(schema, v.metadata({})), ...rest })),
+      fc.tuple(tie("sample"), fc.nat(3)).map(([{ schema, value, noisy }, length]) => ({
+        schema: v.array(schema),
+        value: Array.from({ length }, () => value),
+        noisy: Array.from({ length }, () => noisy),
+      })),
+      fc.dictionary(fc.string({ maxLength: 4 }), tie("sample"), { maxKeys: 4 }).map((parts) => {
+        const each = (pick: (part: Sample) => unknown) =>
+          Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, pick(part)]));
+        const entries = each(({ schema }) => v.optional(schema)) as Record<string, Schema>;
+        const secrets = { secret_hash: "s", organization_id: 1, more: { secret: 2 } };
+        return {
+          schema: v.object({ ...entries, absent: v.optional(v.string()) }),
+          value: each(({ value }) => value),
+          noisy: { ...secrets, ...each(({ noisy }) => noisy) },
+        };
+      }),
+    ),
+  }));
+
+  test("unknown keys are dropped and declared ones stay, at every depth", () => {
+    fc.assert(
+      fc.property(sample, ({ schema, value, noisy }) => {
+        assert.deepEqual(shaper(schema)(noisy), value);
+        assert.deepEqual(shaper(schema)(value), value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a value is copied, not changed; absent and undefined keys stay away, null stays where the schema takes it", () => {
+    const shape = shaper(v.object({ a: v.nullable(v.string()), b: v.optional(v.object({ c: v.number() })) }));
+    const row = Object.freeze({ a: null, b: undefined, hash: "x" });
+    assert.deepEqual(Object.entries(shape(row)), [["a", null]]);
+    assert.deepEqual(Object.entries(shape({ ...row, b: null })), [["a", null]]);
+    assert.deepEqual(shape({ a: "", b: Object.freeze({ c: 0, d: 1 }) }), { a: "", b: { c: 0 } });
+  });
+
+  test("a schema without a fixed set of keys is refused at declaration", () => {
+    const one = v.object({ a: v.string() });
+    assert.throws(() => shaper(v.union([one, v.string()])), /cannot be shaped/);
+    assert.throws(() => shaper(v.object({ list: v.array(v.intersect([one, one])) })), /cannot be shaped/);
+  });
+});
+
+describe("settling a job", () => {
+  const retries = ["30s", "2m", "10m", "30m", "2h"];
+
+  test("a failure waits for the next delay, and the last one gives the job up with its reason", () => {
+    const at: number[] = [];
+    let now = 1_000;
+    for (let failures = 0; failures < retries.length; failures++) {
+      const verdict = settle(retry("answered 500"), { failures, retries }, now);
+      assert.ok(verdict.kind === "again");
+      assert.equal(verdict.failures, failures + 1);
+      assert.equal("args" in verdict, false);
+      at.push(verdict.at - now);
+      now = verdict.at;
+    }
+    assert.deepEqual(at, retries.map(milliseconds));
+    assert.equal(now - 1_000, milliseconds("2h42m30s"));
+    const end = { kind: "give_up", reason: "answered 302" };
+    assert.deepEqual(settle(retry("answered 302"), { failures: retries.length, retries }, now), end);
+    assert.deepEqual(settle(retry("answered 302"), { failures: 0, retries: [] }, now), end);
+  });
+
+  test("jitter makes a delay longer by a tenth at most, and never shorter", () => {
+    const late = fc.double({ min: 0, max: 0.1, noNaN: true });
+    fc.assert(
+      fc.property(fc.nat(4), late, fc.nat(), (failures, late, now) => {
+        const verdict = settle(retry("x"), { failures, retries }, now, late);
+        assert.ok(verdict.kind === "again");
+        const delay = milliseconds(retries[failures] ?? "");
+        assert.ok(verdict.at - now >= delay && verdict.at - now <= delay * 1.1);
+      }),
+    );
+  });
+
+  test("a snooze is not a failure and may change the arguments; other outcomes finish the job", () => {
+    const before = { failures: 2, retries };
+    assert.deepEqual(settle(snooze(500), before, 10), { kind: "again", at: 510, failures: 2 });
+    const args = { handle: "begun" };
+    assert.deepEqual(settle(snooze(0, undefined, args), before, 10), { kind: "again", at: 10, failures: 2, args });
+    for (const outcome of [done(), discard("gone")]) assert.deepEqual(settle(outcome, before, 10), { kind: "remove" });
+  });
+});
+
+describe("log entries", () => {
+  test("an entry is one line without control characters, whatever is logged", () => {
+    for (const json of [true, false]) {
+      const written: string[] = [];
+      const log = createLog("info", lineSink({ json, now: () => "now", write: (line) => written.push(line) }));
+      const unit = fc.integer({ min: 0, max: 0xff }).map((point) => String.fromCodePoint(point));
+      // A JSON parser treats eight-bit control characters as text; a terminal may interpret them.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+      const forbidden = json ? /[\u0000-\u001f]/ : /[\u0000-\u001f\u007f-\u009f]/;
+      fc.assert(
+        fc.property(fc.string({ unit }), fc.string({ unit }), (message, value) => {
+          log.warn(message, { value });
+          assert.doesNotMatch(written.pop() ?? "\n", forbidden);
+        }),
+      );
+    }
+  });
+
+  test("entries below the level are not written", () => {
+    const seen: string[] = [];
+    const log = createLog("warn", (level) => seen.push(level));
+    for (const level of ["error", "warn", "info", "debug"] as const) log[level](level);
+    assert.deepEqual(seen, ["error", "warn"]);
+  });
+});

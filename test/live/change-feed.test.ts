@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type Change, createChangeFeed } from "../../lib/events/change-feed.ts";
+import { openMemory } from "../../lib/store/database-files.ts";
+import { createStore } from "../../lib/store/store.ts";
+
+const change = (id: string): Change => ({ kind: "log", organization_id: "org_1", id });
+
+/** A feed on a store of its own, and the errors that it logged. */
+function feedOf(t: TestContext) {
+  const store = createStore(openMemory().engine);
+  t.after(() => store.close());
+  const errors: string[] = [];
+  const log = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
+  return { store, errors, feed: createChangeFeed({ log }) };
+}
+
+test("the feed tells what was committed, in order, and only then", async (t) => {
+  const { store, feed } = feedOf(t);
+  const told: Change[] = [];
+  feed.listen((one) => told.push(one));
+  await store.transaction(async (tx) => {
+    feed.publish(tx, change("one"));
+    feed.publish(tx, change("two"));
+    assert.deepEqual(told, []);
+  });
+  assert.deepEqual(told, [change("one"), change("two")]);
+});
+
+test("the feed tells nothing of what was rolled back", async (t) => {
+  const { store, feed } = feedOf(t);
+  const told: Change[] = [];
+  feed.listen((one) => told.push(one));
+  const undone = store.transaction(async (tx) => {
+    feed.publish(tx, change("one"));
+    throw new Error("undone");
+  });
+  await assert.rejects(undone, /undone/);
+  assert.deepEqual(told, []);
+});
+
+test("a listener that fails is logged, and the others are told all the same; one that stopped is not", async (t) => {
+  const { store, feed, errors } = feedOf(t);
+  const told: Change[] = [];
+  feed.listen(() => {
+    throw new Error("broken");
+  });
+  feed.listen((one) => told.push(one));
+  const stop = feed.listen(() => assert.fail("it stopped listening"));
+  stop();
+  await store.transaction(async (tx) => feed.publish(tx, change("one")));
+  assert.deepEqual(told, [change("one")]);
+  assert.deepEqual(errors, ["a listener failed"]);
+});

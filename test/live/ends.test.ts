@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { WebSocket, WebSocketServer } from "ws";
+import { Stream } from "../../lib/live/subscriber.ts";
+import { bearer, member, withMembers } from "../callers.ts";
+import { dial } from "../readers.ts";
+import { owner, wire } from "../sockets.ts";
+import { expect } from "../world.ts";
+
+test("a stream ends with its key: revoked by whoever removes the user, suspended, expired", async (t) => {
+  const seed = withMembers(
+    member("leaver", "viewer"),
+    member("removed", "viewer"),
+    member("passing", "viewer", { expires_at: "2026-01-01T00:00:01Z" }),
+  );
+  const here = await wire(t, { seed });
+  const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
+  const userOf = (wanted: string) => data.find(({ name }: { name: string }) => name === wanted).id;
+  const stays = dial(t, here);
+  const leaver = dial(t, here, "", bearer("sk_live_leaver"));
+  const removed = dial(t, here, "", bearer("sk_live_removed"));
+  const passing = dial(t, here, "", {});
+  await passing.opened;
+  passing.socket.send("sk_live_passing");
+  await Promise.all([stays, leaver, removed, passing].map(({ begun }) => begun));
+  expect(await here.call("owner", "POST", `/v1/users/${userOf("leaver")}/suspend`), 200);
+  assert.equal((await leaver.closed).code, 4401);
+  expect(await here.call("owner", "DELETE", `/v1/users/${userOf("removed")}`), 204);
+  assert.equal((await removed.closed).code, 4401);
+  await here.service.clock.advance("1s");
+  assert.equal((await passing.closed).code, 4401);
+  await stays.until(1);
+  assert.deepEqual(stays.events(), ["user.removed"]);
+});
+
+test("close() ends streams with 1001, those that wait for a key too", { timeout: 5_000 }, async (t) => {
+  const here = await wire(t);
+  const stream = dial(t, here);
+  const silent = dial(t, here, "", {});
+  await Promise.all([stream.begun, silent.opened]);
+  const closing = here.service.close();
+  assert.equal((await stream.closed).code, 1001);
+  assert.equal((await silent.closed).code, 1001);
+  await closing;
+});
+
+test("a connection that answers no ping is cut", async (t) => {
+  const here = await wire(t);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const dead = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream`, { headers: owner, autoPong: false });
+  const closed = once(dead, "close");
+  const begun = once(dead, "ping");
+  const living = dial(t, here);
+  await Promise.all([begun, living.begun]);
+  for (let i = 0; i < 2; i++) {
+    const pinged = once(living.socket, "ping");
+    t.mock.timers.tick(30_000);
+    await pinged;
+    // The pong is on its way before this request is.
+    await here.send("GET", "/v1/me");
+  }
+  const [code] = await closed;
+  assert.equal(code, 1006);
+  await here.project();
+  await living.until(1);
+});
+
+test("a slow reader is closed, with a bound to what lies unsent for it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const server = new WebSocketServer({ port: 0 });
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const client = new WebSocket(`ws://127.0.0.1:${port}`);
+  const opened = once(client, "open");
+  const [socket] = (await once(server, "connection")) as [WebSocket];
+  await opened;
+  client.pause();
+  const closed = once(client, "close");
+  const stream = new Stream(socket, undefined);
+  const message = { event: "project.created", timestamp: "2026-01-01T00:00:00.000Z", data: {} };
+  let most = 0;
+  for (let i = 0; i < 10_000 && socket.readyState === socket.OPEN; i++) {
+    stream.tell(message, "x".repeat(16_384));
+    most = Math.max(most, socket.bufferedAmount);
+    await new Promise((go) => setImmediate(go));
+  }
+  assert.equal(socket.readyState, socket.CLOSING);
+  assert.ok(most < 1_200_000, `${most} bytes lay unsent`);
+  client.resume();
+  assert.equal((await closed)[0], 1013);
+});

@@ -1,5 +1,0 @@
-import { createPainter } from "../lib/drivers/painted/painter.ts";
-
-/** Paints the order that it is given, writes the file to stdout, and closes nothing. */
-const { bytes } = await createPainter().paint(JSON.parse(process.argv[2] ?? ""));
-process.stdout.write(bytes);

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Log } from "../../lib/index.ts";
+import { folderOf } from "../room.ts";
+import { expect, seed, world } from "../world.ts";
+
+/** Decisions of README.md beside this file that no other file tests: about starts, time, and what the package holds. */
+
+/** A logger that keeps what is said at `warn`. */
+function warnings(): { told: string[]; logger: Log } {
+  const told: string[] = [];
+  const none = () => {};
+  return { told, logger: { error: none, info: none, debug: none, warn: (message) => void told.push(message) } };
+}
+
+test("a try that a shutdown cuts off counts as failed", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { database, clock: "manual" });
+  const hook = { url: "https://hook.inbox.test", events: ["project.created"] };
+  const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
+  here.service.inbox.script("hook", [{ timeout: true }]);
+  await here.project();
+  await here.service.settle();
+  await here.service.close();
+  const next = await world(t, { database, clock: "manual" });
+  await next.service.clock.advance("10s");
+  const [{ status, attempts }] = expect(await next.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data;
+  assert.deepEqual([status, attempts.length, attempts[0].status], ["pending", 1, null]);
+  assert.ok(attempts[0].error);
+});
+
+test("a seed for a database that is not empty is passed over, with a notice", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  await (await world(t, { database })).service.close();
+  const { told, logger } = warnings();
+  const more = { organizations: [...seed.organizations, { name: "initech", users: [] }] };
+  const next = await world(t, { database, seed: more, logger });
+  assert.ok(told.some((message) => /the seed was passed over/.test(message)));
+  await next.service.organizations.create({ name: "initech" });
+});
+
+test("a seed's projects announce no events", async (t) => {
+  const [acme, ...others] = seed.organizations;
+  assert.ok(acme);
+  const projects = [{ name: "web", region: "eu-west-1" }];
+  const here = await world(t, { seed: { organizations: [{ ...acme, projects }, ...others] } });
+  assert.equal(expect(await here.call("viewer", "GET", "/v1/projects"), 200).data.length, 1);
+  assert.deepEqual(await here.events(), []);
+});
+
+test("a seed's organization without an active owner is accepted, with a warning", async (t) => {
+  const { told, logger } = warnings();
+  await world(t, { seed: { organizations: [...seed.organizations, { name: "ownerless", users: [] }] }, logger });
+  assert.deepEqual(told, ["an organization of the seed has no active owner"]);
+});
+
+test("a kept clock goes on where it stood, and an earlier setting gives a warning", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const first = await world(t, { database });
+  await first.service.clock.advance("36h");
+  await first.service.close();
+  const { told, logger } = warnings();
+  const next = await world(t, { database, logger });
+  assert.equal(next.service.clock.now().toISOString(), "2026-01-02T12:00:00.000Z");
+  assert.equal(told.filter((message) => /clock/.test(message)).length, 1, told.join());
+});
+
+test("a restore brings back the time of a manual and of a scaled clock, and not that of the machine's", async (t) => {
+  const back = async (clock: string) => {
+    const { service } = await world(t, { clock });
+    const kept = await service.snapshot();
+    // A restore takes a moment of the machine, which is more than a second of a fast clock.
+    for (const from = Date.now(); Date.now() < from + 20; ) await service.settle();
+    const before = service.clock.now();
+    await service.restore(kept.id);
+    return service.clock.now() < before;
+  };
+  assert.deepEqual([await back("real"), await back("100000x")], [false, true]);
+});
+
+test("durations in the log are the machine's, even while the service's clock stands", async (t) => {
+  const durations: unknown[] = [];
+  const none = () => {};
+  const info: Log["info"] = (_, fields) => void durations.push(fields?.["duration_ms"]);
+  const here = await world(t, { logLevel: "info", logger: { error: none, warn: none, debug: none, info } });
+  expect(await here.call("owner", "GET", "/v1/me"), 200);
+  assert.ok(durations.length === 1 && Number(durations[0]) > 0, String(durations));
+});
+
+test("what is needed at run time is little, and named", () => {
+  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  assert.deepEqual(Object.keys(dependencies).sort(), [
+    ...["@jsquash/jpeg", "@jsquash/webp", "better-sqlite3", "h264-mp4-encoder", "valibot", "ws"],
+  ]);
+});

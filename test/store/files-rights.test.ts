@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { chmodSync, chownSync, existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { tryOpening } from "../children.ts";
+import { made, sentence } from "../database.ts";
+import { run } from "../program.ts";
+
+describe("a file or folder without write permission", () => {
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const give = (...paths: string[]) => {
+    for (const path of paths) if (nobody.uid) chownSync(path, nobody.uid, nobody.gid);
+  };
+  const everyFile = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
+  /** Node or this checkout may be unreadable for the user `nobody`: then there is no other user to run as. */
+  const unreachable = async (t: TestContext): Promise<boolean> => {
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    const said = await tryOpening(path, nobody).catch((error: Error) => error.message);
+    const reached = said.startsWith("ready");
+    if (!reached) t.skip(`a process without root's rights cannot run here: ${said}`);
+    return !reached;
+  };
+  const rights = /give this user the right to write there/;
+
+  test("a read-only file", async (t) => {
+    if (await unreachable(t)) return;
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(path, 0o444);
+    sentence(await tryOpening(path, nobody), rights);
+    const { stdout } = run(["doctor", "--database", path, "--port", "0"], "/", {}, nobody);
+    assert.match(stdout, /WRONG +database .*svc\.db cannot be read and written by this user; run as its owner/);
+  });
+
+  test("an unreadable file", async (t) => {
+    if (await unreachable(t)) return;
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(path, 0);
+    sentence(await tryOpening(path, nobody), rights);
+  });
+
+  test("a read-only folder, with a database and without one", async (t) => {
+    if (await unreachable(t)) return;
+    const path = await made(t);
+    const folder = join(path, "..");
+    give(folder, ...everyFile(folder));
+    chmodSync(folder, 0o555);
+    t.after(() => existsSync(folder) && chmodSync(folder, 0o755));
+    sentence(await tryOpening(path, nobody), rights);
+    sentence(await tryOpening(join(folder, "svc-new.db"), nobody), rights);
+    sentence(await tryOpening(join(folder, "svc-new", "svc.db"), nobody), rights);
+    sentence(run(["keys", "list", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    sentence(run(["keys", "create", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    const source = await made(t);
+    give(join(source, ".."), ...everyFile(join(source, "..")));
+    sentence(run(["backup", join(folder, "svc-copy.db"), "--database", source], "/", {}, nobody).stderr.trim(), rights);
+  });
+
+  test("an unreadable key file", async (t) => {
+    if (await unreachable(t)) return;
+    const path = await made(t);
+    give(join(path, ".."), ...everyFile(join(path, "..")));
+    chmodSync(`${path}.key`, 0);
+    sentence(await tryOpening(path, nobody), rights);
+  });
+});
