@@ -1,11 +1,25 @@
 import { inTests } from "./folders.ts";
-import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
+import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
 /** Files beside the tests that measure, and therefore look at a clock; they assert nothing about it. */
 const measures = /^test\/bench\//;
 const isTest = (source: Source) => inTests(source) && !measures.test(source.path);
 const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
 const waitModules = /^(node:)?timers\/promises$/;
+
+/** `while (!done) await turn()` and `while (await busy());`: loops without a bound that await no event. */
+function spins({ type, body, test, update }: Node): boolean {
+  const isUnbounded = /^(Do)?WhileStatement$/.test(type) || (type === "ForStatement" && !update);
+  if (!isUnbounded) return false;
+  const awaited = (of: Node) =>
+    [...nodes(of, (node) => !isFunction(node))].filter((node) => node.type === "AwaitExpression");
+  if (body.type === "EmptyStatement" && test) return awaited(test).length > 0;
+  return awaited(body).some(({ argument }) =>
+    [...nodes(argument)].some((node) =>
+      /^(yieldToEventLoop|turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node)),
+    ),
+  );
+}
 
 /** `port: 7400`, `listen(7400)` and `"--port", "7400"`: any port but 0. */
 function ports(source: Source): Node[] {
@@ -42,6 +56,26 @@ export const testRules: readonly Rule[] = [
     keeps: [
       ["test/a.test.ts", 'await service.clock.advance("2h"); await new Promise((go) => setImmediate(go));'],
       ["test/bench/a.ts", "setTimeout(end, 500);"],
+    ],
+  },
+  {
+    name: "a test never spins until something happens",
+    of: (source) =>
+      isTest(source)
+        ? [...nodes(source.program)]
+            .filter(spins)
+            .map((node) => said(source, source.line(node), "spins; await the event, or count the turns"))
+        : [],
+    breaks: [
+      ["test/a.test.ts", "while (!done) await turn();"],
+      ["test/a.test.ts", "for (;;) { if (done) break; await new Promise((go) => setImmediate(go)); }"],
+      ["test/a.test.ts", 'while ((await client.get()).status === "queued");'],
+      ["test/a.test.ts", "do await turn(); while (!done);"],
+    ],
+    keeps: [
+      ["test/a.test.ts", 'while (told.length < 2) await once(socket, "message");'],
+      ["test/a.test.ts", "for (let i = 0; i < 20; i++) await turn();"],
+      ["test/bench/a.ts", "while (!done) await turn();"],
     ],
   },
   {

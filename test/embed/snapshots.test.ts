@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, Problem } from "../../lib/index.ts";
+import { small } from "../gallery.ts";
 import { seen } from "../stories.ts";
 import { expect, forked, type World, world } from "../world.ts";
 
@@ -101,8 +102,7 @@ test("a snapshot brings back rows, clock, pending work, identifiers, chance, win
 
 test("files go along: a fork has those of its parent, and paints what was under way itself", async (t) => {
   const here = await world(t);
-  const paint = async () =>
-    expect(await here.call("owner", "POST", "/v1/generations", { model: "image-draft", prompt: "a fox" }), 201);
+  const paint = async () => expect(await here.call("owner", "POST", "/v1/generations", small), 201);
   const file = async (of: World, { id }: { id: string }) => {
     const { output } = expect(await of.call("owner", "GET", `/v1/generations/${id}`), 200);
     const answer = await of.service.fetch(output.url);

@@ -129,7 +129,7 @@ test("A start removes files without a record, and leaves foreign files alone", a
 test("A close in the middle of painting is no failure: the next start continues it", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database });
-  const { id } = await order(first, { ...small, resolution: "2048x2048" });
+  const { id } = await order(first, { ...small, resolution: "512x512" });
   await first.service.clock.advance("1s");
   const painted = first.service.clock.advance("2s");
   await first.service.close();

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -169,7 +173,10 @@ test("waiting work is counted up to 10,000", async (t) => {
 test("generations are counted by state, and the lag of jobs is measured", async (t) => {
   const here = await world(t, { clock: "manual@2026-01-01T00:00:00Z", generations: { concurrency: 1 } });
   for (const prompt of ["a lake", "a wood"])
-    expect(await here.call("owner", "POST", "/v1/generations", { model: "x", input: { prompt } }), 201);
+    expect(
+      await here.call("owner", "POST", "/v1/generations", { model: "x", resolution: "32x32", input: { prompt } }),
+      201,
+    );
   const early = await scrape(here);
   assert.equal(
     (early.get("svc_generations state=queued") ?? 0) + (early.get("svc_generations state=in_progress") ?? 0),
@@ -186,16 +193,22 @@ test("open streams are counted until they are closed", async (t) => {
   const here = await wire(t);
   const deployment = await here.deploy((await here.project()).id);
   const open = async (kind: string) => (await scrape(here)).get(`svc_streams_open kind=${kind}`);
+  const accepted = new Promise<Socket>((resolve) => {
+    const note = (message: unknown) => resolve((message as { socket: Socket }).socket);
+    subscribe("net.server.socket", note);
+    t.after(() => unsubscribe("net.server.socket", note));
+  });
   const { socket, begun, closed } = dial(t, here);
   await begun;
   const response = await here.service.fetch(`/v1/deployments/${deployment.id}/logs?follow=true`, { headers: owner });
   assert.deepEqual([await open("websocket"), await open("sse")], [1, 1]);
   await response.body?.cancel();
+  const left = once(await accepted, "close");
   socket.close();
   await closed;
   assert.equal(await open("sse"), 0);
-  // Our end of the socket closes with the next message of its end.
-  while ((await open("websocket")) === 1) await new Promise((go) => setImmediate(go));
+  await left;
+  assert.equal(await open("websocket"), 0);
   assert.equal((await scrape(here)).get("svc_http_requests_total operation=upgrade status=101"), 1);
 });
 
@@ -209,12 +222,12 @@ test("the process is described: version, memory, processor, database, event loop
   assert.ok((first.get("svc_database_bytes") ?? 0) > 4096);
   const delayed = (of: Map<string, number>) => of.get("svc_event_loop_delay_seconds quantile=0.99");
   assert.equal(delayed(first), undefined, "it is watched from the first scrape on");
-  let seen: number | undefined;
-  while (seen === undefined) {
+  // The event loop is looked at every 20 ms, and measured from the second look on: here it is held up between them.
+  for (let i = 0; i < 4; i++) {
+    spawnSync(process.execPath, ["--version"]);
     await new Promise((go) => setImmediate(go));
-    seen = delayed(await scrape(here));
   }
-  assert.ok(seen >= 0);
+  assert.ok((delayed(await scrape(here)) ?? -1) >= 0);
 });
 
 test("the reference names every metric, and no other", async (t) => {

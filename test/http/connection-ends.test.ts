@@ -33,10 +33,7 @@ test("a refused WebSocket closes its connection, even where the client keeps its
   const [error] = await Promise.all([
     once(socket, "error"),
     (async () => {
-      while (!socket.destroyed) {
-        socket.write("x");
-        await new Promise((go) => setImmediate(go));
-      }
+      while (!socket.destroyed) await new Promise((written) => socket.write("x", written));
     })(),
   ]);
   assert.match(String(error), /ECONNRESET|EPIPE/);

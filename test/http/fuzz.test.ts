@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anyText, runs } from "../properties.ts";
 import { world } from "../world.ts";
 
 const many = { rateLimit: 1_000_000 };
 
-const text = fc.oneof(
-  fc.string({ unit: "binary" }),
-  fc.string({ unit: "grapheme" }),
-  fc.constantFrom("web", "eu-west-1", "", "\u0000"),
-);
+const text = fc.oneof(anyText(), fc.string({ unit: "grapheme" }), fc.constantFrom("web", "eu-west-1", "", "\u0000"));
 const anything = fc.oneof({ maxDepth: 3 }, text, fc.jsonValue(), fc.integer(), fc.constantFrom(null, true, [], {}));
 
 const project = fc.record(
@@ -59,7 +56,7 @@ test("No body makes POST /v1/projects answer 5xx", async (t) => {
         assert.deepEqual(answer.name, JSON.parse(body).name.trim(), "what is stored is what was sent");
       }
     }),
-    { numRuns: 250 },
+    runs(50),
   );
 });
 
@@ -79,7 +76,7 @@ test("No body makes POST /v1/deployments answer 5xx", async (t) => {
       const { status } = await here.call("owner", "POST", "/v1/deployments", body);
       assert.ok([201, 400, 404, 422].includes(status), `${status}`);
     }),
-    { numRuns: 250 },
+    runs(50),
   );
   await here.service.clock.advance("1h");
   const { status } = await here.call("owner", "GET", "/v1/deployments");
@@ -98,6 +95,6 @@ test("No query makes a list answer 5xx", async (t) => {
       const { status } = await call("viewer", "GET", `/v1/deployments?${query}`);
       assert.ok(status === 200 || status === 422, `${status}`);
     }),
-    { numRuns: 120 },
+    runs(25),
   );
 });

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { listen, type RequestTimeouts, type Upgrade } from "../../lib/http/server.ts";
 import { all, lines, open } from "../sockets.ts";
 
-const short = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 5 };
+const short = { headersTimeout: 250, requestTimeout: 500, connectionsCheckingInterval: 10 };
 /** Long enough for any test. */
 const endless = 600_000;
 

@@ -36,14 +36,14 @@ test("a wait may be longer than the longest timer", async (t) => {
   assert.equal((await seen(here, deployment.id)).status, "active");
 });
 
-/** A service on a port under a running clock, and a function that polls a deployment until it ends. */
+/** A service on a port under a running clock, and a function that waits for the end of a deployment. */
 async function running(t: TestContext, options: Options) {
   const here = await world(t, { rateLimit: 1_000_000, ...options });
   const { url } = await here.service.listen();
   const headers = jsonBearer(keyOf("developer"));
   const ended = async (id: string) => {
     for (;;) {
-      const response = await fetch(`${url}/v1/deployments/${id}`, { headers });
+      const response = await fetch(`${url}/v1/deployments/${id}?wait=60`, { headers });
       const { completed_at, ...deployment } = v.parse(shape, await response.json());
       if (completed_at !== null) return { ...deployment, completed_at };
     }

@@ -7,6 +7,7 @@ import { parseAddress, sameAddress } from "../../lib/drivers/outbound/ip-address
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { hostPortOf, parseHttpsUrl } from "../../lib/drivers/outbound/target.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "../corpus.ts";
+import { runs } from "../properties.ts";
 import { startRaw } from "../receiver.ts";
 
 const nothing = parseAllow([]);
@@ -95,7 +96,7 @@ describe("addresses", () => {
         assert.equal(isAllowed("dev", nothing, address, here), isPublic || (near(address) && !closed(address)));
         assert.equal(isAllowed("start", all, address, here), !closed(address));
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 
@@ -113,7 +114,7 @@ describe("addresses", () => {
         assert.equal(isAllowed("start", nothing, address, here), isPublic);
         assert.equal(isAllowed("dev", nothing, address, here), isPublic || (near(address) && !closed(address)));
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 
@@ -189,7 +190,7 @@ describe("URLs", () => {
         assert.ok(href.length <= 2048);
         assert.deepEqual(parseHttpsUrl(href), found);
       }),
-      { numRuns: 1000 },
+      runs(100),
     );
   });
 
