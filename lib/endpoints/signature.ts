@@ -8,10 +8,14 @@ export const signatureOf = (secret: string, body: string | Uint8Array): string =
 
 /**
  * For receivers: whether the header `X-Service-Signature` signs this body. Pass the raw bytes, or their exact text, from
- * before any parsing. Compares in constant time; false for a missing header or an empty secret.
+ * before any parsing. Compares in constant time; false for a missing header, several of them, or an empty secret.
  */
-export function verifySignature(secret: string, body: string | Uint8Array, header: string | null | undefined): boolean {
-  if (!header || secret.length === 0) return false;
+export function verifySignature(
+  secret: string,
+  body: string | Uint8Array,
+  header: string | readonly string[] | null | undefined,
+): boolean {
+  if (typeof header !== "string" || secret.length === 0) return false;
   return isEqual(header, signatureOf(secret, body));
 }
 
