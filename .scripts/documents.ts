@@ -13,11 +13,31 @@ export interface Document {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
+/** The prefixes of identifiers, by the collection that a path names before them: `projects` → `proj`. */
+function idPrefixes(): [collection: string, prefix: string][] {
+  const collections = new Set(operations.flatMap(({ path }) => path.match(/[\w-]+(?=\/\{)/g) ?? []));
+  return [...collections].flatMap((collection): [string, string][] => {
+    const list = operations.find(({ method, path }) => method === "GET" && path.endsWith(`/${collection}`));
+    const { properties } = (list?.result ? jsonSchema(list.result) : {}) as {
+      properties?: Record<string, { pattern?: string }>;
+    };
+    const [, prefix] = /^\^([a-z]+)_/.exec(properties?.["id"]?.pattern ?? "") ?? [];
+    return prefix === undefined ? [] : [[collection, prefix]];
+  });
+}
+
 /** The browser's client cannot hold the operations, whose schemas are the service's: it has their calls. */
 const clientCalls =
   () => `/** Written by \`npm run generate\`: method and path of every operation, and \`{}\` where it takes a body. */
 export const calls = {
 ${operations.map(({ id, method, path, body }) => `  "${id}": "${method} ${path}${body ? " {}" : ""}",`).join("\n")}
+} as const;
+
+/** The prefix of the identifiers in each collection of the paths. */
+export const prefixes = {
+${idPrefixes()
+  .map(([collection, prefix]) => `  ${/^\w+$/.test(collection) ? collection : `"${collection}"`}: "${prefix}",`)
+  .join("\n")}
 } as const;
 `;
 

@@ -62,3 +62,16 @@ export const calls = {
   "me.get": "GET /me",
   "openapi.get": "GET /openapi.json",
 } as const;
+
+/** The prefix of the identifiers in each collection of the paths. */
+export const prefixes = {
+  projects: "proj",
+  deployments: "dep",
+  users: "usr",
+  invitations: "inv",
+  integrations: "int",
+  deliveries: "dlv",
+  webhooks: "wh",
+  generations: "gen",
+  "api-keys": "key",
+} as const;
