@@ -121,16 +121,7 @@ function refusal(codes: readonly ProblemCode[]): Json {
     headers: headersOf([...everywhere, ...(byStatus[status] ?? [])]),
     content: {
       "application/json": {
-        schema: {
-          allOf: [
-            ref("schemas", "Problem"),
-            {
-              properties: {
-                error: { properties: { code: { type: "string", enum: codes }, message: {}, details: {} } },
-              },
-            },
-          ],
-        },
+        schema: ref("schemas", problemOf(codes)),
         example: { error: { code: first, message: when, ...details }, meta },
       },
     },
@@ -138,6 +129,15 @@ function refusal(codes: readonly ProblemCode[]): Json {
 }
 
 const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
+const problemOf = (codes: readonly ProblemCode[]) => `${pascal(nameOf(codes))}Problem`;
+
+/** A problem with one of these codes. By name, so that generated clients hold each of them once. */
+const problemWith = (codes: readonly ProblemCode[]) => ({
+  allOf: [
+    ref("schemas", "Problem"),
+    { properties: { error: { properties: { code: { type: "string", enum: codes }, message: {}, details: {} } } } },
+  ],
+});
 
 function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas: Schemas, envelope: Envelope): Json {
   const { id, summary, description, needs, roles, addition, body, result, method } = operation;
@@ -181,10 +181,14 @@ export async function openapi(envelope: Envelope): Promise<Json> {
   const schemas = jsonSchemas(Object.fromEntries([...names].map(([schema, name]) => [name, schema])));
   const paths: Record<string, Record<string, Json>> = {};
   const responses: Record<string, Json> = {};
+  const narrowed: Record<string, Json> = {};
   for (const operation of operations) {
     const made = path(operation, names, schemas, envelope);
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: made };
-    for (const codes of refusalsOf(operation).values()) responses[nameOf(codes)] = refusal(codes);
+    for (const codes of refusalsOf(operation).values()) {
+      responses[nameOf(codes)] = refusal(codes);
+      narrowed[problemOf(codes)] = problemWith(codes);
+    }
   }
   return {
     openapi: "3.1.1",
@@ -198,7 +202,7 @@ export async function openapi(envelope: Envelope): Promise<Json> {
     webhooks: webhooks(),
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key: `sk_live_…`." } },
-      schemas: { ...metas[envelope], Problem: problem(Object.keys(problems)), ...schemas },
+      schemas: { ...metas[envelope], Problem: problem(Object.keys(problems)), ...narrowed, ...schemas },
       responses,
       parameters,
       headers,
