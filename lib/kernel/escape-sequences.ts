@@ -1,5 +1,5 @@
 /*
- * The control sequences of terminals, as ECMA-48 and xterm define them, in their 7-bit and 8-bit forms. `stripVTControlCharacters`
+ * The control sequences of terminals, as ECMA-48 and xterm define them, in 7-bit and 8-bit forms. `stripVTControlCharacters`
  * of `node:util` leaves most of OSC, DCS and colours with colons behind.
  */
 

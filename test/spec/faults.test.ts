@@ -180,15 +180,26 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
   }
 });
 
-test("faults come before the key is checked, count in no window, and never meet the control interface", async (t) => {
+test("faults come before the key is checked, and never meet the control interface", async (t) => {
   const here = await world(t);
   here.service.faults.add({ match: { path: "*" }, respond: { status: 503 } });
-  const left = (response: Response) => response.headers.get("x-ratelimit-remaining");
-  const without = await here.service.fetch("/v1/me");
-  assert.deepEqual(await told(without), [503, "unavailable"]);
-  assert.equal(left(await me(here)), left(without));
+  assert.deepEqual(await told(await here.service.fetch("/v1/me")), [503, "unavailable"]);
   expect(await here.call("nobody", "GET", "/_svc/clock"), 200);
   expect(await here.call("nobody", "GET", "/nothing"), 404);
+});
+
+test("a faulted answer counts in, and shows, the caller's own window", async (t) => {
+  const here = await world(t, { rateLimit: 20, addressRateLimit: 10 });
+  const windowOf = (response: Response) =>
+    ["limit", "remaining"].map((name) => Number(response.headers.get(`x-ratelimit-${name}`)));
+  assert.deepEqual(windowOf(await me(here)), [20, 19]);
+  here.service.faults.add({ match: { path: "/v1/*" }, respond: { status: 503 }, times: 4 });
+  assert.deepEqual(windowOf(await me(here)), [20, 18]);
+  assert.deepEqual(windowOf(await here.service.fetch("/v1/nowhere", { headers })), [20, 17]);
+  assert.deepEqual(windowOf(await here.service.fetch("/v1/me")), [10, 9]);
+  const wrong = { authorization: "Bearer sk_live_nobody" };
+  assert.deepEqual(windowOf(await here.service.fetch("/v1/me", { headers: wrong })), [10, 8]);
+  assert.deepEqual(windowOf(await me(here)), [20, 16]);
 });
 
 test("a wrong fault is 422 with its place, and none is stored", async (t) => {
