@@ -9,6 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 export interface OperationInfo {
   readonly id: string;
   readonly summary: string;
+  readonly description: string;
   readonly fields: Json;
   /** The names in its path, in order. A word without a name fills the first of them that is still empty. */
   readonly path: readonly string[];
@@ -25,13 +26,14 @@ const openApiDocument = (): Json => {
 /** Every operation of the published document. */
 export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
-  return paths.flatMap(Object.values).map(({ operationId, summary, parameters = [], requestBody }: Operation) => {
+  return paths.flatMap(Object.values).map(({ operationId, parameters = [], requestBody, ...texts }: Operation) => {
     const own = parameters.filter((one) => one.in === "path" || one.in === "query");
     const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
     const path = own.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
     const { schema: body, example = {} } = requestBody?.content["application/json"] ?? {};
     const fields = { allOf: [{ properties, required: path }, ...(body ? [body] : [])] };
-    return { id: operationId, summary, fields, path, example };
+    const { summary, description } = texts;
+    return { id: operationId, summary, description, fields, path, example };
   });
 }
 
@@ -52,6 +54,7 @@ export function operationOf(id: string): OperationInfo {
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly description: string;
   readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly schema?: Json }[];
   readonly requestBody?: {
     readonly content: { readonly "application/json": { readonly schema: Json; readonly example?: Json } };

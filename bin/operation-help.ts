@@ -17,11 +17,13 @@ export const operationHelp = (id: string): string => about(operationOf(id));
 export const operationList = (): string =>
   `OPERATIONS\n\n${table(documentedOperations().map(({ id, summary }) => [`  ${id}`, summary]))}\n`;
 
-function about({ id, summary, fields, path, example }: OperationInfo): string {
+function about({ id, summary, description, fields, path, example }: OperationInfo): string {
   const words = [...path.map((name) => `${name}=…`), ...wordsOf(example, "")];
   const rows = rowsOf(fields, "", 0);
   return [
     `${summary}.`,
+    "",
+    description,
     "",
     `USAGE svc-server call ${[id, ...words].join(" ")}`,
     ...(rows.length > 0 ? ["", "FIELDS", "", table(rows)] : []),

@@ -103,7 +103,7 @@ function routeTable(
   return [
     live,
     ...operationRoutes({ operations, authenticator, run }),
-    ...(mode === "dev" ? controlRoutes({ calls, now: host.iso, bodyLimit }) : []),
+    ...(mode === "dev" ? controlRoutes({ calls, now: host.iso }) : []),
     ...healthRoutes({ authenticator, readable, metrics, behindProxy }),
     ...hookRoutes({ pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
     ...assetRoutes(features),

@@ -12,18 +12,19 @@ interface Ports {
   readonly calls: readonly Call[];
   /** The present clock as text: a restore replaces the clock that a call began with. */
   readonly now: () => string;
-  /** In bytes. */
-  readonly bodyLimit: number;
 }
 
 const prefix = "/_svc/";
 const noFields = record({});
 
+/** In bytes: a scenario with the longest log, 8 MiB in 20,000 lines, and the JSON around it. */
+const bodyLimit = 16 * 1024 * 1024;
+
 /**
  * The rows of the control interface, of the mode `dev`: CONTRACT section 8. It has no key, so it answers on loopback
  * alone, to a loopback `Host`, and to no page of another origin.
  */
-export function controlRoutes({ calls, now, bodyLimit }: Ports): Route[] {
+export function controlRoutes({ calls, now }: Ports): Route[] {
   // Its records have a form of their own, in either envelope of `/v1`.
   const writer = createWriter({ envelope: "flat", now, base: "" });
   const rows = calls.map(
@@ -36,7 +37,7 @@ export function controlRoutes({ calls, now, bodyLimit }: Ports): Route[] {
         const result = await call.run({
           params: request.params,
           query: check(call.query ?? noFields, queryOf(request)),
-          body: await bodyOf(request, call.body ?? noFields, bodyLimit),
+          body: await bodyOf(request, call.body ?? noFields),
         });
         return Array.isArray(result) ? writer.list(result, request.id) : writer.object(call.status, result, request.id);
       },
@@ -62,9 +63,9 @@ function access(request: RequestContext) {
 }
 
 /** A body that was left out counts as an empty object; GET and HEAD have none. */
-async function bodyOf(request: RequestContext, schema: Schema, limit: number): Promise<unknown> {
+async function bodyOf(request: RequestContext, schema: Schema): Promise<unknown> {
   const { method } = request;
-  const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(request, limit);
+  const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(request, bodyLimit);
   return check(schema, (bytes && parseBody(bytes, false)) ?? {});
 }
 

@@ -2,6 +2,7 @@ import type { LogLine } from "../drivers/deployment/contract.ts";
 import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
+import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { isTerminal } from "../kernel/machine.ts";
 import type { StreamEntry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
@@ -17,7 +18,8 @@ export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** The text of a driver without control characters, which must reach neither a terminal nor a webhook. */
-export const withoutControlCharacters = (text: string): string => text.replace(controlCharacters, "").toWellFormed();
+export const withoutControlCharacters = (text: string): string =>
+  withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
 
 /** One entry a line, without control characters other than tab, so that no log paints over a terminal. */
 const entriesOf = (lines: readonly LogLine[]): LogLine[] =>

@@ -9,7 +9,9 @@ const operation = operationsOf<{ deployments: DeploymentsService }>();
 export const deploymentsOperations = [
   operation({
     id: "deployments.list",
-    summary: "List the deployments, newest first, without their sources",
+    summary: "List deployments, newest first",
+    description:
+      "Lists deployments without their `source`, one page at a time. The filters can be combined. An unknown `project_id` gives an empty list.",
     method: "GET",
     path: "/deployments",
     needs: "deployments:read",
@@ -22,6 +24,8 @@ export const deploymentsOperations = [
   operation({
     id: "deployments.create",
     summary: "Deploy a Git repository or a container image into an environment",
+    description:
+      "Queues a deployment and returns it at once with the status `queued`; the event `deployment.queued` is sent. Deployments to the same environment of a project run one at a time, in the order of their creation. A Git source may name a branch or a tag (the tag wins; neither means the default branch); an image needs a tag or a digest. Follow the progress with `wait`, the log, webhooks or the stream.",
     method: "POST",
     path: "/deployments",
     needs: "deployments:write",
@@ -33,7 +37,9 @@ export const deploymentsOperations = [
   }),
   operation({
     id: "deployments.get",
-    summary: "Get a deployment with its source",
+    summary: "Get a deployment",
+    description:
+      "Returns one deployment with its `source`. With `wait`, the response comes as soon as the deployment has ended, or after that many seconds with its state at that time.",
     method: "GET",
     path: "/deployments/{id}",
     needs: "deployments:read",
@@ -47,7 +53,9 @@ export const deploymentsOperations = [
   }),
   operation({
     id: "deployments.logs",
-    summary: "Read the build and rollout log, oldest entry first; follow=true goes on as Server-Sent Events",
+    summary: "Read the log of a deployment",
+    description:
+      "Returns build and rollout log entries, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the deployment ends; `Last-Event-ID` resumes it. A log holds at most 10,000 entries or 8 MiB, and its last entry says so if it is full.",
     method: "GET",
     path: "/deployments/{id}/logs",
     needs: "deployments:read",
@@ -61,7 +69,9 @@ export const deploymentsOperations = [
   }),
   operation({
     id: "deployments.rollback",
-    summary: "Deploy the version that was active before this deployment",
+    summary: "Roll back to the previous version",
+    description:
+      "Creates a new deployment of the newest deployment before this one, in the same project and environment, that became `active`. It uses the same source and version. The deployment that is rolled back does not change. The events `deployment.rolled_back` (for this deployment) and `deployment.queued` (for the new one) are sent.",
     method: "POST",
     path: "/deployments/{id}/rollback",
     needs: "deployments:write",
@@ -75,6 +85,8 @@ export const deploymentsOperations = [
   operation({
     id: "deployments.cancel",
     summary: "Cancel a deployment that is queued or building",
+    description:
+      "Sets the status to `cancelled` and stops the build. From any other state it is refused with 409 `not_cancellable`, also if the deployment leaves these states at that moment. No event is sent.",
     method: "POST",
     path: "/deployments/{id}/cancel",
     needs: "deployments:write",

@@ -24,9 +24,9 @@ const fields = record({
       in_progress: v.optional(duration),
     }),
   ),
-  /** Log lines of the build, after its usual ones. */
+  /** Log lines of the build, after its usual ones. More than a deployment stores, so that its limit can be tested. */
   logs: v.optional(
-    v.pipe(v.array(line, "must be a list"), v.maxLength(1000, "must have at most 1000 entries"), v.readonly()),
+    v.pipe(v.array(line, "must be a list"), v.maxLength(20_000, "must have at most 20,000 entries"), v.readonly()),
   ),
   cost_usd: v.optional(v.pipe(v.number(costRule), v.minValue(0, costRule), v.maxValue(1_000_000, costRule))),
   /**

@@ -12,7 +12,9 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
   return [
     operation({
       id: `${feature}.test`,
-      summary: "Send a ping event",
+      summary: "Send a test event",
+      description:
+        "Queues a delivery of the event `ping` to this endpoint only and returns it. It is sent even while the endpoint is inactive. Read the result in the list of deliveries.",
       method: "POST",
       path: `/${feature}/{id}/test`,
       needs: `${feature}:write`,
@@ -25,7 +27,9 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
     }),
     operation({
       id: `${feature}.deliveries`,
-      summary: "List the deliveries with every try, newest first",
+      summary: "List deliveries, newest first",
+      description:
+        "Lists the deliveries to this endpoint with every attempt: its time, status, duration, error, and the first 1 KiB of the response. `skipped` marks an event that happened while the endpoint was inactive.",
       method: "GET",
       path: `/${feature}/{id}/deliveries`,
       needs: `${feature}:read`,
@@ -39,7 +43,9 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
     }),
     operation({
       id: `${feature}.redeliver`,
-      summary: "Try one delivery once more, outside its ladder",
+      summary: "Send a delivery again",
+      description:
+        "Queues one more attempt of this delivery, with the same identifier and the same bytes, even while the endpoint is inactive. The attempt is numbered on from the last one. If it fails, it is not retried and the endpoint stays as it is.",
       method: "POST",
       path: `/${feature}/{id}/deliveries/{dlv}/redeliver`,
       needs: `${feature}:write`,
@@ -52,7 +58,9 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
     }),
     operation({
       id: `${feature}.recover`,
-      summary: "Send every failed, abandoned or skipped delivery since an instant",
+      summary: "Send missed deliveries again",
+      description:
+        "Queues every failed, abandoned or skipped delivery since the given time, each with a new series of retries, and returns their number. The endpoint is not turned on by this; activate it first.",
       method: "POST",
       path: `/${feature}/{id}/recover`,
       needs: `${feature}:write`,

@@ -9,7 +9,9 @@ const operation = operationsOf<{ environments: EnvironmentsService }>();
 export const environmentsOperations = [
   operation({
     id: "environments.list",
-    summary: "List the environments of a project by name, with their variables; the values of secret ones never",
+    summary: "List the environments of a project",
+    description:
+      "Lists the environments of the project by name, with their variables: all of them, or one page if `per_page` or `cursor` is given. The value of a secret variable is never returned.",
     method: "GET",
     path: "/projects/{id}/environments",
     needs: "deployments:read",
@@ -23,7 +25,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.put",
-    summary: "Give an environment its variables, all of them; makes it where there is none yet",
+    summary: "Set the variables of an environment",
+    description:
+      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment uses the new values.',
     method: "PUT",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -37,7 +41,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.delete",
-    summary: "Delete an environment with its variables; its deployments stay, and a later one makes it anew",
+    summary: "Delete an environment",
+    description:
+      "Deletes the environment and its variables. Its deployments remain readable, and a later deployment creates the environment again without variables.",
     method: "DELETE",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",

@@ -7,7 +7,9 @@ const operation = operationsOf<{ events: EventsService }>();
 /** The live stream. `live/` serves its WebSocket connections; this answers plain requests. */
 export const stream = operation({
   id: "events.stream",
-  summary: "Open a WebSocket that tells events and state changes as they happen",
+  summary: "Open a WebSocket for events and state changes",
+  description:
+    "Upgrades the connection to a WebSocket that sends every event and state change of the organization as it happens, as one JSON message each. `events` selects names; `after` first sends the events since that one. The API key is sent as a header or in the first message. A plain HTTP request is answered 426.",
   method: "GET",
   path: "/stream",
   needs: "webhooks:read",
@@ -21,7 +23,9 @@ export const stream = operation({
 export const eventsOperations = [
   operation({
     id: "events.list",
-    summary: "List the events that happened, newest first",
+    summary: "List events, newest first",
+    description:
+      "Lists the events of the organization, one page at a time, with the data that webhooks received. Events appear here even if nothing subscribed to them.",
     method: "GET",
     path: "/events",
     needs: "webhooks:read",

@@ -4,6 +4,7 @@ import { mediaTypeOf } from "../drivers/generation/media-type.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -54,7 +55,8 @@ const maxMessageLength = 1000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
 /** The message of a driver, short and without control characters, which must not reach a terminal. */
-const messageOf = (text: string) => text.replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
+const messageOf = (text: string) =>
+  withoutEscapeSequences(text).replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 

@@ -9,7 +9,9 @@ const operation = operationsOf<{ generations: GenerationsService }>();
 export const generationsOperations = [
   operation({
     id: "generations.list",
-    summary: "List the generations, newest first",
+    summary: "List generations, newest first",
+    description:
+      "Lists the generations of the organization, one page at a time. Each entry has the same fields as a single generation.",
     method: "GET",
     path: "/generations",
     needs: "generations:read",
@@ -22,7 +24,9 @@ export const generationsOperations = [
   }),
   operation({
     id: "generations.create",
-    summary: "Run a model on a prompt and further inputs",
+    summary: "Start a generation",
+    description:
+      "Queues a run of a model and returns it at once; image and video models share this operation. Built-in models check their inputs against their own lists; other model ids run a generic model, unless the service is set to refuse them. A run that fails costs nothing.",
     method: "POST",
     path: "/generations",
     needs: "generations:write",
@@ -34,7 +38,9 @@ export const generationsOperations = [
   }),
   operation({
     id: "generations.get",
-    summary: "Get a generation, and a new link to its file once it is finished",
+    summary: "Get a generation",
+    description:
+      "Returns one generation. When it is finished, `output.url` is a download link that needs no key and is valid for 24 hours; every request makes a new link. With `wait`, the response comes as soon as the generation has ended, or after that many seconds with its state at that time.",
     method: "GET",
     path: "/generations/{id}",
     needs: "generations:read",
@@ -48,7 +54,9 @@ export const generationsOperations = [
   }),
   operation({
     id: "generations.cancel",
-    summary: "Cancel a generation that has not ended: it has failed then, with the code `cancelled`",
+    summary: "Cancel a queued or running generation",
+    description:
+      "Stops the run. The generation ends as `failed` with the error code `cancelled` and costs nothing. A generation that has already ended is refused with 409 `not_cancellable`.",
     method: "POST",
     path: "/generations/{id}/cancel",
     needs: "generations:write",
@@ -61,7 +69,9 @@ export const generationsOperations = [
   }),
   operation({
     id: "generations.usage",
-    summary: "What finished generations cost, by day in UTC and by model",
+    summary: "Get the cost of generations by day and model",
+    description:
+      "Returns the number and the cost of finished generations for each UTC day and model, with a total. `from` and `to` are included; without them the report covers all time.",
     method: "GET",
     path: "/usage",
     needs: "generations:read",

@@ -1,4 +1,5 @@
 import type { Answer, Writer } from "../http/answer.ts";
+import { type Authentication, unauthenticated } from "../http/authenticate.ts";
 import type { Handler, Outcome } from "../http/handler.ts";
 import type { Window } from "../http/rate-limit.ts";
 import { isVersioned, type RequestContext } from "../http/request-context.ts";
@@ -17,7 +18,10 @@ interface Ports {
   readonly logged: (handler: Handler) => Handler;
 }
 
-/** A handler whose requests under `/v1` meet the faults of a tester, before their key is checked. CONTRACT section 8. */
+/**
+ * A handler whose requests under `/v1` meet the faults of a tester, whatever their key. CONTRACT section 8: "A faulted
+ * answer counts in, and shows, the caller's own window".
+ */
 export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
   const usual = logged(handler);
 
@@ -27,8 +31,9 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
       await fault.wait(signal);
       if (fault.breaks === "drop" || signal.aborted) throw broken(request, signal);
       if (!fault.error) return handler(request, route);
+      const { window = look(request), key_id } = await counted(request, route);
       const answer = writer.problem({ ...fault.error, details: undefined, headers: {} }, request.id);
-      return { answer, window: look(request), key_id: null };
+      return { answer, window, key_id };
     });
     const outcome = overridden(await answered(request, route), request, fault.headers);
     if (fault.breaks === "truncate") return truncated(outcome, request, route, signal);
@@ -42,6 +47,18 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
     return fault ? underFault(fault, request, route) : usual(request, route);
   };
 }
+
+/** Counts a request as its route would; one that the route refuses to count shows its address's window. */
+const counted = async (
+  request: RequestContext,
+  { access }: Route,
+): Promise<Pick<Authentication, "window" | "key_id">> => {
+  try {
+    return await access(request);
+  } catch {
+    return unauthenticated;
+  }
+};
 
 /** The headers override the rate-limit headers too, so those become headers like any other. */
 function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault["headers"]): Outcome {

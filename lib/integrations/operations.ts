@@ -9,7 +9,9 @@ const operation = operationsOf<{ integrations: IntegrationsService }>();
 export const integrationsOperations = [
   operation({
     id: "integrations.create",
-    summary: "Connect an external tool",
+    summary: "Create an integration",
+    description:
+      "Connects a code host, a chat tool, a monitoring provider or an HTTPS endpoint. The configuration is checked first and nothing is stored if it is invalid. Secret values are encrypted and are redacted in every response. `monitoring` needs the plan `pro` or `enterprise`. An organization can have 100 integrations.",
     method: "POST",
     path: "/integrations",
     needs: "integrations:write",
@@ -21,7 +23,9 @@ export const integrationsOperations = [
   }),
   operation({
     id: "integrations.list",
-    summary: "List the integrations",
+    summary: "List integrations",
+    description:
+      "Lists the integrations without their `config`: all of them, or one page if `per_page` or `cursor` is given.",
     method: "GET",
     path: "/integrations",
     needs: "integrations:read",
@@ -33,7 +37,9 @@ export const integrationsOperations = [
   }),
   operation({
     id: "integrations.delete",
-    summary: "Delete an integration; what is pending stops at once",
+    summary: "Delete an integration",
+    description:
+      "Deletes the integration with its deliveries. Nothing more is sent to the external service, and pushes from it are no longer accepted.",
     method: "DELETE",
     path: "/integrations/{id}",
     needs: "integrations:write",
@@ -45,6 +51,7 @@ export const integrationsOperations = [
   operation({
     id: "integrations.get",
     summary: "Get an integration",
+    description: "Returns one integration with its `config`. Secret values are redacted.",
     method: "GET",
     path: "/integrations/{id}",
     needs: "integrations:read",
@@ -56,7 +63,9 @@ export const integrationsOperations = [
   }),
   operation({
     id: "integrations.update",
-    summary: "Change an integration, or turn it on again",
+    summary: "Update an integration",
+    description:
+      "Changes the configuration or the status. Fields that are left out of `config` keep their values, null removes a field, and a redacted value sent back keeps the stored secret. `status: active` turns the integration on again; events that were skipped while it was inactive are sent only by `recover`.",
     method: "PATCH",
     path: "/integrations/{id}",
     needs: "integrations:write",

@@ -9,7 +9,9 @@ const operation = operationsOf<{ invitations: InvitationsService }>();
 export const invitationsOperations = [
   operation({
     id: "users.invite",
-    summary: "Invite somebody by e-mail",
+    summary: "Invite a user by email",
+    description:
+      "Sends a single-use token to the address; the invitation is valid for 7 days. The event `user.invited` is sent. Only an owner may invite an owner. An address that belongs to a member or has a pending invitation is refused with 409; an expired invitation is replaced.",
     method: "POST",
     path: "/users/invite",
     needs: "users:write",
@@ -22,7 +24,9 @@ export const invitationsOperations = [
   }),
   operation({
     id: "invitations.list",
-    summary: "List the invitations that are not accepted yet, expired ones for 30 days more",
+    summary: "List open invitations",
+    description:
+      "Lists the invitations that were not accepted: all of them, or one page if `per_page` or `cursor` is given. Expired invitations remain listed for 30 days.",
     method: "GET",
     path: "/invitations",
     needs: "users:read",
@@ -36,6 +40,7 @@ export const invitationsOperations = [
   operation({
     id: "invitations.get",
     summary: "Get an invitation",
+    description: "Returns one invitation that was not accepted. The token is only in the email.",
     method: "GET",
     path: "/invitations/{id}",
     needs: "users:read",
@@ -49,6 +54,7 @@ export const invitationsOperations = [
   operation({
     id: "invitations.revoke",
     summary: "Revoke an invitation",
+    description: "Deletes the invitation. Its token stops working immediately. No event is sent.",
     method: "DELETE",
     path: "/invitations/{id}",
     needs: "users:write",
@@ -60,7 +66,9 @@ export const invitationsOperations = [
   }),
   operation({
     id: "invitations.resend",
-    summary: "Send an invitation again, with a new token and seven more days",
+    summary: "Resend an invitation",
+    description:
+      "Sends a new email with a new token that is valid for 7 days; the previous token stops working. An expired invitation can be resent. No event is sent.",
     method: "POST",
     path: "/invitations/{id}/resend",
     needs: "users:write",
@@ -73,7 +81,9 @@ export const invitationsOperations = [
   }),
   operation({
     id: "invitations.accept",
-    summary: "Accept an invitation: makes the user, and shows a first API key this once",
+    summary: "Accept an invitation",
+    description:
+      "Creates the user and returns it with a first API key, which is shown only this once. No key is needed: the token from the email is the credential. An unknown, used or expired token is 404.",
     method: "POST",
     path: "/invitations/accept",
     needs: "nothing",

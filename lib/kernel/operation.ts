@@ -65,7 +65,10 @@ export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "s
 interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R> {
   /** `feature.verb`: the name in `svc-server call` and the typed client. */
   readonly id: Id;
+  /** A few words in the imperative, without a full stop. */
   readonly summary: string;
+  /** Sentences for callers: effects, events, limits. */
+  readonly description: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the version prefix: `/projects/{id}`. */
   readonly path: Path;
@@ -99,6 +102,7 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
 export interface Operation<Services = never> {
   readonly id: string;
   readonly summary: string;
+  readonly description: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly needs: Need | "key" | "nothing";

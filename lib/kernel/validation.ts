@@ -88,8 +88,8 @@ const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that 
 
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
 export const paging = (most = 100) => ({
-  per_page: v.optional(v.pipe(queryCount(1, most), v.description("How many items a page holds."))),
-  cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the page before."))),
+  per_page: v.optional(v.pipe(queryCount(1, most), v.description("The number of items on a page."))),
+  cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the previous page."))),
 });
 
 /** An object without unknown fields: a misspelt field is refused with the list of known names. */

@@ -10,7 +10,9 @@ const operation = operationsOf<{ keys: KeysService }>();
 export const keysOperations = [
   operation({
     id: "keys.list",
-    summary: "List the API keys: one's own, or for owner and admin all of the organization",
+    summary: "List API keys",
+    description:
+      "Lists the caller's own API keys; an owner or admin sees all keys of the organization. The keys themselves are never returned.",
     method: "GET",
     path: "/api-keys",
     needs: "users:read",
@@ -23,7 +25,9 @@ export const keysOperations = [
   }),
   operation({
     id: "keys.create",
-    summary: "Make an API key of one's own, which is shown this once",
+    summary: "Create an API key",
+    description:
+      "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it. A user can have 100 keys.",
     method: "POST",
     path: "/api-keys",
     needs: "users:write",
@@ -38,6 +42,8 @@ export const keysOperations = [
   operation({
     id: "keys.get",
     summary: "Get an API key, without its secret",
+    description:
+      "Returns the name, scopes and times of one API key. Members read their own keys; an owner or admin reads every key of the organization.",
     method: "GET",
     path: "/api-keys/{id}",
     needs: "users:read",
@@ -50,7 +56,9 @@ export const keysOperations = [
   }),
   operation({
     id: "keys.revoke",
-    summary: "Revoke an API key: it stops at once",
+    summary: "Revoke an API key",
+    description:
+      "Deletes the key, which stops working immediately. Members revoke their own keys; an owner or admin revokes any key of the organization.",
     method: "DELETE",
     path: "/api-keys/{id}",
     needs: "users:write",

@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import { catalog } from "../events/catalog.ts";
+import { catalog, type EventName } from "../events/catalog.ts";
 import type { Operation } from "../kernel/operation.ts";
+import { occasions } from "./descriptions.ts";
 import { exampleOf } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 
@@ -10,7 +11,7 @@ export function queryParameters({ path, query }: Operation): Json[] {
     name,
     in: "path",
     required: true,
-    description: name === "id" || name === "dlv" ? "The identifier, as it was answered." : "The name.",
+    description: name === "id" || name === "dlv" ? "The identifier of the record." : "The name of the environment.",
     schema: { type: "string" },
   }));
   const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> };
@@ -39,8 +40,12 @@ const header = (name: string, description: string, example: string, required = t
 
 const delivered = (event: string) => [
   header("X-Service-Event", "The event's name.", event),
-  header("X-Service-Delivery", "The same over all tries: deduplicate by it.", "dlv_01KAJK2M00D0VXXXX000000000"),
-  header("X-Service-Attempt", "Which try this is, from 1.", "1"),
+  header(
+    "X-Service-Delivery",
+    "The same for all attempts: use it to detect duplicates.",
+    "dlv_01KAJK2M00D0VXXXX000000000",
+  ),
+  header("X-Service-Attempt", "The number of the attempt, from 1.", "1"),
   header(
     "X-Service-Signature",
     "`sha256=` and the HMAC-SHA256 of the raw body in hex, where the webhook has a secret.",
@@ -64,14 +69,15 @@ export const webhooks = (): Json =>
       };
       const post = {
         operationId: `on.${event}`,
-        summary: `The event ${event} happened`,
+        summary: `Receive the event ${event}`,
+        description: `${occasions[event as EventName]} Acknowledge within 10 seconds with any 2xx status, and expect duplicates: a delivery is made at least once.`,
         tags: ["events"],
         security: [],
         parameters: delivered(event),
         requestBody: { content: { "application/json": { schema, example: exampleOf(schema, {}) } } },
         responses: {
-          "2XX": { description: "Acknowledged." },
-          default: { description: "Anything else within 10 seconds, or nothing: it is tried again." },
+          "200": { description: "Received. Every 2xx status acknowledges the delivery." },
+          default: { description: "Not received: the delivery is retried, as it is without a response within 10 s." },
         },
       };
       return [event, { post }];

@@ -6,7 +6,7 @@ import { type Operation, problemsOf } from "../kernel/operation.ts";
 import { version } from "../kernel/version.ts";
 import { operations } from "../operations.ts";
 import { queryParameters, webhooks } from "./components.ts";
-import { headers, info, metas, parameters, problem, tagsOf } from "./descriptions.ts";
+import { answered, headers, info, metas, parameters, problem, tagsOf } from "./descriptions.ts";
 import { exampleOf } from "./examples.ts";
 import { type Json, jsonSchemas } from "./json-schema.ts";
 
@@ -51,7 +51,8 @@ const streamed = {
   "text/event-stream": {
     schema: {
       type: "string",
-      description: "One event an item, with the item as its data; `Last-Event-ID` resumes, an `end` event ends it.",
+      description:
+        "One event per item, with the item as its data. `Last-Event-ID` resumes the stream; the event `end` is the last one.",
     },
     example:
       'id: 1\ndata: {"timestamp":"2026-11-21T09:00:00.000Z","level":"info","message":"Cloning"}\n\nevent: end\ndata: {}\n\n',
@@ -60,12 +61,12 @@ const streamed = {
 
 /** The successful answer of an operation. */
 function success(operation: Operation, record: string | undefined, schemas: Schemas, envelope: Envelope): Json {
-  const { answers, summary, method, needs } = operation;
+  const { answers, method, needs } = operation;
   const more = [
     ...(answers === "created" ? ["Location"] : []),
     ...(method === "POST" && needs !== "nothing" ? ["Idempotent-Replayed"] : []),
   ];
-  const common = { description: `Done: ${summary}.`, headers: headersOf([...everywhere, ...more]) };
+  const common = { description: answered[answers], headers: headersOf([...everywhere, ...more]) };
   const content = (schema: Json, example: unknown) => ({
     ...common,
     content: { "application/json": { schema, example }, ...(answers === "stream" && streamed) },
@@ -120,16 +121,7 @@ function refusal(codes: readonly ProblemCode[]): Json {
     headers: headersOf([...everywhere, ...(byStatus[status] ?? [])]),
     content: {
       "application/json": {
-        schema: {
-          allOf: [
-            ref("schemas", "Problem"),
-            {
-              properties: {
-                error: { properties: { code: { type: "string", enum: codes }, message: {}, details: {} } },
-              },
-            },
-          ],
-        },
+        schema: ref("schemas", problemOf(codes)),
         example: { error: { code: first, message: when, ...details }, meta },
       },
     },
@@ -137,14 +129,24 @@ function refusal(codes: readonly ProblemCode[]): Json {
 }
 
 const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
+const problemOf = (codes: readonly ProblemCode[]) => `${pascal(nameOf(codes))}Problem`;
+
+/** A problem with one of these codes. By name, so that generated clients hold each of them once. */
+const problemWith = (codes: readonly ProblemCode[]) => ({
+  allOf: [
+    ref("schemas", "Problem"),
+    { properties: { error: { properties: { code: { type: "string", enum: codes }, message: {}, details: {} } } } },
+  ],
+});
 
 function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas: Schemas, envelope: Envelope): Json {
-  const { id, summary, needs, roles, addition, body, result, method } = operation;
+  const { id, summary, description, needs, roles, addition, body, result, method } = operation;
   const needsKey = needs !== "nothing";
   const bodyRef = body && ref("schemas", names.get(body) ?? "");
   return {
     operationId: id,
     summary,
+    description,
     tags: [id.split(".")[0]],
     security: needsKey ? [{ key: [] }] : [],
     "x-scope": needs === "key" ? "any" : needsKey ? needs : null,
@@ -164,8 +166,8 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
     }),
     responses: {
       [statusOf(operation)]: success(operation, result && names.get(result), schemas, envelope),
-      // Tools that make clients refuse a document with an operation that has no 2xx at all.
-      ...(operation.answers === "socket" && { "2XX": { description: "Never: a WebSocket opens with 101." } }),
+      // Generators and linters need a 2xx of every operation, and orval's client does not compile with the range 2XX.
+      ...(operation.answers === "socket" && { "204": { description: "Never sent: a WebSocket opens with 101." } }),
       ...Object.fromEntries(
         [...refusalsOf(operation)].map(([status, codes]) => [status, ref("responses", nameOf(codes))]),
       ),
@@ -179,24 +181,28 @@ export async function openapi(envelope: Envelope): Promise<Json> {
   const schemas = jsonSchemas(Object.fromEntries([...names].map(([schema, name]) => [name, schema])));
   const paths: Record<string, Record<string, Json>> = {};
   const responses: Record<string, Json> = {};
+  const narrowed: Record<string, Json> = {};
   for (const operation of operations) {
     const made = path(operation, names, schemas, envelope);
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: made };
-    for (const codes of refusalsOf(operation).values()) responses[nameOf(codes)] = refusal(codes);
+    for (const codes of refusalsOf(operation).values()) {
+      responses[nameOf(codes)] = refusal(codes);
+      narrowed[problemOf(codes)] = problemWith(codes);
+    }
   }
   return {
     openapi: "3.1.1",
     info: { ...info, version: version() },
     // The price of each built-in model in US dollars, by resolution: the table that the service bills by.
     "x-models": models.map(({ id, kind, summary, price }) => ({ id, kind, summary, price })),
-    servers: [{ url: "/v1", description: "Where this document was read." }],
+    servers: [{ url: "/v1", description: "The service that this document comes from." }],
     security: [{ key: [] }],
     tags: tagsOf(operations.map(({ id }) => id.split(".")[0] ?? "")),
     paths,
     webhooks: webhooks(),
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key: `sk_live_…`." } },
-      schemas: { ...metas[envelope], Problem: problem(Object.keys(problems)), ...schemas },
+      schemas: { ...metas[envelope], Problem: problem(Object.keys(problems)), ...narrowed, ...schemas },
       responses,
       parameters,
       headers,

@@ -6,7 +6,9 @@ const operation = operationsOf<{ openapi: OpenapiService }>();
 export const openapiOperations = [
   operation({
     id: "openapi.get",
-    summary: "Get the OpenAPI 3.1 document of this interface, in the envelope that is in force",
+    summary: "Get this OpenAPI document",
+    description:
+      "Returns the OpenAPI 3.1 document of the interface, in the response envelope that the service uses. No key is needed.",
     method: "GET",
     path: "/openapi.json",
     needs: "nothing",

@@ -7,7 +7,8 @@ const operation = operationsOf<{ organizations: OrganizationsService }>();
 export const organizationsOperations = [
   operation({
     id: "organization.get",
-    summary: "Get the organization of the key",
+    summary: "Get the organization",
+    description: "Returns the organization that the API key belongs to, with its plan. Every member may read it.",
     method: "GET",
     path: "/organization",
     needs: "users:read",
@@ -19,7 +20,9 @@ export const organizationsOperations = [
   }),
   operation({
     id: "organization.update",
-    summary: "Change the organization's name or plan",
+    summary: "Update the organization",
+    description:
+      "Changes the name or the plan. A change to the plan `starter` turns the monitoring integrations off. The name must not belong to another organization of this service.",
     method: "PUT",
     path: "/organization",
     needs: "users:write",
@@ -33,7 +36,9 @@ export const organizationsOperations = [
   }),
   operation({
     id: "me.get",
-    summary: "Tell whose key this is: organization, user and key",
+    summary: "Get the caller",
+    description:
+      "Returns the organization, the user and the API key that the request was made with. Any valid key may call it, whatever its scopes.",
     method: "GET",
     path: "/me",
     needs: "key",

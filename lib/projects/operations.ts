@@ -9,7 +9,9 @@ const operation = operationsOf<{ projects: ProjectsService }>();
 export const projectsOperations = [
   operation({
     id: "projects.list",
-    summary: "List the projects, newest first",
+    summary: "List projects, newest first",
+    description:
+      "Lists the active and archived projects of the organization, one page at a time. A project that exists throughout appears exactly once, even when others are created or deleted between two pages.",
     method: "GET",
     path: "/projects",
     needs: "projects:read",
@@ -22,6 +24,8 @@ export const projectsOperations = [
   operation({
     id: "projects.create",
     summary: "Create a project",
+    description:
+      "Creates a project with the status `active` and sends the event `project.created`. The name is trimmed and must be unique in the organization, ignoring case. The region is fixed from then on.",
     method: "POST",
     path: "/projects",
     needs: "projects:write",
@@ -34,6 +38,7 @@ export const projectsOperations = [
   operation({
     id: "projects.get",
     summary: "Get a project",
+    description: "Returns one project. A project that was archived can still be read.",
     method: "GET",
     path: "/projects/{id}",
     needs: "projects:read",
@@ -45,7 +50,9 @@ export const projectsOperations = [
   }),
   operation({
     id: "projects.update",
-    summary: "Change a project's name or description",
+    summary: "Update a project's name or description",
+    description:
+      "Changes the fields that are given and refreshes `updated_at`, even if nothing changed. An empty or null `description` clears it. A `region` other than the project's own is refused with 422. No event is sent.",
     method: "PUT",
     path: "/projects/{id}",
     needs: "projects:write",
@@ -58,7 +65,9 @@ export const projectsOperations = [
   }),
   operation({
     id: "projects.delete",
-    summary: "Delete a project with everything in it",
+    summary: "Delete a project and everything in it",
+    description:
+      "Permanently deletes the project with its deployments, logs, environments and variables, and stops its running work. The event `project.deleted` is sent. This cannot be undone; archive the project to keep its records.",
     method: "DELETE",
     path: "/projects/{id}",
     needs: "projects:write",
@@ -69,7 +78,9 @@ export const projectsOperations = [
   }),
   operation({
     id: "projects.archive",
-    summary: "Archive a project: it can be read, updated and deleted, and takes no deployments",
+    summary: "Archive a project",
+    description:
+      "Sets the status to `archived`. An archived project can be read, updated and deleted; a new deployment or rollback is refused with 409 `project_archived`. Deployments that are already running continue. No event is sent.",
     method: "POST",
     path: "/projects/{id}/archive",
     needs: "projects:write",
@@ -82,7 +93,8 @@ export const projectsOperations = [
   }),
   operation({
     id: "projects.unarchive",
-    summary: "Bring an archived project back",
+    summary: "Restore an archived project",
+    description: "Sets the status back to `active`, so that the project accepts deployments again. No event is sent.",
     method: "POST",
     path: "/projects/{id}/unarchive",
     needs: "projects:write",

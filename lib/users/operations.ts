@@ -9,7 +9,9 @@ const operation = operationsOf<{ users: UsersService }>();
 export const usersOperations = [
   operation({
     id: "users.list",
-    summary: "List the active members",
+    summary: "List active members",
+    description:
+      "Lists the active members of the organization: all of them, or one page if `per_page` or `cursor` is given. Suspended users and pending invitations are not listed.",
     method: "GET",
     path: "/users",
     needs: "users:read",
@@ -22,6 +24,7 @@ export const usersOperations = [
   operation({
     id: "users.get",
     summary: "Get a user",
+    description: "Returns one member. Suspended users can be read as well.",
     method: "GET",
     path: "/users/{id}",
     needs: "users:read",
@@ -34,6 +37,8 @@ export const usersOperations = [
   operation({
     id: "users.update",
     summary: "Change a user's role",
+    description:
+      "Changes the role, which applies to the user's next request. Only an owner may promote a user to `owner` or demote one. The last active owner cannot be demoted; promote another user first.",
     method: "PUT",
     path: "/users/{id}",
     needs: "users:write",
@@ -46,7 +51,9 @@ export const usersOperations = [
   }),
   operation({
     id: "users.delete",
-    summary: "Remove a user and revoke their keys",
+    summary: "Remove a user",
+    description:
+      "Removes the user from the organization and revokes all of their API keys immediately. The event `user.removed` is sent. Only an owner may remove an owner, and the last active owner cannot be removed.",
     method: "DELETE",
     path: "/users/{id}",
     needs: "users:write",
@@ -57,7 +64,9 @@ export const usersOperations = [
   }),
   operation({
     id: "users.suspend",
-    summary: "Suspend a user: their keys stop at once",
+    summary: "Suspend a user",
+    description:
+      "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
     method: "POST",
     path: "/users/{id}/suspend",
     needs: "users:write",
@@ -70,7 +79,9 @@ export const usersOperations = [
   }),
   operation({
     id: "users.reactivate",
-    summary: "Bring a suspended user back",
+    summary: "Reactivate a suspended user",
+    description:
+      "Sets the status back to `active`. The user's API keys that were not revoked or expired work again. No event is sent.",
     method: "POST",
     path: "/users/{id}/reactivate",
     needs: "users:write",

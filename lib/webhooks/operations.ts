@@ -9,7 +9,9 @@ const operation = operationsOf<{ webhooks: WebhooksService }>();
 export const webhooksOperations = [
   operation({
     id: "webhooks.create",
-    summary: "Register an HTTPS endpoint for events",
+    summary: "Create a webhook",
+    description:
+      "Registers an HTTPS endpoint for the events named in `events`, or for all with `*`. A service that is not in development mode refuses a URL that leads to a private address. With a `secret`, every payload is signed in the header `X-Service-Signature`; the secret is never returned. An organization can have 100 webhooks.",
     method: "POST",
     path: "/webhooks",
     needs: "webhooks:write",
@@ -21,7 +23,9 @@ export const webhooksOperations = [
   }),
   operation({
     id: "webhooks.list",
-    summary: "List the webhooks",
+    summary: "List webhooks",
+    description:
+      "Lists the webhooks: all of them, or one page if `per_page` or `cursor` is given. Secrets are never returned.",
     method: "GET",
     path: "/webhooks",
     needs: "webhooks:read",
@@ -33,7 +37,8 @@ export const webhooksOperations = [
   }),
   operation({
     id: "webhooks.delete",
-    summary: "Delete a webhook; what is pending stops at once",
+    summary: "Delete a webhook",
+    description: "Deletes the webhook with its deliveries. Pending deliveries are not sent.",
     method: "DELETE",
     path: "/webhooks/{id}",
     needs: "webhooks:write",
@@ -45,6 +50,8 @@ export const webhooksOperations = [
   operation({
     id: "webhooks.get",
     summary: "Get a webhook",
+    description:
+      "Returns one webhook, without its secret. The status is `inactive` after a delivery was abandoned or the webhook was turned off.",
     method: "GET",
     path: "/webhooks/{id}",
     needs: "webhooks:read",
@@ -57,7 +64,9 @@ export const webhooksOperations = [
   }),
   operation({
     id: "webhooks.update",
-    summary: "Change a webhook, or turn it on again",
+    summary: "Update a webhook",
+    description:
+      "Changes the fields that are given. `status: active` turns the webhook on again; events that were skipped while it was inactive are sent only by `recover`. A new `secret` signs every attempt from then on, retries as well.",
     method: "PATCH",
     path: "/webhooks/{id}",
     needs: "webhooks:write",

@@ -37,6 +37,17 @@ for (const [envelope, document] of Object.entries(documents)) {
     }
   });
 
+  test(`the ${envelope} document describes every operation, with exact statuses`, () => {
+    const all = [...Object.values(document.paths), ...Object.values(document.webhooks)].flatMap((one) =>
+      Object.values(one as Record<string, { operationId: string; description?: string; responses: object }>),
+    );
+    for (const { operationId, description = "", responses } of all) {
+      assert.match(description, /^[A-Z].{30,}\.$/, operationId);
+      // A generated client of orval does not compile with a range such as 2XX.
+      for (const status of Object.keys(responses)) assert.match(status, /^(\d{3}|default)$/, operationId);
+    }
+  });
+
   test(`every example of the ${envelope} document is valid`, () => {
     for (const operation of operations) {
       const { requestBody, responses } = document.paths[operation.path][operation.method.toLowerCase()];

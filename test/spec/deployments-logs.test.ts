@@ -66,7 +66,23 @@ test("GET /deployments/{id}/logs", async (t) => {
       assert.doesNotMatch(message, /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/);
       assert.ok(message.isWellFormed());
     }
-    assert.ok(messages.includes("[31mred[0m\ttab2Jend"), messages.join("|"));
+    assert.ok(messages.includes("red\ttabend"), messages.join("|"));
+  });
+
+  await t.test("removes escape sequences whole", async (t) => {
+    const link = "\u001b]8;;https://a.example\u001b\\docs\u001b]8;;\u0007";
+    const lines = ["\u001b[32m✓\u001b[0m passed", link, "\u009d0;title\u009cbuilt", "\u001bP1$r0m\u001b\\done"];
+    const message = "\u001b[31mnpm ERR!\u001b[0m";
+    const here = await world(
+      t,
+      turningOut(() => ({ logs: lines.map(info), result: "fail", message })),
+    );
+    const { id } = await released(here);
+    const messages = (await logOf(here, id)).map(({ message }) => message);
+    for (const expected of ["✓ passed", "docs", "built", "done", "npm ERR!"])
+      assert.ok(messages.includes(expected), `${expected}: ${messages.join("|")}`);
+    const { data } = expect(await here.call("owner", "GET", "/v1/events"), 200);
+    assert.equal(data[0].data.reason, "npm ERR!");
   });
 
   await t.test("pages on request, up to 1000 a page", async (t) => {
@@ -105,6 +121,20 @@ test("the log of a deployment is limited", async (t) => {
       own.map(({ message }) => message),
       lines.slice(0, own.length).map(({ message }) => message),
     );
+  });
+
+  await t.test("for a scenario of 20,000 lines, sent over HTTP, and no more", async (t) => {
+    const here = await world(t);
+    const logs = Array.from({ length: 20_000 }, (_, i) => info(`line ${i} ${"of the build ".repeat(8)}`));
+    const scenario = (lines: readonly LogLine[]) =>
+      here.call("nobody", "POST", "/_svc/scenarios", { outcome: { logs: lines } });
+    assert.deepEqual(pathsOf(expect(await scenario([...logs, info("one more")]), 422)), ["outcome.logs"]);
+    expect(await scenario(logs), 200);
+    const { id, status } = await released(here);
+    assert.equal(status, "active");
+    const log = await logOf(here, id);
+    assert.equal(log.length, 10_000);
+    assert.match(log.at(-1)?.message ?? "", /full/);
   });
 
   await t.test("at 8 MiB, counted in bytes, and one entry says so", async (t) => {

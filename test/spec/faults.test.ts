@@ -180,13 +180,10 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
   }
 });
 
-test("faults come before the key is checked, count in no window, and never meet the control interface", async (t) => {
+test("faults come before the key is checked, and never meet the control interface", async (t) => {
   const here = await world(t);
   here.service.faults.add({ match: { path: "*" }, respond: { status: 503 } });
-  const left = (response: Response) => response.headers.get("x-ratelimit-remaining");
-  const without = await here.service.fetch("/v1/me");
-  assert.deepEqual(await told(without), [503, "unavailable"]);
-  assert.equal(left(await me(here)), left(without));
+  assert.deepEqual(await told(await here.service.fetch("/v1/me")), [503, "unavailable"]);
   expect(await here.call("nobody", "GET", "/_svc/clock"), 200);
   expect(await here.call("nobody", "GET", "/nothing"), 404);
 });

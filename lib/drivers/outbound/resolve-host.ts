@@ -6,10 +6,14 @@ export type ResolveHost = (host: string) => Promise<readonly string[]>;
 const systemLookup: ResolveHost = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
+/** RFC 6761: names below `localhost` always lead to this machine. Few systems know that, and no name server may say otherwise. */
+const loopback = ["127.0.0.1", "::1"];
+
 /** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
 export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
   const inFlight = new Map<string, Promise<readonly string[]>>();
-  return (host) => {
+  return async (host) => {
+    if (host.endsWith(".localhost")) return loopback;
     const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
     inFlight.set(host, lookedUp);
     return lookedUp;

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
+
+test("a name below localhost leads to this machine, however it resolves", async (t) => {
+  const outboundOf = (options: OutboundOptions) => {
+    const outbound = createOutbound(options);
+    t.after(outbound.close);
+    return outbound;
+  };
+  const fails = async () => Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" }));
+  for (const resolve of [fails, async () => [], async () => ["93.184.215.14"]]) {
+    const { checkUrl, send } = outboundOf({ mode: "start", resolve });
+    for (const url of ["https://x.localhost/", "https://A.B.LOCALHOST.:8443/in"]) {
+      assert.match((await checkUrl(url)) ?? "", /^must lead to public addresses only/);
+      assert.equal((await send({ url, headers: {}, body: "" })).error, "address_not_allowed");
+    }
+    assert.equal(await checkUrl("https://notlocalhost.example/"), undefined);
+    assert.equal(await outboundOf({ mode: "dev", resolve }).checkUrl("https://x.localhost/"), undefined);
+  }
+  const { checkUrl } = outboundOf({ mode: "start", resolve: fails, allow: ["x.localhost:8443"] });
+  assert.equal(await checkUrl("https://x.localhost:8443/"), undefined);
+});
