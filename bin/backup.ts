@@ -13,23 +13,28 @@ const force: ArgsDef = { force: { type: "boolean", description: "Overwrite exist
 const missingFiles = (lost: readonly string[]) =>
   lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
 
+const lines = (warnings: readonly string[]) => warnings.map((warning) => `\nWarning: ${warning}.`).join("");
+
 export const backup = command(
   "backup",
   "Back up the database, its key and its files, and check the copy. The server may be running.",
   {
-    file: { type: "positional", description: "The file to write; its key is written to FILE.key." },
+    file: {
+      type: "positional",
+      description: "The file to write; its key is written to FILE.key, its checksums to FILE.sha256.",
+    },
     ...database,
     ...force,
     ...json,
   },
   async (args) => {
     const file = String(args["file"]);
-    const { lost } = await copyDatabase(databaseOf(args), file, { force: args["force"] === true });
+    const { lost, warnings } = await copyDatabase(databaseOf(args), file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
-        ? JSON.stringify({ file, key, lost_files: lost })
-        : `${file} is a complete copy. ${key} decrypts its secrets: store it apart.${missingFiles(lost)}`,
+        ? JSON.stringify({ file, key, lost_files: lost, warnings })
+        : `${file} is a complete copy. ${key} decrypts its secrets: store it apart.${missingFiles(lost)}${lines(warnings)}`,
     );
   },
 );
@@ -40,11 +45,11 @@ export const restore = command(
   { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...database, ...force, ...json },
   async (args) => {
     const to = databaseOf(args);
-    const { lost } = restoreDatabase(String(args["file"]), to, { force: args["force"] === true });
+    const { lost, warnings } = await restoreDatabase(String(args["file"]), to, { force: args["force"] === true });
     say(
       args["json"]
-        ? JSON.stringify({ database: to, lost_files: lost })
-        : `${to} is restored; start the server on it.${missingFiles(lost)}`,
+        ? JSON.stringify({ database: to, lost_files: lost, warnings })
+        : `${to} is restored; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
     );
   },
 );

@@ -5,6 +5,8 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
+import { settleSwitch } from "../lib/store/atomic-switch.ts";
+import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";
 import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
@@ -49,6 +51,7 @@ const checks: Readonly<Record<string, Check>> = {
     loadNative();
     return "better-sqlite3 opens a database";
   },
+  restore: ({ database }) => settleSwitch(database) ?? "no restore was interrupted",
   database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
@@ -73,6 +76,11 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Error(`other users can read ${key}; run: chmod 600 ${key}`);
     checkKey(database);
     return `only its owner can read ${key}, and it decrypts the secrets`;
+  },
+  checksums({ database }) {
+    if (!existsSync(checksumFileOf(database))) return "only a backup has them";
+    checkSums(database);
+    return `${database} and its key match ${checksumFileOf(database)}`;
   },
   files({ database }) {
     if (!existsSync(database)) return "will be made with the first generation";

@@ -8,6 +8,7 @@ import { wire } from "./app/wiring.ts";
 import { type Options, parseOptions } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
+import { asDatabaseError } from "./store/database-error.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
@@ -42,13 +43,14 @@ export async function beginService(
     const { allow } = settings.outbound;
     if (allow.length > 0)
       log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
-    const warnings = [...notes, ...(await devDatabaseWarnings(foundation, features, settings))];
+    const restored = opened.warning === undefined ? [] : [opened.warning];
+    const warnings = [...notes, ...restored, ...(await devDatabaseWarnings(foundation, features, settings))];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
     return { service: createFacade(host), warnings };
   } catch (error) {
     await store.close();
     opened.release();
-    throw error;
+    throw asDatabaseError(settings.database, error);
   }
 }

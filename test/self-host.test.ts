@@ -64,7 +64,7 @@ test("the first start shows the key with which the unit's start is called, and t
   const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}` };
   for (const time of ["the first", "a week later"])
     assert.equal(spawnSync("/bin/sh", ["-c", command], { env }).status, 0, time);
-  assert.match(readdirSync(copies).sort().join(" "), /^([1-7])\.db \1\.db\.key$/);
+  assert.match(readdirSync(copies).sort().join(" "), /^([1-7])\.db \1\.db\.key \1\.db\.sha256$/);
 });
 
 /** nginx with this configuration, in front of a service that is started as its unit starts it. */

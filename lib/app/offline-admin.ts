@@ -38,6 +38,7 @@ export async function openAdmin(database: string): Promise<Admin> {
   const settings = parseOptions({ mode: "start", database });
   const foundation = await openFoundation(settings, { exclusive: false });
   const { store, opened } = foundation;
+  if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
   const features = createFeatures(foundation, settings, { wake: () => {}, origin: () => "", outbound });
   const idOf = async (name: string | undefined) => {

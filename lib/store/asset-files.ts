@@ -63,6 +63,8 @@ function undefinedIfMissing(error: unknown): undefined {
 /** The suffix of a file that is being written. No identifier ends in it. */
 const partial = ".half";
 const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
+/** Whether a file of the folder is an asset, and complete. */
+export const isAssetName = (name: string): boolean => assetName.test(name) && !name.endsWith(partial);
 
 /** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
 export function assetsInFolder(folder: string): Assets {

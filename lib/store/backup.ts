@@ -1,23 +1,18 @@
-import { chmodSync, copyFileSync, cpSync, existsSync, renameSync, rmSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { isAssetName } from "./asset-files.ts";
+import { settleSwitch, switchFiles, switchOf } from "./atomic-switch.ts";
+import { checkSums, checksumFileOf, checksumList } from "./checksums.ts";
 import { DatabaseError } from "./database-error.ts";
-import { lockDatabase } from "./database-files.ts";
+import { refuseFolder } from "./database-files.ts";
+import { lockDatabase } from "./database-lock.ts";
 import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
 import { openRaw } from "./sqlite.ts";
-
-const walFiles = ["-wal", "-shm"];
-
-function refuseTarget(target: string, force: boolean): void {
-  const folder = dirname(target);
-  if (!existsSync(folder))
-    throw new DatabaseError(target, `the folder ${folder} does not exist; make it, or name another`);
-  const existing = [target, keyFileOf(target)].find(existsSync);
-  if (existing && !force) throw new DatabaseError(existing, "it is there already; name another file, or say --force");
-}
 
 /** Everything was copied but the files of the generations in `lost`, which are missing or damaged in the source. */
 export interface CopyResult {
   readonly lost: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -26,47 +21,70 @@ export interface CopyResult {
  */
 export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
+  const warning = settleSwitch(source);
   if (!existsSync(source)) throw new DatabaseError(source, "it does not exist; name the database with --database");
+  refuseFolder(source);
   if (!existsSync(keyFileOf(source)))
     throw new DatabaseError(keyFileOf(source), "the key file is missing, without which a backup is of no use");
   if (source === target) throw new DatabaseError(target, "it is the database itself; name another file");
   refuseTarget(target, force);
   checkKey(source);
-  const temporary = `${target}.new`;
-  try {
-    rmSync(temporary, { force: true });
-    const database = openRaw(source);
-    try {
-      await database.backup(temporary);
-    } finally {
-      database.close();
-    }
-    chmodSync(temporary, 0o600);
-    checkDatabase(temporary);
-    return moveIntoPlace(temporary, source, target);
-  } catch (error) {
-    throw DatabaseError.from(target, error);
-  }
+  const { lost } = await replaceLocked(target, async (staged) => {
+    await copyOnline(source, staged);
+    const assets = copyBeside(source, staged);
+    const checked = check(staged, { named: source });
+    const folder = basename(assetFolderOf(target));
+    const sums = checksumList([
+      [staged, basename(target)],
+      [keyFileOf(staged), basename(keyFileOf(target))],
+      ...assets.map((name) => [join(assetFolderOf(staged), name), `${folder}/${name}`] as const),
+    ]);
+    writeFileSync(checksumFileOf(staged), sums, { mode: 0o600 });
+    return checked;
+  });
+  // No server runs on a copy, so its lock file would only be in the way.
+  rmSync(`${target}.lock`, { force: true });
+  return { lost, warnings: warning === undefined ? [] : [warning] };
 }
 
 /** Replaces a database by a backup, with its key and its assets. No server may be running on the database. */
-export function restore(from: string, to: string, { force }: { readonly force: boolean }): CopyResult {
+export async function restore(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
-  for (const needed of [source, keyFileOf(source)])
+  const warning = settleSwitch(source);
+  for (const needed of [source, keyFileOf(source)]) {
     if (!existsSync(needed))
       throw new DatabaseError(needed, "it does not exist; a backup is a database and its .key file");
+    refuseFolder(needed);
+  }
   if (source === target) throw new DatabaseError(target, "it is the backup itself; name the database with --database");
   refuseTarget(target, force);
-  checkDatabase(source);
-  checkKey(source);
+  const hasSums = existsSync(checksumFileOf(source));
+  const { lost } = await replaceLocked(target, async (staged) => {
+    copyPrivately(source, staged);
+    // A copy without checksums may be a database that was not closed, so its WAL is a part of it.
+    if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
+    copyBeside(source, staged);
+    const checked = check(staged, { named: source, remedy: "use another backup" });
+    if (hasSums) checkSums(source, staged);
+    return checked;
+  });
+  const unchecked = `${source} has no checksums (${basename(checksumFileOf(source))}), so only its structure was checked`;
+  return { lost, warnings: [...(warning === undefined ? [] : [warning]), ...(hasSums ? [] : [unchecked])] };
+}
+
+function refuseTarget(target: string, force: boolean): void {
+  const folder = dirname(target);
+  if (!existsSync(folder))
+    throw new DatabaseError(target, `the folder ${folder} does not exist; make it, or name another`);
+  refuseFolder(target);
+  const existing = [target, keyFileOf(target), switchOf(target)].find(existsSync);
+  if (existing && !force) throw new DatabaseError(existing, "it is there already; name another file, or say --force");
+}
+
+async function replaceLocked<T>(target: string, stage: (staged: string) => Promise<T>): Promise<T> {
   const unlock = lockDatabase(target);
   try {
-    const temporary = `${target}.new`;
-    copyFileSync(source, temporary);
-    chmodSync(temporary, 0o600);
-    // SQLite must not apply the WAL of the old database to the new one.
-    for (const suffix of walFiles) rmSync(target + suffix, { force: true });
-    return moveIntoPlace(temporary, source, target);
+    return await switchFiles(target, stage);
   } catch (error) {
     throw DatabaseError.from(target, error);
   } finally {
@@ -74,20 +92,47 @@ export function restore(from: string, to: string, { force }: { readonly force: b
   }
 }
 
-/** Moves the database into place last, so that a database in place always has its key and its assets. */
-function moveIntoPlace(temporary: string, source: string, target: string): CopyResult {
-  copyKey(source, target);
-  // A server stores a file before its row, so every file that the copied rows name exists by now.
-  rmSync(assetFolderOf(target), { recursive: true, force: true });
-  if (existsSync(assetFolderOf(source))) cpSync(assetFolderOf(source), assetFolderOf(target), { recursive: true });
-  const lost = damagedAssets(temporary, assetFolderOf(target));
-  renameSync(temporary, target);
-  return { lost };
+/** The copy is opened before it replaces anything. Files of generations that are lost do not make it useless. */
+function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lost: string[] } {
+  checkDatabase(staged, words);
+  checkKey(staged, words);
+  return { lost: damagedAssets(staged, words) };
 }
 
-function copyKey(source: string, target: string): void {
-  const temporary = `${keyFileOf(target)}.new`;
-  copyFileSync(keyFileOf(source), temporary);
-  chmodSync(temporary, 0o600);
-  renameSync(temporary, keyFileOf(target));
+async function copyOnline(source: string, target: string): Promise<void> {
+  const database = openRaw(source);
+  try {
+    await database.backup(target);
+  } finally {
+    database.close();
+  }
+  chmodSync(target, 0o600);
+}
+
+function copyPrivately(source: string, target: string): void {
+  copyFileSync(source, target);
+  chmodSync(target, 0o600);
+}
+
+/**
+ * Copies the key and the assets, and returns the names of these. A server stores a file before its row, so every file
+ * that the copied rows name exists by now, and one that is removed meanwhile has no row soon.
+ */
+function copyBeside(source: string, target: string): string[] {
+  copyPrivately(keyFileOf(source), keyFileOf(target));
+  const [from, to] = [assetFolderOf(source), assetFolderOf(target)];
+  if (!existsSync(from) || !statSync(from).isDirectory()) return [];
+  mkdirSync(to, { mode: 0o700 });
+  return readdirSync(from)
+    .filter(isAssetName)
+    .sort()
+    .filter((name) => {
+      try {
+        copyPrivately(join(from, name), join(to, name));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+        throw error;
+      }
+    });
 }

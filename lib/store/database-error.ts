@@ -8,24 +8,33 @@ export class DatabaseError extends Error {
   }
 
   /** The error itself where it is a DatabaseError already, or a new one that describes it. */
-  static from(path: string, error: unknown): DatabaseError {
-    return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error), error);
+  static from(path: string, error: unknown, remedy?: string): DatabaseError {
+    return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error, remedy), error);
   }
 }
 
-/** The reason and its remedy, in one sentence. */
-export function describeError(error: unknown): string {
+/** Damage, as a clause without its remedy: that depends on whether the file is a database or a backup of one. */
+export class Damage extends Error {}
+
+/** The reason and its remedy, in one sentence. `remedy` is the one of damage. */
+export function describeError(error: unknown, remedy = "restore it from a backup"): string {
   const code = String((error as { code?: string }).code ?? "");
+  const { message } = error as Error;
+  if (error instanceof Damage) return `${message}; ${remedy}`;
   if (/^SQLITE_(READONLY|CANTOPEN)|^E(ACCES|PERM|ROFS)$/.test(code)) {
     return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
   }
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return "it is damaged; restore it from a backup";
+  if (isDamage(error)) return `it is damaged; ${remedy}`;
   if (code.startsWith("SQLITE_BUSY")) return "another program holds it; close that one first";
   if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; make room first";
   // On a full disk SQLite fails with an I/O error, because it cannot create the shared memory of the WAL.
   if (code.startsWith("SQLITE_IOERR")) return "the disk is full, or fails; make room, or look into the system's log";
-  return (error as Error).message;
+  return message;
 }
+
+/** Whether SQLite found damaged pages. */
+export const isDamage = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | undefined)?.code));
 
 /** Turns the 503 of an unreachable store into a DatabaseError: the operator has to act, and a retry would not help. */
 export const asDatabaseError = (path: string, error: unknown): unknown =>

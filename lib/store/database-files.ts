@@ -1,11 +1,13 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
-import { DatabaseError, describeError } from "./database-error.ts";
+import { settleSwitch } from "./atomic-switch.ts";
+import { Damage, DatabaseError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
+import { lockDatabase } from "./database-lock.ts";
 import type { Engine } from "./engine.ts";
 import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
-import { createSqliteEngine, openDatabase, openRaw } from "./sqlite.ts";
+import { createSqliteEngine, openDatabase } from "./sqlite.ts";
 
 /** An open database, before a store is made on it. */
 export interface OpenDatabase {
@@ -13,6 +15,8 @@ export interface OpenDatabase {
   readonly database: Database;
   /** Whether this call created it. */
   readonly created: boolean;
+  /** Which files count after a restore that was interrupted, as a sentence. */
+  readonly warning?: string | undefined;
   /** The current rows, as the image of a database in memory. */
   image(): Buffer;
   /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
@@ -57,8 +61,8 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
   let release = () => {};
   let database: Database | undefined;
   try {
-    if (existsSync(path) && statSync(path).isDirectory())
-      throw new Error(`it is a folder; name a file in it, such as ${path}/svc.db`);
+    const warning = settleSwitch(path);
+    refuseFolder(path);
     const fresh = !existsSync(path) || statSync(path).size === 0;
     if (fresh) {
       options.mayCreate();
@@ -80,7 +84,7 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
         .prepare("insert into settings values ('server_pid', ?) on conflict do update set value = excluded.value")
         .run(String(process.pid));
     }
-    return fromFile(database, created, release);
+    return fromFile(database, { created, release, warning });
   } catch (error) {
     if (database?.open) database.close();
     release();
@@ -88,23 +92,32 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
   }
 }
 
-function fromFile(database: Database, created: boolean, release: () => void): OpenDatabase {
+function fromFile(
+  database: Database,
+  about: Pick<OpenDatabase, "created" | "release"> & { readonly warning: string | undefined },
+): OpenDatabase {
   const opened: OpenDatabase = {
     engine: createSqliteEngine(database),
     database,
-    created,
+    ...about,
     image: imagesOf(database),
     withImage(image) {
       replaceRows(database, image);
       return opened;
     },
-    release,
   };
   return opened;
 }
 
+/** Throws a DatabaseError for a folder in the place of a file. */
+export function refuseFolder(path: string, named = path): void {
+  if (existsSync(path) && statSync(path).isDirectory())
+    throw new DatabaseError(named, `it is a folder; name a file in it, such as ${join(named, "svc.db")}`);
+}
+
 /** Throws for a file that SQLite would report obscurely, repair silently, or modify before failing. */
-export function checkHeader(path: string): void {
+export function checkHeader(path: string, named = path): void {
+  refuseFolder(path, named);
   const header = Buffer.alloc(100);
   const fd = openSync(path, "r");
   const read = readSync(fd, header, 0, 100, 0);
@@ -121,8 +134,7 @@ export function checkHeader(path: string): void {
     throw new Error(foreignDatabase);
   const pages = wal.count || header.readUInt32BE(28);
   for (let page = Math.floor(statSync(path).size / size) + 1; page <= pages; page++) {
-    if (!wal.pages.has(page))
-      throw new Error("it is truncated: a part of its end is missing; restore it from a backup");
+    if (!wal.pages.has(page)) throw new Damage("it is truncated: a part of its end is missing");
   }
 }
 
@@ -144,40 +156,4 @@ function pagesInWal(path: string, size: number): { pages: Set<number>; count: nu
     closeSync(fd);
   }
   return { pages, count };
-}
-
-/**
- * Locks a database for this process, and returns the function that unlocks it. The lock is one of the operating system,
- * on a small database beside the file: it ends with the process, so a crash never leaves one behind. The database
- * itself stores the pid of its server.
- */
-export function lockDatabase(path: string): () => void {
-  let lock: Database | undefined;
-  try {
-    lock = openRaw(`${path}.lock`);
-    lock.exec("BEGIN EXCLUSIVE");
-  } catch (error) {
-    lock?.close();
-    if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
-      throw new DatabaseError(
-        path,
-        `another svc-server${lockHolder(path)} is running on it; stop that one, or name another file`,
-      );
-    }
-    throw new DatabaseError(path, describeError(error), error);
-  }
-  return () => lock.close();
-}
-
-function lockHolder(path: string): string {
-  try {
-    const database = openRaw(path);
-    const row = database.prepare("select value from settings where name = 'server_pid'").get() as
-      | { value: string }
-      | undefined;
-    database.close();
-    return row ? ` (pid ${row.value})` : "";
-  } catch {
-    return "";
-  }
 }

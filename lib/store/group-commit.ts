@@ -77,7 +77,8 @@ export function createGroupCommit(database: Database, translate: (error: unknown
   const endSnapshot = () => {
     if (!snapshotOpen) return;
     snapshotOpen = false;
-    if (database.open && database.inTransaction) control.commit.run();
+    // It has written nothing. After a read of a damaged page a COMMIT throws, which would end the process.
+    if (database.open && database.inTransaction) control.rollback.run();
   };
 
   const flush = () => {

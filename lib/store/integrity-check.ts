@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { etagOf } from "./asset-files.ts";
-import { DatabaseError, describeError } from "./database-error.ts";
+import { Damage, DatabaseError, describeError } from "./database-error.ts";
 import { checkHeader } from "./database-files.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { checkCompatible, isNew } from "./migrate.ts";
@@ -13,53 +13,67 @@ export const keyFileOf = (path: string) => `${path}.key`;
 /** The folder beside a database, which holds the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 
+/** What errors say of a database: the file that the operator named, which may be another, and what mends damage. */
+interface Words {
+  readonly named?: string;
+  readonly remedy?: string;
+}
+
 /** Throws a DatabaseError for a database that is damaged or empty, or that this version would refuse to start on. */
-export function checkDatabase(path: string): void {
-  withDatabase(path, (database) => {
-    const result = database.pragma("integrity_check", { simple: true });
-    if (result !== "ok") throw new Error(`it is damaged: ${result}`);
-    if (isNew(database)) throw new Error("it holds nothing yet");
+export function checkDatabase(path: string, words?: Words): void {
+  withDatabase(path, words, (database) => {
+    const result = String(database.pragma("integrity_check", { simple: true }));
+    // SQLite begins with a line that names the database.
+    if (result !== "ok") throw new Damage(`it is damaged (${result.split("\n").at(-1)})`);
     checkCompatible(database);
+    if (isNew(database)) throw new Error("it has no tables; name a file that svc-server made");
   });
 }
 
 /** Throws a DatabaseError unless the key file decrypts the secrets of the database. */
-export function checkKey(path: string, key = keyFileOf(path)): void {
-  const expected = withDatabase(path, (database) =>
+export function checkKey(path: string, { named = path }: Words = {}): void {
+  const key = keyFileOf(named);
+  const expected = withDatabase(path, { named }, (database) =>
     database.prepare("select value from settings where name = 'vault'").pluck().get(),
   );
   let fingerprint: string;
   try {
-    fingerprint = fingerprintOf(readKey(key));
+    fingerprint = fingerprintOf(readKey(keyFileOf(path)));
   } catch (error) {
-    throw new DatabaseError(path, `its key file ${key}: ${describeError(error)}`, error);
+    throw new DatabaseError(named, `its key file ${key}: ${describeError(error)}`, error);
   }
-  if (expected !== undefined && expected !== fingerprint) throw wrongKey(path, key);
+  if (expected !== undefined && expected !== fingerprint) throw wrongKey(named, key);
 }
 
 /** The generations whose file is missing or differs from what was stored. Reads every byte. */
-export function damagedAssets(path: string, folder = assetFolderOf(path)): string[] {
-  const stored = withDatabase(path, (database) => {
+export function damagedAssets(path: string, words?: Words): string[] {
+  const stored = withDatabase(path, words, (database) => {
     const hasGenerations =
       database.prepare("select 1 from sqlite_schema where name = 'generations'").get() !== undefined;
     return hasGenerations
       ? database.prepare("select id, etag from generations where content_type is not null order by id").all()
       : [];
   }) as { id: string; etag: string }[];
-  return stored.flatMap(({ id, etag }) => {
-    const file = join(folder, id);
-    return existsSync(file) && etagOf(readFileSync(file)) === etag ? [] : [id];
-  });
+  return stored.flatMap(({ id, etag }) => (storedEtag(join(assetFolderOf(path), id)) === etag ? [] : [id]));
 }
 
-function withDatabase<T>(path: string, work: (database: Database) => T): T {
+function storedEtag(file: string): string | undefined {
+  try {
+    return etagOf(readFileSync(file));
+  } catch {
+    // Missing, unreadable, or a folder: its link would answer 404.
+    return undefined;
+  }
+}
+
+function withDatabase<T>(path: string, { named = path, remedy }: Words = {}, work: (database: Database) => T): T {
   let database: Database | undefined;
   try {
-    checkHeader(path);
+    checkHeader(path, named);
     database = openRaw(path);
     return work(database);
   } catch (error) {
-    throw new DatabaseError(path, describeError(error), error);
+    throw DatabaseError.from(named, error, remedy);
   } finally {
     database?.close();
   }

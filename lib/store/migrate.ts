@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
+import { Damage } from "./database-error.ts";
 
 /** "svcs": marks a database as ours, so that the database of another program is never taken for an old one. */
 export const applicationId = 0x73766373;
@@ -74,12 +75,23 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
     .immediate();
 }
 
-/** Throws for a database of another program, of a newer version, or with other migrations than these. */
+/**
+ * Throws for a database of another program, of a newer version, with other migrations than these, or without a table or
+ * an index that its migrations made.
+ */
 export function checkCompatible(database: Database, files: readonly Migration[] = migrations()): void {
-  if (isNew(database)) return;
-  if (database.pragma("application_id", { simple: true }) !== applicationId) {
-    throw new Error(foreignDatabase);
+  const isOurs = database.pragma("application_id", { simple: true }) === applicationId;
+  if (isNew(database)) {
+    if (isOurs) throw new Damage("it is damaged: all its tables are missing");
+    return;
   }
+  if (!isOurs) throw new Error(foreignDatabase);
+  const present = database.prepare("select name from sqlite_schema").pluck().all();
+  const requirePresent = (names: readonly string[]) => {
+    const missing = names.find((name) => !present.includes(name));
+    if (missing !== undefined) throw new Damage(`it is damaged: its table or index ${missing} is missing`);
+  };
+  requirePresent(["migrations"]);
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > files.length) {
     throw new Error(
@@ -95,4 +107,20 @@ export function checkCompatible(database: Database, files: readonly Migration[] 
       `its migration ${changed.name} differs from the one of this svc-server; use the version that wrote it`,
     );
   }
+  requirePresent(namesAfter(files.slice(0, version)));
+}
+
+const definition =
+  /^(?:CREATE (?:UNIQUE )?(?:TABLE|INDEX) (?<made>\w+)|DROP (?:TABLE|INDEX) (?<dropped>\w+)|ALTER TABLE (?<from>\w+) RENAME TO (?<to>\w+))/gm;
+
+/** The tables and indexes that migrations make. Read from their text: a migrated database takes 8 ms more a start. */
+export function namesAfter(files: readonly Migration[]): string[] {
+  const names = new Set<string>();
+  for (const { sql } of files) {
+    for (const { groups: { made, dropped, from, to } = {} } of sql.matchAll(definition)) {
+      for (const gone of [dropped, from]) if (gone !== undefined) names.delete(gone);
+      for (const added of [made, to]) if (added !== undefined) names.add(added);
+    }
+  }
+  return [...names];
 }

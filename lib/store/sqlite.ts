@@ -2,6 +2,7 @@ import type { Database, Statement as Prepared } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
 import { compileRecord } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
+import { isDamage } from "./database-error.ts";
 import type { Engine, QueryBuilder, Statement } from "./engine.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { loadNative } from "./native-module.ts";
@@ -120,7 +121,10 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 /** A store that cannot write is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
 function unavailable(error: unknown): unknown {
   if (!/^SQLITE_(FULL|IOERR|READONLY|BUSY|CORRUPT|NOTADB|CANTOPEN)/.test(codeOf(error))) return error;
-  return new Problem("unavailable", "the store cannot be used at the moment; try again in a few seconds", {
+  const reason = isDamage(error)
+    ? "the database is damaged; its operator has to restore it from a backup"
+    : "the store cannot be used at the moment; try again in a few seconds";
+  return new Problem("unavailable", reason, {
     headers: { "retry-after": "5" },
     cause: error,
   });

@@ -70,7 +70,7 @@ test("what cannot be backed up or restored is told, and nothing is touched", (t)
     [["restore", at("none.db"), "--database", at("svc.db"), "--force"], /does not exist; a backup is a database and/],
     [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /it is not an SQLite database/],
     [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /it is damaged/],
-    [["restore", at("cut.db"), "--database", at("svc.db"), "--force"], /it is truncated: .*; restore it from a backup/],
+    [["restore", at("cut.db"), "--database", at("svc.db"), "--force"], /it is truncated: .*; use another backup/],
     [["backup", at("none/b.db"), "--database", at("svc.db")], /the folder .*none does not exist; make it/],
     [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; make it/],
   ];

@@ -21,7 +21,20 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   const fresh = look();
   assert.deepEqual([fresh.status, fresh.wrong], [0, []]);
   assert.deepEqual(fresh.checks, [
-    ...["options", "node", "native module", "database", "key file", "files", "disk", "clock", "port", "drivers"],
+    ...[
+      "options",
+      "node",
+      "native module",
+      "restore",
+      "database",
+      "key file",
+      "checksums",
+      "files",
+      "disk",
+      "clock",
+      "port",
+      "drivers",
+    ],
   ]);
   assert.equal(run(["seed", demo, "--database", database]).status, 0);
   assert.deepEqual(look().wrong, []);

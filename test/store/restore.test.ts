@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
+import { createService } from "../../lib/index.ts";
+import { beginService } from "../../lib/service.ts";
+import { backup, restore } from "../../lib/store/backup.ts";
+import { damagedAssets } from "../../lib/store/integrity-check.ts";
+import { compiled } from "../bundle.ts";
+import { quiet } from "../database.ts";
+import { finished, gallery } from "../gallery.ts";
+import { folderOf } from "../room.ts";
+import { world } from "../world.ts";
+
+type Command = "restore" | "backup" | "settle";
+const childFile = compiled("test/store/restore.child.js");
+const copyIn = (folder: string) => join(folder, "copy.db");
+const databaseIn = (folder: string) => join(folder, "svc.db");
+
+/** Runs a command on `copy.db` and `svc.db` of a folder, and kills it before the Nth call that changes a file. */
+async function killedAt(call: number, command: Command, folder: string): Promise<boolean> {
+  const [from, to] = command === "backup" ? [databaseIn, copyIn] : [copyIn, databaseIn];
+  const child = spawn(process.execPath, [childFile, command, from(folder), to(folder), String(call)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const [code, signal] = await once(child, "close");
+  if (signal === null) assert.equal(code, 0);
+  return signal === "SIGKILL";
+}
+
+const draw = gallery();
+
+/**
+ * A database as after a kill of its server, with the file of a generation. Its last key, which names the set, is in the
+ * WAL only.
+ */
+async function writeSet(t: TestContext, to: string, set: string): Promise<void> {
+  const database = join(folderOf(t), "svc.db");
+  const here = await world(t, { database, generations: { driver: draw() } });
+  await finished(here);
+  await here.service.close();
+  const service = await createService({ ...quiet, database });
+  await service.keys.create({ name: set });
+  for (const end of ["", "-wal", ".key"]) writeFileSync(to + end, readFileSync(database + end), { mode: 0o600 });
+  await service.close();
+  cpSync(`${database}-files`, `${to}-files`, { recursive: true });
+}
+
+/** A folder with `svc.db`, the old set, and `copy.db`, the new one; and which key belongs to which. */
+async function folderOfBoth(t: TestContext) {
+  const folder = folderOf(t);
+  await writeSet(t, databaseIn(folder), "old");
+  await writeSet(t, copyIn(folder), "new");
+  const keyOf = (path: string) => readFileSync(`${path}.key`, "utf8");
+  return { folder, setOfKey: { [keyOf(databaseIn(folder))]: "old", [keyOf(copyIn(folder))]: "new" } };
+}
+type Both = Awaited<ReturnType<typeof folderOfBoth>>;
+
+function copyOf({ folder }: Pick<Both, "folder">, name: string): string {
+  const copy = `${folder}-${name}`;
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** The set that lies at a path, all parts of which must belong together. */
+function setAt(path: string, { setOfKey }: Both): string | undefined {
+  const database = new Database(path, { readonly: true });
+  const set = database.prepare("select name from api_keys where name in ('old', 'new')").pluck().get();
+  const files = database.prepare("select id from generations").pluck().all();
+  assert.equal(database.pragma("integrity_check", { simple: true }), "ok");
+  database.close();
+  assert.deepEqual(readdirSync(`${path}-files`), files);
+  assert.deepEqual(damagedAssets(path), []);
+  assert.equal(setOfKey[readFileSync(`${path}.key`, "utf8")], set, "the key belongs to the database");
+  return setOfKey[readFileSync(`${path}.key`, "utf8")];
+}
+
+/** Starts a service, and returns the set that it found and its warnings. */
+async function start(folder: string, both: Both) {
+  const path = databaseIn(folder);
+  const { service, warnings } = await beginService({ ...quiet, database: path });
+  const set = setAt(path, both);
+  assert.ok((await service.keys.create({})).key, "the key file decrypts, and the database takes writes");
+  await service.close();
+  const left = readdirSync(folder).filter((name) => /staged|switching/.test(name));
+  assert.deepEqual(left, []);
+  return { set, says: warnings.join() };
+}
+
+/** Kills a command before its first changing call, its second, and so on to its end; two at a time. */
+async function atEachCall(command: Command, both: Both, look: (folder: string) => Promise<void>): Promise<number> {
+  let next = 1;
+  let kills = 0;
+  const lane = async () => {
+    for (let isKilled = true; isKilled; ) {
+      const call = next++;
+      const folder = copyOf(both, `${command}-${call}`);
+      try {
+        isKilled = await killedAt(call, command, folder);
+        if (isKilled) kills += 1;
+        await look(folder);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    }
+  };
+  await Promise.all([lane(), lane()]);
+  return kills;
+}
+
+describe("a restore or a backup that is killed", { concurrency: 1 }, () => {
+  test("before any call that changes a file leaves the old set or the new one, and the next start says which", async (t) => {
+    const both = await folderOfBoth(t);
+    const seen = { before: 0, restored: 0 };
+    const kills = await atEachCall("restore", both, async (folder) => {
+      const { set, says } = await start(folder, both);
+      if (says.includes("interrupted before it took effect; the database is as it was before")) {
+        seen.before += 1;
+        assert.equal(set, "old");
+      } else if (says.includes("it is finished now, and the database is the restored one")) {
+        seen.restored += 1;
+        assert.equal(set, "new");
+      } else assert.equal(says, "");
+    });
+    assert.ok(kills > 15 && seen.before > 3 && seen.restored > 8, JSON.stringify({ kills, ...seen }));
+  });
+
+  test("and then again while the next start finishes it, is still the new set", async (t) => {
+    const both = await folderOfBoth(t);
+    let call = 1;
+    // The first kill after the commit.
+    while (!readdirSync(both.folder).includes("svc.db.switching")) {
+      assert.ok(await killedAt(call++, "restore", both.folder), "the restore commits");
+    }
+    const kills = await atEachCall("settle", both, async (folder) => {
+      assert.equal((await start(folder, both)).set, "new");
+    });
+    assert.ok(kills > 8, `${kills} kills`);
+  });
+
+  test("a backup over an older copy leaves one that can be restored", async (t) => {
+    const both = await folderOfBoth(t);
+    await backup(databaseIn(both.folder), copyIn(both.folder), { force: true });
+    const target = (folder: string) => join(folder, "restored.db");
+    const kills = await atEachCall("backup", both, async (folder) => {
+      await restore(copyIn(folder), target(folder), { force: false });
+      assert.equal(setAt(target(folder), both), "old");
+    });
+    assert.ok(kills > 15, `${kills} kills`);
+  });
+});
