@@ -103,6 +103,12 @@ export const generations = v.optional(
       option(oneOf(finished), { help: "The status of a finished generation: `completed` or `succeeded`." }),
       "completed",
     ),
+    media: v.optional(
+      option(oneOf(["painted", "fast"]), {
+        help: "The files of built-in models: `painted` pictures, or `fast` placeholders in the prompt's colours with the prompt on them.",
+      }),
+      "painted",
+    ),
     models: v.optional(
       option(oneOf(["open", "strict"]), { help: "`open` runs any model; `strict` refuses unknown models." }),
       "open",

@@ -121,15 +121,17 @@ const stormTimes = ["day", "golden", "dusk"] as const;
 
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
-/** The lighting of a prompt; without a time of day in it, a random one. */
+/** The lighting of a prompt; without a time of day in it, a random one, or by day where it names colours, which dusk would hide. */
 export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const drawn = pick(random, hints.storm ? stormTimes : anyTime);
-  const time = hints.time ?? drawn;
+  const time = hints.time ?? (hints.colours ? "day" : drawn);
   const timeOfDay = timesOfDay[time];
   const colours = pick(random, timeOfDay.palettes);
-  const tint = hints.tint ? hex(hints.tint) : undefined;
+  // Of several colours, the first lies above and in the shade, the last at the horizon and in the light.
+  const [high, low] = [hints.colours?.[0], hints.colours?.at(-1)].map((colour) => (colour ? hex(colour) : undefined));
   const colourOf = (name: keyof Palette): Colour => {
     const colour = hints.storm ? mix(colours[name], times(storm[name], timeOfDay.directLight), 0.8) : colours[name];
+    const tint = ["horizon", "light", "cloudLit"].includes(name) ? low : high;
     if (!tint) return colour;
     const sameBrightness = times(tint, (brightness(colour) * 1.1) / Math.max(brightness(tint), 0.05));
     return mix(colour, sameBrightness, name === "light" ? 0.15 : 0.3);
