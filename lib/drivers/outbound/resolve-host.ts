@@ -6,10 +6,14 @@ export type ResolveHost = (host: string) => Promise<readonly string[]>;
 const systemLookup: ResolveHost = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
+/** RFC 6761: names below `localhost` are loopback, and most resolvers do not know that. */
+const loopbackNames = /\.localhost$/i;
+
 /** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
 export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
   const inFlight = new Map<string, Promise<readonly string[]>>();
   return (host) => {
+    if (loopbackNames.test(host)) return Promise.resolve(["127.0.0.1", "::1"]);
     const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
     inFlight.set(host, lookedUp);
     return lookedUp;
