@@ -85,8 +85,7 @@ export function createInbox({ network, transport, now, log, sinks }: Ports): Inb
     return next;
   };
 
-  const send = (request: OutboundRequest) =>
-    transport ? functions.send(transport, request) : network.send(request);
+  const send = (request: OutboundRequest) => (transport ? functions.send(transport, request) : network.send(request));
 
   const record = (endpoint: string, { url, headers, body }: OutboundRequest, response: InboxAnswer | null): Caught => {
     const delivery: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };

@@ -1,13 +1,14 @@
-import { createClock, systemTimer } from "../../kernel/clock.ts";
+import { createClock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
-import { isAllowed, isClosed, isLoopback, isNear, parseAllow } from "./allowed-addresses.ts";
+import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
+import { isAllowed, isClosed, isLoopback, parseAllow } from "./allowed-addresses.ts";
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
 import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { failed, type HttpResult, sendRequest } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
-import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
+import { createHostResolver, noneWithout, type ResolveHost } from "./resolve-host.ts";
 import {
   type HostPort,
   hostPortOf,
@@ -81,22 +82,10 @@ const addressRules = {
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
 } as const;
 
-/** A delivery that would have left for the world. */
-const outside = failed("outside");
-
 const loopbackTarget = (text: string): Target | { readonly problem: string } => {
   const url = parseLoopbackUrl(text);
   return url ? targetOf(url) : { problem: "must lead to this machine" };
 };
-
-/** Which of the addresses of a target may be tried, or the result without a request. */
-type Choose = (addresses: readonly string[]) => readonly string[] | HttpResult;
-
-/** All of them, if each is open. */
-const allIf =
-  (isOpen: (address: string) => boolean): Choose =>
-  (addresses) =>
-    addresses.every(isOpen) ? addresses : failed("address_not_allowed");
 
 /** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -128,13 +117,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
     }
   };
 
-  /** No address, where a name has none or its lookup takes too long: without a network, lookups may take a minute. */
-  const resolveOrNone: ResolveHost = (host) =>
-    new Promise((done) => {
-      const none = () => done([]);
-      const stopTimer = systemTimer(limit_ms / 4, none);
-      resolve(host).then(done, none).finally(stopTimer);
-    });
+  /** Without a network, lookups may take a minute. */
+  const resolveOrNone = noneWithout(resolve, limit_ms / 4);
 
   const addressesOf = (
     { address, host }: Target,
@@ -147,7 +131,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const tryAddresses = async (
     target: Target,
     cancellation: Cancellation,
-    { choose, lookUp }: { choose: Choose; lookUp?: ResolveHost | undefined },
+    { choose, lookUp }: { choose: AddressChoice; lookUp?: ResolveHost | undefined },
     attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
   ): Promise<HttpResult> => {
     const chosen = choose(await addressesOf(target, cancellation, lookUp));
@@ -163,15 +147,6 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const isOpenFor = (target: HostPort) => (address: string) => isAllowed(mode, allowed, address, target);
 
-  const choiceFor = (target: HostPort): Choose => {
-    if (!confined) return allIf(isOpenFor(target));
-    return (addresses) => {
-      if (addresses.some(isClosed)) return failed("address_not_allowed");
-      const near = addresses.filter((address) => isNear(allowed, address, target));
-      return near.length > 0 ? near : outside;
-    };
-  };
-
   const deliver = (
     { url, headers, body, isForwarded = false }: OutboundRequest,
     cancellation: Cancellation,
@@ -180,7 +155,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if ("problem" in target) return failed(`the URL ${target.problem}`);
     const way = isForwarded
       ? { choose: allIf(isLoopback) }
-      : { choose: choiceFor(target), lookUp: confined ? resolveOrNone : undefined };
+      : {
+          choose: confined ? onlyNear(allowed, target) : allIf(isOpenFor(target)),
+          lookUp: confined ? resolveOrNone : undefined,
+        };
     return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
       const { keepAlive, single, plain } = connections;
       const agent = target.secure ? keepAlive : plain;
