@@ -3,6 +3,11 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
 
+const deliveriesRow = ({ outbound }: Options) =>
+  outbound?.send
+    ? "leave for the world (--send)"
+    : "stay on this machine and in private networks; the inbox catches the rest (--send lets it out)";
+
 /** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: {
   mode: "dev" | "start";
@@ -30,6 +35,7 @@ export function banner(about: {
       "Database",
       database === ":memory:" ? "in memory; it ends with this program" : `${resolve(database)}${isNew ? " (new)" : ""}`,
     ],
+    ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as [string, string]] : []),
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as [string, string]] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";

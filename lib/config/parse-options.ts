@@ -67,6 +67,8 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   number: "number",
   boolean: "switch",
   array: "list",
+  // A list, or one word for a whole list.
+  union: "list",
   record: "json",
 };
 
