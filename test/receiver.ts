@@ -68,7 +68,9 @@ export async function start(handler: Handler = fine, options: ReceiverOptions = 
     connections += 1;
     numbers.set(socket, connections);
   });
-  return { ...(await listening(server, pair, options)), requests, closeIdle: () => server.closeIdleConnections() };
+  const at = await listening(server, pair, options);
+  const url = options.plain ? `http://localhost:${at.port}/hook` : at.url;
+  return { ...at, url, requests, closeIdle: () => server.closeIdleConnections() };
 }
 
 /**
@@ -87,11 +89,7 @@ export function startRaw(
   return listening(server, pair, options);
 }
 
-async function listening(
-  server: Server,
-  certificate: Certificate,
-  { host = "127.0.0.1", port = 0, plain = false }: ReceiverOptions,
-) {
+async function listening(server: Server, certificate: Certificate, { host = "127.0.0.1", port = 0 }: ReceiverOptions) {
   const open = new Set<Socket>();
   let accepts = 0;
   server.on("connection", (socket: Socket) => {
@@ -104,7 +102,7 @@ async function listening(
   await once(server.listen(port, host), "listening");
   const at = (server.address() as AddressInfo).port;
   return {
-    url: `${plain ? "http" : "https"}://localhost:${at}/hook`,
+    url: `https://localhost:${at}/hook`,
     port: at,
     certificate,
     accepted: () => accepts,
