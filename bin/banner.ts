@@ -5,6 +5,11 @@ import { version } from "../lib/kernel/version.ts";
 
 type Row = [name: string, value: string];
 
+const deliveriesRow = ({ outbound }: Options) =>
+  outbound?.send
+    ? "leave for the world (--send)"
+    : "stay on this machine and in private networks; the inbox catches the rest (--send lets it out)";
+
 /** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: {
   mode: "dev" | "start";
@@ -36,6 +41,7 @@ export function banner(about: {
     ...(mode === "dev" && options.seed === undefined && (isNew || database === ":memory:")
       ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
       : []),
+    ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as Row] : []),
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as Row] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";

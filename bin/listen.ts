@@ -1,7 +1,9 @@
 import type { ArgsDef } from "citty";
 import { signatureOf } from "../lib/endpoints/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { parseDuration } from "../lib/kernel/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { version } from "../lib/kernel/version.ts";
 import { UsageError } from "./arguments.ts";
@@ -14,33 +16,67 @@ import { exitOnSignal } from "./signals.ts";
 const args: ArgsDef = {
   "forward-to": {
     type: "string",
-    description: "The receiver's URL, such as http://localhost:3000/webhooks.",
+    description: "The receiver's URL, such as localhost:3000/webhooks.",
     valueHint: "URL",
+  },
+  retries: {
+    type: "string",
+    description: "Post an event again after these delays, until a 2xx arrives, such as 30s,2m,10m,30m,2h (none).",
+    valueHint: "DELAY,…",
   },
   events: { type: "string", description: "The events to forward, separated by commas (all).", valueHint: "NAME,…" },
   ...connectionArgs,
 };
 
-/** Posts one event as a delivery, and answers the result in a few words. */
-async function forward(to: string, { id, event, timestamp, data }: ServiceEvent, secret: string): Promise<string> {
+interface Result {
+  /** In a few words. */
+  readonly result: string;
+  readonly isAcknowledged: boolean;
+}
+
+/** Posts one event as a delivery. */
+async function forward(
+  to: string,
+  { id, event, timestamp, data }: ServiceEvent,
+  secret: string,
+  attempt: number,
+): Promise<Result> {
   const body = JSON.stringify({ event, timestamp, data });
   const headers = {
     "content-type": "application/json",
     "user-agent": `svc-server/${version()}`,
     "x-service-event": event,
     "x-service-delivery": id.replace(/^evt/, "dlv"),
-    "x-service-attempt": "1",
+    "x-service-attempt": String(attempt),
     "x-service-signature": signatureOf(secret, body),
   };
   try {
     const signal = AbortSignal.timeout(10_000);
     const response = await fetch(to, { method: "POST", headers, body, redirect: "manual", signal });
     await response.body?.cancel();
-    return String(response.status);
+    return { result: String(response.status), isAcknowledged: response.ok };
   } catch (error) {
-    return (error as Error).name === "TimeoutError" ? "no answer within 10 s" : "cannot be reached";
+    const result = (error as Error).name === "TimeoutError" ? "no answer within 10 s" : "cannot be reached";
+    return { result, isAcknowledged: false };
   }
 }
+
+/** The receiver's URL: `localhost:3000/webhooks` is plain http. */
+function parseReceiver(text: string): string {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (text === "" || !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
+  return url;
+}
+
+/** The delays before a second post, a third one and so on, in milliseconds. */
+const parseRetries = (text: string): number[] =>
+  text.split(",").map((one) => {
+    const delay = parseDuration(one.trim());
+    if (delay === undefined)
+      throw new UsageError(`option --retries must be durations such as 30s,2m,10m, not "${one.trim()}"`);
+    return delay;
+  });
 
 function parseEvents(text: string): string[] {
   const known = Object.keys(catalog);
@@ -53,23 +89,33 @@ function parseEvents(text: string): string[] {
   return wanted;
 }
 
+/** A timer of the system waits a minute at most. */
+function after(wait: number, work: () => void): void {
+  systemTimer(wait, () => (wait > 60_000 ? after(wait - 60_000, work) : work()));
+}
+
 async function run(given: Given): Promise<void> {
-  const to = String(given["forward-to"] ?? "");
-  if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol))
-    throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
+  const to = parseReceiver(String(given["forward-to"] ?? ""));
+  const delays = given["retries"] === undefined ? [] : parseRetries(String(given["retries"]));
   const wanted = given["events"] === undefined ? undefined : parseEvents(String(given["events"]));
   const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
   const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
   const connected = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
+  const post = async (serviceEvent: ServiceEvent, attempt = 1): Promise<void> => {
+    const { id, event, timestamp } = serviceEvent;
+    const { result, isAcknowledged } = await forward(to, serviceEvent, secret, attempt);
+    const again = attempt === 1 ? "" : `  (attempt ${attempt})`;
+    write({ event, id, timestamp, attempt, result }, `${timestamp}  ${event}  ${id}  ${result}${again}`);
+    const delay = delays[attempt - 1];
+    if (delay !== undefined && !isAcknowledged) after(delay, () => void post(serviceEvent, attempt + 1));
+  };
   exitOnSignal();
   const connection = connectionOf(given);
   try {
     for await (const serviceEvent of followEvents(connection, connected)) {
       if (wanted && !wanted.includes(serviceEvent.event)) continue;
-      const result = await forward(to, serviceEvent, secret);
-      const { id, event, timestamp } = serviceEvent;
-      write({ event, id, timestamp, result }, `${timestamp}  ${event}  ${id}  ${result}`);
+      await post(serviceEvent);
     }
   } catch (error) {
     throw explainedError(error, connection);

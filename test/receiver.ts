@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { createServer } from "node:https";
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
@@ -16,7 +21,7 @@ export interface Received {
 }
 
 export interface Receiver {
-  /** `https://localhost:<port>/hook` */
+  /** `https://localhost:<port>/hook`; with `plain` `http://` */
   readonly url: string;
   readonly port: number;
   readonly certificate: Certificate;
@@ -33,6 +38,8 @@ export interface ReceiverOptions {
   readonly host?: string;
   /** A port to listen on, such as that of another receiver on another address. */
   readonly port?: number;
+  /** Without TLS. */
+  readonly plain?: boolean;
 }
 
 /** Responds to one request, after all of it has arrived; by default with 200. */
@@ -41,13 +48,13 @@ export type Handler = (request: Received, response: ServerResponse) => void;
 const fine: Handler = (_, response) => response.end("fine");
 const usual = certificate();
 
-/** A receiver of webhooks: HTTPS on loopback, with its own certificate for `localhost`. */
+/** A receiver of webhooks: HTTPS on loopback, with its own certificate for `localhost`, or with `plain` HTTP. */
 export async function start(handler: Handler = fine, options: ReceiverOptions = {}): Promise<Receiver> {
   const pair = options.certificate ?? usual;
   const requests: Received[] = [];
   const numbers = new WeakMap<object, number>();
   let connections = 0;
-  const server = createServer(pair, async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { method = "", url: path = "", headers, socket } = request;
@@ -55,12 +62,15 @@ export async function start(handler: Handler = fine, options: ReceiverOptions = 
     const received = { method, path, headers, body, connection: numbers.get(socket) ?? 0 };
     requests.push(received);
     handler(received, response);
-  });
-  server.on("secureConnection", (socket) => {
+  };
+  const server = options.plain ? createHttpServer(receive) : createServer(pair, receive);
+  server.on(options.plain ? "connection" : "secureConnection", (socket) => {
     connections += 1;
     numbers.set(socket, connections);
   });
-  return { ...(await listening(server, pair, options)), requests, closeIdle: () => server.closeIdleConnections() };
+  const at = await listening(server, pair, options);
+  const url = options.plain ? `http://localhost:${at.port}/hook` : at.url;
+  return { ...at, url, requests, closeIdle: () => server.closeIdleConnections() };
 }
 
 /**
@@ -69,7 +79,7 @@ export async function start(handler: Handler = fine, options: ReceiverOptions = 
  */
 export function startRaw(
   handler: (socket: Socket, reset: () => void) => void,
-  options: ReceiverOptions & { readonly plain?: boolean } = {},
+  options: ReceiverOptions = {},
 ): Promise<Omit<Receiver, "requests" | "closeIdle">> {
   const pair = options.certificate ?? usual;
   const below = new Map<number | undefined, Socket>();

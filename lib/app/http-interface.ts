@@ -3,11 +3,13 @@ import { callsOf } from "../control/calls.ts";
 import { controlRoutes } from "../control/control-routes.ts";
 import { assetRoutes } from "../downloads/asset-downloads.ts";
 import { stream } from "../events/operations.ts";
+import { assetsPath } from "../generations/asset-links.ts";
 import { healthRoutes } from "../health/probes.ts";
 import { hookRoutes } from "../hooks/code-host-pushes.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
 import { type App, createApp } from "../http/app.ts";
 import { type Authenticator, createAuthenticator, unauthenticated } from "../http/authenticate.ts";
+import { allowsListed, allowsLoopback, withCors } from "../http/cors.ts";
 import { createHandler } from "../http/handler.ts";
 import type { Idempotency } from "../http/idempotency.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
@@ -19,6 +21,7 @@ import { notHere, type Route, unnamed } from "../http/route-table.ts";
 import { createRunOperation } from "../http/run-operation.ts";
 import { withFaults } from "../instruments/fault-handler.ts";
 import type { Faults } from "../instruments/faults.ts";
+import { withForwardHint } from "../instruments/forward-hint.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
 import { createLiveRoute } from "../live/websocket.ts";
@@ -43,7 +46,7 @@ interface Ports {
 export function createInterface(foundation: Foundation, settings: Settings, host: HostContext, ports: Ports): App {
   const { features, limits, meter, closing, instruments } = ports;
   const { clock, log, ids } = foundation;
-  const { rateLimit, addressRateLimit, behindProxy, envelope } = settings;
+  const { rateLimit, addressRateLimit, behindProxy, envelope, cors } = settings;
   const { faults, journal } = instruments;
   const { check: checkHost, knows: knowsHost } = host.hosts;
   const isDev = settings.mode === "dev";
@@ -54,15 +57,19 @@ export function createInterface(foundation: Foundation, settings: Settings, host
     rateLimit,
     addressRateLimit,
   });
-  const writer = createWriter({ envelope, now: clock.iso, base });
+  const plainWriter = createWriter({ envelope, now: clock.iso, base });
+  const writer = isDev ? withForwardHint(plainWriter) : plainWriter;
   const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer });
 
   const handler = createHandler({ authenticator, writer, log, closing, checkHost });
   const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
   const { look } = authenticator;
+  const usual = logged(handler);
+  const faulty = isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : usual;
+  const allows = cors ? allowsListed(cors) : allowsLoopback;
   return createApp({
     table,
-    handler: isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : logged(handler),
+    handler: isDev || cors ? withCors(faulty, { allows, assetsPath, usual, look }) : faulty,
     ids,
     log,
     behindProxy,

@@ -39,8 +39,9 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
   setMaxListeners(0, closing.signal);
 
-  const network = createOutbound({ mode, allow: settings.outbound.allow });
-  const inbox = createInbox(network, settings.transport, clock.iso, host.sinks);
+  const { allow, send } = settings.outbound;
+  const network = createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
+  const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
 

@@ -140,6 +140,12 @@ export const outbound = v.optional(
       }),
       [],
     ),
+    send: v.optional(
+      option(v.boolean(), {
+        help: "Send deliveries to public addresses too. Without it, the inbox catches them and answers 200 (`dev`).",
+        flag: "send",
+      }),
+    ),
   }),
   {},
 );

@@ -27,6 +27,17 @@ const origin = v.pipe(
   v.string("must be a string"),
   v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
 );
+const corsRule = "must be an origin such as https://app.example.com, or *";
+const corsOrigin = v.pipe(
+  v.string(corsRule),
+  v.check((text) => text === "*" || isOrigin(text), corsRule),
+);
+/** A list of origins, or `*` alone. */
+const corsOrigins = v.pipe(
+  v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
+  v.transform((given) => [given].flat().map((one) => (one === "*" ? one : new URL(one).origin))),
+);
+
 const isObject = <T extends object>() =>
   v.custom<T>((value) => typeof value === "object" && value !== null, "must be an object");
 
@@ -121,6 +132,13 @@ export const optionsSchema = v.strictObject({
       value: "NAME,…",
     }),
     [],
+  ),
+  cors: v.optional(
+    option(corsOrigins, {
+      help: "The origins whose pages may read `/v1` in a browser, or `*` for all. Without it, none may; in `dev`, those on loopback.",
+      flag: "cors",
+      value: "ORIGIN,…",
+    }),
   ),
   regions: v.optional(
     option(v.array(region, "must be a list"), {

@@ -40,6 +40,8 @@ export function parseOptions(given: unknown): Settings {
   if (mode === "start" && result.output.transport !== undefined) {
     throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
   }
+  if (mode === "start" && result.output.outbound.send === false)
+    throw new BadOptions("outbound.send", "must not be false in the mode start, which sends every delivery");
   if (/^postgres(ql)?:/.test(database))
     throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store yet");
   return result.output;
@@ -65,6 +67,8 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   number: "number",
   boolean: "switch",
   array: "list",
+  // A list, or one word for a whole list.
+  union: "list",
   record: "json",
 };
 

@@ -6,7 +6,7 @@ import { generation } from "../generations/schema.ts";
 import type { GenerationsService } from "../generations/service.ts";
 import { type Faults, newFault } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
-import { answers } from "../instruments/inbox-script.ts";
+import { answers, forwardTo } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
@@ -108,10 +108,17 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   call({
     method: "PUT",
     path: "inbox/{name}",
-    body: record({ responses: answers }),
-    run({ params: { name = "" }, body: { responses } }) {
-      inbox.script(name, responses);
-      return { endpoint: name.toLowerCase(), responses };
+    body: record({ responses: v.optional(answers), forward: v.optional(forwardTo) }),
+    run({ params: { name = "" }, body: { responses, forward } }) {
+      const endpoint = name.toLowerCase();
+      if (responses !== undefined && forward === undefined) {
+        inbox.script(name, responses);
+        return { endpoint, responses };
+      }
+      if (forward === undefined || responses !== undefined)
+        throw invalid("responses", 'must be given, or "forward" instead, and not both');
+      inbox.forward(name, forward);
+      return { endpoint, forward };
     },
   }),
   call({

@@ -10,6 +10,9 @@ const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "
 const bracketed = (host: string): string =>
   /^[^[\]]*:[^[\]]*:/.test(host) ? `[${host.toLowerCase()}]` : hostname(host);
 
+/** `localhost` or a loopback address, as a URL writes it. */
+export const isLoopbackName = (name: string): boolean => loopback.test(name);
+
 /** The hosts that this service answers to. */
 export interface Hosts {
   add(host: string): void;
@@ -30,7 +33,7 @@ export function createHosts(known: readonly string[]): Hosts {
   const knows = (host: string | undefined) => {
     if (host !== undefined && host === last) return true;
     const name = hostname(host ?? "");
-    const isKnown = loopback.test(name) || names.has(name);
+    const isKnown = isLoopbackName(name) || names.has(name);
     if (isKnown) last = host;
     return isKnown;
   };
@@ -56,5 +59,5 @@ export function isLocal({ incoming, header }: RequestContext): boolean {
   // A proxy on this machine forwards requests from anywhere. One that the options do not name shows by its headers.
   if (header("x-forwarded-for") !== undefined || header("forwarded") !== undefined) return false;
   const address = incoming.socket.remoteAddress ?? "";
-  return loopback.test(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);
+  return isLoopbackName(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { excerptOf, parseRetryAfter } from "../drivers/outbound/http-response.ts";
 import type { Sent } from "../drivers/outbound/outbound.ts";
 import { requestTimeout_ms, timeoutError } from "../drivers/outbound/request-timeout.ts";
+import { parseLoopbackUrl } from "../drivers/outbound/target.ts";
 import { textLike, textOf } from "../kernel/validation.ts";
 
 /** The name of an inbox: one label of a host name, in any case. */
@@ -46,6 +47,16 @@ export const answers = v.pipe(
   v.array(answer, "must be a list"),
   v.maxLength(maxAnswers, `must have at most ${maxAnswers} answers`),
   v.readonly(),
+);
+
+const loopbackRule = "must be an http or https URL on this machine, such as http://localhost:3000/hooks, or null";
+/** The receiver on this machine that an inbox forwards to; null for none. */
+export const forwardTo = v.nullable(
+  v.pipe(
+    v.string(loopbackRule),
+    v.maxLength(2048, "must have at most 2,048 characters"),
+    v.check((text) => parseLoopbackUrl(text) !== undefined, loopbackRule),
+  ),
 );
 
 /** The sender's view of a scripted answer. */

@@ -1,13 +1,15 @@
 import * as v from "valibot";
 import { createFunctionTransport, type Sink } from "../drivers/outbound/function-transport.ts";
 import type { Outbound, OutboundRequest, Sent } from "../drivers/outbound/outbound.ts";
+import { hostPortOf } from "../drivers/outbound/target.ts";
+import type { Log } from "../kernel/log.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check } from "../kernel/validation.ts";
-import { answers, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
+import { answers, forwardTo, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
-  /** The NAME of `https://NAME.inbox.test/…`. */
+  /** The NAME of `https://NAME.inbox.test/…`; for a delivery to the world, its host. */
   readonly endpoint: string;
   readonly method: "POST";
   readonly url: string;
@@ -15,7 +17,7 @@ export interface Caught {
   /** The raw text that the signature covers. */
   readonly body: string;
   readonly received_at: string;
-  /** The response, in the form of a script; null until a function has answered, and where it failed. */
+  /** The response, in the form of a script; null until a function or a receiver has answered, and where it failed. */
   response: InboxAnswer | null;
 }
 
@@ -26,6 +28,9 @@ const maxCaught = 1000;
 export const inboxOf = (url: string): string | undefined =>
   URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
 
+/** The host of a URL, without its port. */
+export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
+
 export interface Inbox extends Outbound, Snapshotable {
   /** From now on a function answers the deliveries to `https://NAME.inbox.test/…`; it goes before any script. */
   sink(name: string, answer: Sink): void;
@@ -35,11 +40,24 @@ export interface Inbox extends Outbound, Snapshotable {
   clear(): void;
   /** The next answers of an inbox, in this order; after them it answers 200. */
   script(name: string, responses: readonly InboxAnswer[]): void;
+  /** Posts the deliveries of an inbox to a receiver on this machine, whose answers count; null ends it. */
+  forward(name: string, url: string | null): void;
+}
+
+interface Ports {
+  readonly network: Outbound;
+  /** Sends all that leaves, if the options have such a function. */
+  readonly transport?: Sink | undefined;
+  readonly now: () => string;
+  readonly log: Pick<Log, "warn">;
+  /** No part of a snapshot: they stay when one is restored. */
+  readonly sinks: Map<string, Sink>;
 }
 
 interface Saved {
   readonly caught: readonly Caught[];
   readonly scripts: ReadonlyMap<string, readonly InboxAnswer[]>;
+  readonly forwards: ReadonlyMap<string, string>;
 }
 
 const sinkCall = v.object({
@@ -47,20 +65,19 @@ const sinkCall = v.object({
   answer: v.custom<Sink>((given) => typeof given === "function", "must be a function: (request) => response"),
 });
 const scriptCall = v.object({ name: inboxName, responses: answers });
+const forwardCall = v.object({ name: inboxName, forward: forwardTo });
 
 /**
- * Catches deliveries to `https://NAME.inbox.test/…` in the process. All others go through `transport`, where the options
- * name one, or over the network. `sinks` are no part of a snapshot: they stay when one is restored.
+ * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that the network does not let out. All others
+ * go through `transport`, or over the network.
  */
-export function createInbox(
-  network: Outbound,
-  transport: Sink | undefined,
-  now: () => string,
-  sinks: Map<string, Sink> = new Map(),
-): Inbox {
+export function createInbox({ network, transport, now, log, sinks }: Ports): Inbox {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
+  let forwards = new Map<string, string>();
+  /** Hosts that the log has named. */
+  const named = new Set<string>();
 
   const nextAnswer = (name: string): InboxAnswer => {
     const [next = 200, ...rest] = scripts.get(name) ?? [];
@@ -68,17 +85,41 @@ export function createInbox(
     return next;
   };
 
-  const receive = async (endpoint: string, request: OutboundRequest): Promise<Sent> => {
-    const { url, headers, body } = request;
-    const sink = sinks.get(endpoint);
-    const response = sink ? null : nextAnswer(endpoint);
+  const send = (request: OutboundRequest) => (transport ? functions.send(transport, request) : network.send(request));
+
+  const record = (endpoint: string, { url, headers, body }: OutboundRequest, response: InboxAnswer | null): Caught => {
     const delivery: Caught = { endpoint, method: "POST", url, headers, body, received_at: now(), response };
     caught.push(delivery);
     if (caught.length > maxCaught) caught.shift();
-    if (!sink) return sentFor(response ?? 200, Date.parse(now()));
-    const sent = await functions.send(sink, request);
+    return delivery;
+  };
+
+  const receive = async (endpoint: string, request: OutboundRequest): Promise<Sent> => {
+    const forward = forwards.get(endpoint);
+    const sink = sinks.get(endpoint);
+    if (forward === undefined && !sink) {
+      const response = nextAnswer(endpoint);
+      record(endpoint, request, response);
+      return sentFor(response, Date.parse(now()));
+    }
+    const delivery = record(endpoint, request, null);
+    const sent = await (sink && forward === undefined
+      ? functions.send(sink, request)
+      : send({ ...request, url: forward ?? "", isForwarded: true }));
     delivery.response = sent.status;
     return sent;
+  };
+
+  /** Catches a delivery to the world. */
+  const catchOutside = (request: OutboundRequest): Sent => {
+    const host = hostOf(request.url);
+    if (!named.has(host))
+      log.warn(
+        `deliveries to ${host} are caught in the inbox and answered 200, because dev sends nothing to the world; --send (option outbound.send) lets them out`,
+      );
+    named.add(host);
+    record(host, request, 200);
+    return { ...sentFor(200, Date.parse(now())), isOutside: true };
   };
 
   const copies = (name?: string) =>
@@ -99,10 +140,16 @@ export function createInbox(
       const given = check(scriptCall, { name, responses });
       scripts.set(given.name, given.responses);
     },
-    send(request) {
+    forward(name, url) {
+      const given = check(forwardCall, { name, forward: url });
+      if (given.forward === null) forwards.delete(given.name);
+      else forwards.set(given.name, given.forward);
+    },
+    async send(request) {
       const name = inboxOf(request.url);
       if (name !== undefined) return receive(name, request);
-      return transport ? functions.send(transport, request) : network.send(request);
+      const sent = await send(request);
+      return sent.isOutside ? catchOutside(request) : sent;
     },
     callBackend: (request) => (transport ? functions.callBackend(transport, request) : network.callBackend(request)),
     checkUrl: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.checkUrl(url)),
@@ -110,11 +157,12 @@ export function createInbox(
       functions.close();
       await network.close();
     },
-    save: (): Saved => ({ caught: copies(), scripts: new Map(scripts) }),
+    save: (): Saved => ({ caught: copies(), scripts: new Map(scripts), forwards: new Map(forwards) }),
     load(state) {
       const saved = state as Saved;
       caught = saved.caught.map((delivery) => ({ ...delivery }));
       scripts = new Map(saved.scripts);
+      forwards = new Map(saved.forwards);
     },
   };
 }

@@ -76,6 +76,12 @@ export interface Instruments<Fork> {
      */
     sink(name: string, answer: Sink): void;
     /**
+     * Posts deliveries to `https://NAME.inbox.test/…` to a receiver on this machine, over plain http or https, until the URL
+     * is null: `forward("shop", "http://localhost:3000/hooks")`. Its answer is the attempt's. It goes before functions and
+     * scripted answers, and snapshots and forks have it. Throws `validation_failed` for any address but loopback (`dev`).
+     */
+    forward(name: string, url: string | null): void;
+    /**
      * Attempts each of these deliveries (`dlv_…`) once, now, one after the other in this order; an identifier that occurs
      * twice is sent twice. A delivery that succeeds is not sent again; a failure does not change its retries. Rejects with
      * `not_found` before the first attempt if one of them is unknown.
@@ -190,6 +196,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
     generations: { step: async (id) => (await generations.step(id)).status },
     webhooks: {
       sink: inbox.sink,
+      forward: inbox.forward,
       // The name of an event decides what its data is.
       waitFor: (event, more) => waitFor(ports, event, more) as Promise<never>,
       deliver: outbox.deliver,

@@ -2,11 +2,11 @@ import type { Outbound } from "../drivers/outbound/outbound.ts";
 import type { DeliveredEvent, WebhookPayload } from "../events/catalog.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
-import { inboxOf } from "./inbox.ts";
+import { hostOf, inboxOf } from "./inbox.ts";
 
 /** A delivery that a receiver answered, with any status. `ReceivedDelivery<"deployment.failed">` knows its data. */
 export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
-  /** The NAME of `https://NAME.inbox.test/…`; null for any other URL. */
+  /** The NAME of `https://NAME.inbox.test/…`, the host of a delivery to the world that was caught; null for any other URL. */
   readonly endpoint: string | null;
   readonly method: "POST";
   readonly url: string;
@@ -52,7 +52,7 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
       if (sent.status !== null) {
         const { url, headers, body } = request;
         received.push({
-          endpoint: inboxOf(url) ?? null,
+          endpoint: inboxOf(url) ?? (sent.isOutside ? hostOf(url) : null),
           method: "POST",
           url,
           headers,

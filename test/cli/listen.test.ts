@@ -15,12 +15,13 @@ const demo = resolve("fixtures/demo.json");
 
 /** A receiver on this machine, over plain http: the first delivery fails. */
 async function receiver(t: TestContext) {
-  const got: { event: string | undefined; isSigned: boolean }[] = [];
+  const got: { event: string; attempt: string; isSigned: boolean }[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { "x-service-event": event, "x-service-signature": signature } = request.headers;
-    got.push({ event: String(event), isSigned: verifySignature("whsec_demo", body, String(signature)) });
+    const attempt = String(request.headers["x-service-attempt"]);
+    got.push({ event: String(event), attempt, isSigned: verifySignature("whsec_demo", body, String(signature)) });
     response.writeHead(got.length === 1 ? 500 : 204).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -74,35 +75,40 @@ const post = async (url: string, key: string | null, path: string, body: object)
   return response.json() as Promise<Record<string, string>>;
 };
 
-test("listen forwards events, signed, to a receiver over plain http, and tells each result", async (t) => {
+test("listen forwards events, signed, to a receiver over plain http, tries again, and tells each result", async (t) => {
   // Of the key's window two requests go to the listening, however long it goes on.
   const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--rate-limit", "5"]);
   const { got, to } = await receiver(t);
   const { next, stop, ended } = listening(
     t,
-    to,
+    to.replace("http://", ""),
     server.url,
     server.api_key,
     "--events",
     "project.created,user.invited",
+    "--retries",
+    "1ms,2h",
   );
   assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
   const send = (path: string, body: object) => post(server.url, server.api_key, path, body);
   const { id: project_id } = await send("/projects", { name: "one", region: "eu-west-1" });
   const source = { type: "git", repo: "acme/web", branch: "main" };
+  const results = [await next(), await next()];
   await send("/deployments", { project_id, environment: "production", source });
   await send("/users/invite", { email: "new@acme.test", role: "viewer" });
-  const results = [await next(), await next()];
+  results.push(await next());
   assert.deepEqual(
-    results.map(({ event, result }) => [event, result]),
+    results.map(({ event, attempt, result }) => [event, attempt, result]),
     [
-      ["project.created", "500"],
-      ["user.invited", "204"],
+      ["project.created", 1, "500"],
+      ["project.created", 2, "204"],
+      ["user.invited", 1, "204"],
     ],
   );
   assert.deepEqual(got, [
-    { event: "project.created", isSigned: true },
-    { event: "user.invited", isSigned: true },
+    { event: "project.created", attempt: "1", isSigned: true },
+    { event: "project.created", attempt: "2", isSigned: true },
+    { event: "user.invited", attempt: "1", isSigned: true },
   ]);
   stop("SIGINT");
   assert.deepEqual(await ended, { code: 0, errors: "" });
@@ -184,6 +190,8 @@ test("listen refuses what it cannot do, and says what would be right", async (t)
       2,
       /no event is called "project\.craeted"; did you mean project\.created\?/,
     ],
+    [["--forward-to", "ftp://localhost"], {}, 2, /--forward-to must be a URL/],
+    [[...to, "--retries", "30s,soon"], {}, 2, /--retries must be durations such as 30s,2m,10m, not "soon"/],
     [to, { SVC_URL: "http://127.0.0.1:1" }, 1, /cannot be reached; is the server running/],
   ];
   for (const [words, more, code, sentence] of cases) {

@@ -124,8 +124,11 @@ test("a listed delivery is a copy, and changing it changes nothing", async (t) =
   assert.notEqual(here.service.inbox.list()[0]?.body, "changed");
 });
 
+const inboxAlone = () =>
+  createInbox({ network: createOutbound({ mode: "dev" }), now: () => start, log: console, sinks: new Map() });
+
 test("the last 1,000 are stored", async () => {
-  const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
+  const inbox = inboxAlone();
   for (let i = 0; i <= 1000; i++) await inbox.send({ url: "https://hook.inbox.test", headers: {}, body: String(i) });
   const bodies = inbox.list().map(({ body }) => body);
   assert.deepEqual([bodies.length, bodies[0], bodies.at(-1)], [1000, "1", "1000"]);
@@ -133,7 +136,7 @@ test("the last 1,000 are stored", async () => {
 });
 
 test("later deliveries do not change a saved state", async () => {
-  const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
+  const inbox = inboxAlone();
   const request = { url: "https://hook.inbox.test", headers: {}, body: "one" };
   inbox.script("hook", [500, 503]);
   await inbox.send(request);

@@ -23,6 +23,7 @@ function ranges(text: string): () => readonly IpRange[] {
 const neverAllowed = ranges(
   "169.254.0.0/16 168.63.129.16/32 100.100.100.200/32 192.0.0.192/32 fe80::/10 fd00:ec2::/32 fd20:ce::254/128",
 );
+const loopbackRanges = ranges("127.0.0.0/8 ::1/128");
 /** Loopback and private networks, which the mode dev opens. */
 const privateRanges = ranges("127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 ::1/128 fc00::/7");
 /** Reserved IPv4: this network, protocols, documentation, 6to4 relays, benchmarks, multicast, class E. */
@@ -108,12 +109,26 @@ const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPriva
     : undefined;
 });
 
+const isOpened = ({ ranges, targets }: AllowList, address: IpAddress, { host, port }: HostPort) =>
+  inAnyRange(ranges, address) || targets.some((one) => one.host === host && one.port === port);
+
 /** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
-export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, { host, port }: HostPort): boolean {
+export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, target: HostPort): boolean {
   const known = classOf(text);
   if (!known) return false;
-  if (known.isPublic || (mode === "dev" && known.isPrivate)) return true;
-  return (
-    inAnyRange(allowed.ranges, known.address) || allowed.targets.some((one) => one.host === host && one.port === port)
-  );
+  return known.isPublic || (mode === "dev" && known.isPrivate) || isOpened(allowed, known.address, target);
+}
+
+/** Whether this address lies on this machine, in a private network, or within `allowed`. */
+export function isNear(allowed: AllowList, text: string, target: HostPort): boolean {
+  const known = classOf(text);
+  return known !== undefined && (known.isPrivate || isOpened(allowed, known.address, target));
+}
+
+/** Whether this address is closed in every mode, as is text that is no address. */
+export const isClosed = (text: string): boolean => classOf(text) === undefined;
+
+export function isLoopback(text: string): boolean {
+  const known = classOf(text);
+  return known !== undefined && inAnyRange(loopbackRanges(), known.address);
 }

@@ -39,14 +39,16 @@ export function createConnectionPool(mode: "dev" | "start", ca: readonly string[
   const single = new Agent({ ...tls, keepAlive: false });
   // A backend's request carries the operator's key, so its certificate is checked in the mode dev too.
   const backend = new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false });
-  const plainBackend = new HttpAgent();
+  const plain = new HttpAgent();
   return {
     /** Kept for the next request. */
     keepAlive,
     /** A new connection for one request. */
     single,
+    /** The same without TLS. */
+    plain,
     /** A new connection for one request to a backend. */
-    forBackend: (secure: boolean): HttpAgent => (secure ? backend : plainBackend),
+    forBackend: (secure: boolean): HttpAgent => (secure ? backend : plain),
     close: () => keepAlive.destroy(),
   };
 }

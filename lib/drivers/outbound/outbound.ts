@@ -1,20 +1,31 @@
 import { createClock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
-import { isAllowed, parseAllow } from "./allowed-addresses.ts";
+import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
+import { isAllowed, isClosed, isLoopback, parseAllow } from "./allowed-addresses.ts";
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
 import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { failed, type HttpResult, sendRequest } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
-import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
-import { type HostPort, hostPortOf, httpsTarget, parseHttpUrl, type Target, targetOf } from "./target.ts";
+import { createHostResolver, noneWithout, type ResolveHost } from "./resolve-host.ts";
+import {
+  type HostPort,
+  hostPortOf,
+  httpsTarget,
+  parseHttpUrl,
+  parseLoopbackUrl,
+  type Target,
+  targetOf,
+} from "./target.ts";
 
 /** A POST to send. Its length and its Host are written here. */
 export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The URL is a receiver on this machine, plain http too: only loopback addresses are reached. */
+  readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,6 +44,8 @@ export interface Sent {
   readonly retry_after_ms?: number | undefined;
   /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
   readonly open_ms?: number;
+  /** Nothing was sent, because it would have left for the world (option `confined`). */
+  readonly isOutside?: boolean;
 }
 
 export interface Outbound {
@@ -52,6 +65,11 @@ export interface Outbound {
 export interface OutboundOptions {
   readonly mode: "dev" | "start";
   readonly allow?: readonly string[];
+  /**
+   * Deliveries reach this machine, private networks and what `allow` opens, and nothing else. Backends are reached all the
+   * same.
+   */
+  readonly confined?: boolean;
   readonly resolve?: ResolveHost;
   /** For everything together, from the name to the end of the response; 10 s by default, a minute at most. */
   readonly timeout?: string;
@@ -64,9 +82,14 @@ const addressRules = {
   dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
 } as const;
 
+const loopbackTarget = (text: string): Target | { readonly problem: string } => {
+  const url = parseLoopbackUrl(text);
+  return url ? targetOf(url) : { problem: "must lead to this machine" };
+};
+
 /** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { mode } = options;
+  const { mode, confined = false } = options;
   const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
   if (limit_ms > 60_000)
     throw new Error(`the timeout of outbound requests must be a minute at most, not ${options.timeout}`);
@@ -94,24 +117,28 @@ export function createOutbound(options: OutboundOptions): Outbound {
     }
   };
 
+  /** Without a network, lookups may take a minute. */
+  const resolveOrNone = noneWithout(resolve, limit_ms / 4);
+
   const addressesOf = (
     { address, host }: Target,
     cancellation: Cancellation,
+    lookUp = resolve,
   ): Promise<readonly string[]> | readonly string[] =>
-    address === undefined ? rejectOnCancel(cancellation, resolve(host)) : [address];
+    address === undefined ? rejectOnCancel(cancellation, lookUp(host)) : [address];
 
-  /** Tries the addresses of a target in turn while none connects; none, unless all of them are allowed. */
+  /** Tries the chosen addresses of a target in turn while none connects. */
   const tryAddresses = async (
     target: Target,
     cancellation: Cancellation,
-    isOpen: (address: string) => boolean,
+    { choose, lookUp }: { choose: AddressChoice; lookUp?: ResolveHost | undefined },
     attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
   ): Promise<HttpResult> => {
-    const addresses = await addressesOf(target, cancellation);
-    if (!addresses.every(isOpen)) return failed("address_not_allowed");
+    const chosen = choose(await addressesOf(target, cancellation, lookUp));
+    if ("status" in chosen) return chosen;
     let result = failed("name not found");
-    const last = addresses.at(-1);
-    for (const address of addresses) {
+    const last = chosen.at(-1);
+    for (const address of chosen) {
       result = await attempt(address, address === last ? undefined : limit_ms / 4);
       if (result.retry !== "next_address" || cancellation.cancelled) break;
     }
@@ -121,13 +148,20 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const isOpenFor = (target: HostPort) => (address: string) => isAllowed(mode, allowed, address, target);
 
   const deliver = (
-    { url, headers, body }: OutboundRequest,
+    { url, headers, body, isForwarded = false }: OutboundRequest,
     cancellation: Cancellation,
   ): Promise<HttpResult> | HttpResult => {
-    const target = httpsTarget(url);
+    const target = isForwarded ? loopbackTarget(url) : httpsTarget(url);
     if ("problem" in target) return failed(`the URL ${target.problem}`);
-    return tryAddresses(target, cancellation, isOpenFor(target), async (address, connectTimeout_ms) => {
-      const { keepAlive: agent, single } = connections;
+    const way = isForwarded
+      ? { choose: allIf(isLoopback) }
+      : {
+          choose: confined ? onlyNear(allowed, target) : allIf(isOpenFor(target)),
+          lookUp: confined ? resolveOrNone : undefined,
+        };
+    return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
+      const { keepAlive, single, plain } = connections;
+      const agent = target.secure ? keepAlive : plain;
       const request = {
         method: "POST",
         target,
@@ -156,7 +190,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
     const isOpen = (address: string) => isAllowed("start", withTrusted, address, target);
     const agent = connections.forBackend(target.secure);
-    return tryAddresses(target, cancellation, isOpen, (address, connectTimeout_ms) =>
+    return tryAddresses(target, cancellation, { choose: allIf(isOpen) }, (address, connectTimeout_ms) =>
       sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
     );
   };
@@ -165,6 +199,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async send(request) {
       const started = clock.now();
       const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
+      if (result === outside) return { status: null, error: null, response: null, duration_ms: 0, isOutside: true };
       const { status, error, response, retry_after } = result;
       const ended = clock.now();
       const retry_after_ms = parseRetryAfter(retry_after, ended);
@@ -182,10 +217,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const target = httpsTarget(text);
       if ("problem" in target) return target.problem;
       const { cancellation, finish } = requests.start(limit_ms);
-      const addresses = await Promise.resolve(addressesOf(target, cancellation))
+      const addresses = await Promise.resolve(addressesOf(target, cancellation, confined ? resolveOrNone : resolve))
         .catch(() => [])
         .finally(finish);
-      return addresses.every(isOpenFor(target)) ? undefined : addressRules[mode];
+      const isRefused = confined ? addresses.some(isClosed) : !addresses.every(isOpenFor(target));
+      return isRefused ? addressRules[mode] : undefined;
     },
 
     async close() {

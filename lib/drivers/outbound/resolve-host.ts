@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { systemTimer } from "../../kernel/clock.ts";
 
 /** The addresses of a host name. Rejects where the name has none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
@@ -19,3 +20,13 @@ export function createHostResolver(resolve: ResolveHost = systemLookup): Resolve
     return lookedUp;
   };
 }
+
+/** No address, where a name has none or its lookup takes longer than this. */
+export const noneWithout =
+  (resolve: ResolveHost, limit_ms: number): ResolveHost =>
+  (host) =>
+    new Promise((done) => {
+      const none = () => done([]);
+      const stopTimer = systemTimer(limit_ms, none);
+      resolve(host).then(done, none).finally(stopTimer);
+    });

@@ -38,10 +38,13 @@ export function targetOf(url: URL): Target {
 
 const longestUrl = 2048;
 
+/** The rule that a URL of plain http breaks. */
+export const mustBeHttps = "must begin with https://";
+
 /** CONTRACT section 6: "`https://`, at most 2,048 characters, no credentials in them". */
 export function parseHttpsUrl(text: string): { href: string } | { problem: string } {
   // SPEC: "Webhook url not starting with `https://`"; the URL parser would accept `https:\\host` and a tab inside as well.
-  if (!/^https:\/\//i.test(text)) return { problem: "must begin with https://" };
+  if (!/^https:\/\//i.test(text)) return { problem: mustBeHttps };
   const tooLong = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
   if (text.length > longestUrl) return tooLong;
   if (!URL.canParse(text)) return { problem: "must be a URL such as https://example.com/hook" };
@@ -60,4 +63,10 @@ export const httpsTarget = memoize((text): Target | { readonly problem: string }
 export function parseHttpUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" ? url : undefined;
+}
+
+/** The URL of a receiver on this machine, plain http or https; undefined for any other. Names below `localhost` are loopback. */
+export function parseLoopbackUrl(text: string): URL | undefined {
+  const url = /^https?:\/\//i.test(text) ? parseHttpUrl(text) : undefined;
+  return url && /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(hostPortOf(url).host) ? url : undefined;
 }

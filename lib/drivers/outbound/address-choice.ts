@@ -1,0 +1,24 @@
+import { type AllowList, isClosed, isNear } from "./allowed-addresses.ts";
+import { failed, type HttpResult } from "./http-request.ts";
+import type { HostPort } from "./target.ts";
+
+/** Which of the addresses of a target may be tried, or the result without a request. */
+export type AddressChoice = (addresses: readonly string[]) => readonly string[] | HttpResult;
+
+/** The result of a delivery that would have left for the world. */
+export const outside = failed("outside");
+
+/** All of them, if each is open. */
+export const allIf =
+  (isOpen: (address: string) => boolean): AddressChoice =>
+  (addresses) =>
+    addresses.every(isOpen) ? addresses : failed("address_not_allowed");
+
+/** Those on this machine, in private networks and within `allowed`. A target without any lies outside. */
+export const onlyNear =
+  (allowed: AllowList, target: HostPort): AddressChoice =>
+  (addresses) => {
+    if (addresses.some(isClosed)) return failed("address_not_allowed");
+    const near = addresses.filter((address) => isNear(allowed, address, target));
+    return near.length > 0 ? near : outside;
+  };
