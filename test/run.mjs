@@ -12,7 +12,8 @@ const filters = words.filter((word) => !word.startsWith("-"));
 const files = readdirSync("test", { recursive: true })
   .map((name) => String(name).replaceAll("\\", "/"))
   .filter(
-    (file) => file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => `test/${file}`.includes(filter))),
+    (file) =>
+      file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => `test/${file}`.includes(filter))),
   )
   .sort();
 if (files.length === 0) {
