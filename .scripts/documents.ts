@@ -1,5 +1,6 @@
 import { seed } from "../lib/config/seed.ts";
 import { catalog } from "../lib/events/catalog.ts";
+import type { Operation } from "../lib/kernel/operation.ts";
 import { openapi } from "../lib/openapi/document.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { operations } from "../lib/operations.ts";
@@ -13,13 +14,33 @@ export interface Document {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
+/** What an editor shows of a method of the typed client. */
+const methodDoc = ({ summary, method, path, needs }: Operation) => {
+  const key = needs === "nothing" ? "no key" : needs === "key" ? "any key" : `the scope \`${needs}\``;
+  return `/** ${summary}. \`${method} ${path}\` with ${key}. */`;
+};
+
 /** The browser's client cannot hold the operations, whose schemas are the service's: it has their calls. */
-const clientCalls =
-  () => `/** Written by \`npm run generate\`: method and path of every operation, and \`{}\` where it takes a body. */
+function clientCalls(): string {
+  const features = [...new Set(operations.map(({ id }) => id.split(".")[0]))].map((feature) => {
+    const methods = operations
+      .filter(({ id }) => id.startsWith(`${feature}.`))
+      .map((operation) => {
+        const { id, method, path, body } = operation;
+        const verb = id.slice(`${feature}.`.length);
+        return `    ${methodDoc(operation)}\n    ${verb}: "${method} ${path}${body ? " {}" : ""}",`;
+      });
+    return `  ${feature}: {\n${methods.join("\n")}\n  },`;
+  });
+  return `/**
+ * Written by \`npm run generate\`: method and path of every operation, and \`{}\` where it takes a body. The typed client takes
+ * its methods and their doc comments from here.
+ */
 export const calls = {
-${operations.map(({ id, method, path, body }) => `  "${id}": "${method} ${path}${body ? " {}" : ""}",`).join("\n")}
+${features.join("\n")}
 } as const;
 `;
+}
 
 export async function documents(): Promise<Document[]> {
   return [

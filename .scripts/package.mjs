@@ -1,5 +1,6 @@
 // `npm run check:package`: looks at the tarball, not the tree. Packs it, checks its exports and types, installs it in an
-// empty folder, starts the program there, imports the library, and lets Vitest and Jest run tests with it.
+// empty folder, starts the program there, imports the library, lets Vitest and Jest run tests with it,
+// verifies a delivery with Express, and asks TypeScript's language service what an editor shows.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -54,6 +55,8 @@ try {
   run(process.execPath, ["import.mjs"], { cwd: home });
   await start(home);
   testRunners(home);
+  expressReceiver(home);
+  editor(home);
   console.log(`the package is right: ${kilobytes} kB, ${files.length} files`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -95,4 +98,18 @@ function testRunners(home) {
     assert.equal(leaks.status, 1, leaks.told);
     assert.match(leaks.told, /1 jobs were still running when the test ended/);
   }
+}
+
+/** The receiver of the pages, with the real Express. */
+function expressReceiver(home) {
+  run("npm", ["install", "--prefix", home, "--no-save", "--silent", "express@5.2.1"]);
+  cpSync("fixtures/recipes/receiver-express.mjs", join(home, "receiver-express.mjs"));
+  run(process.execPath, ["receiver-express.mjs"], { cwd: home });
+}
+
+/** What an editor shows of a client's method: the summary of its operation. */
+function editor(home) {
+  run("npm", ["install", "--prefix", home, "--no-save", "--silent", "typescript@5.9.3", "@types/node@20"]);
+  cpSync("fixtures/editor", home, { recursive: true });
+  run(process.execPath, ["hover.mjs"], { cwd: home, stdio: "inherit" });
 }

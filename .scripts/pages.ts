@@ -73,11 +73,15 @@ function priceOf({ price: { per, usd } }: Model): string {
 
 /** The recipes: each is a file that begins with its one-line description. */
 const recipes = readdirSync("fixtures/recipes")
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.(ts|mjs)$/.test(file))
   .sort()
   .map((file) => {
     const [first = "", ...code] = readFileSync(`fixtures/recipes/${file}`, "utf8").split("\n");
-    return { file, description: first.replace("// ", ""), code: `\`\`\`ts\n${code.join("\n")}\`\`\`` };
+    return {
+      file,
+      description: first.replace("// ", ""),
+      code: `\`\`\`${file.endsWith(".ts") ? "ts" : "js"}\n${code.join("\n")}\`\`\``,
+    };
   });
 
 const parts: Record<string, () => string | Promise<string>> = {
@@ -124,7 +128,7 @@ const parts: Record<string, () => string | Promise<string>> = {
     ),
 };
 /** `<!-- recipe driver -->` is the code of that recipe. A page may leave recipes out: the index has them all. */
-const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(".ts", "")}`, () => code]));
+const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(/\.\w+$/, "")}`, () => code]));
 
 /** Every command with those below it, as `--help` tells of them. */
 async function commandRows(command: CommandDef, name: string): Promise<string[][]> {

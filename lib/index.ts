@@ -2,7 +2,29 @@
 
 export type { Advanced } from "./app/advance-clock.ts";
 export type { Service } from "./app/service-facade.ts";
-export type { Client } from "./client/typed-client.ts";
+export type {
+  ApiKey,
+  Delivery,
+  Deployment,
+  DeploymentItem,
+  Environment,
+  EventRecord,
+  Generation,
+  Integration,
+  IntegrationItem,
+  Invitation,
+  LogEntry,
+  Me,
+  Member,
+  NewApiKey,
+  Organization,
+  Project,
+  Recovered,
+  Usage,
+  User,
+  Webhook,
+} from "./client/records.ts";
+export type { Client, Page } from "./client/typed-client.ts";
 export { BadOptions, type Options } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";
 export type {
@@ -21,6 +43,7 @@ export { type SimulatedGeneration, simulatedGenerations } from "./drivers/genera
 export type { Sink } from "./drivers/outbound/function-transport.ts";
 export type { SimulatedOutcome } from "./drivers/simulated-outcome.ts";
 export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
+export type { EventName, WebhookPayload } from "./events/catalog.ts";
 export type { Listening } from "./http/server.ts";
 export type { NewFault, StoredFault } from "./instruments/faults.ts";
 export type { Caught } from "./instruments/inbox.ts";

@@ -34,5 +34,9 @@ const all = [
 /** The type from which the typed client is inferred. */
 export type EveryOperation = (typeof all)[number];
 
+type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
+/** The services that they need, all together. */
+export type Services = Intersection<Parameters<EveryOperation["run"]>[1]>;
+
 /** Every operation of the interface. */
-export const operations: readonly Operation[] = all;
+export const operations: readonly Operation<Services>[] = all;

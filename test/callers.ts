@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Seed } from "../lib/index.ts";
+import { bearer } from "./headers.ts";
 import { type Reply, seed, type World } from "./world.ts";
 
 /** Callers beside those of the usual seed. */
@@ -24,8 +25,6 @@ export const withMembers = (...members: SeedUser[]): Seed => ({
     one.name === "acme" ? { ...one, users: [...one.users, ...members] } : one,
   ),
 });
-
-export const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 /** Calls with the key of a `member`. */
 export const callAs = (

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { bearer } from "./headers.ts";
 import type { World } from "./world.ts";
 import { keyOf } from "./world.ts";
 
@@ -23,11 +24,7 @@ export function parse(text: string): Sent[] {
 }
 
 /** Reads a followed log as it arrives. */
-export async function follow(
-  { service }: World,
-  id: string,
-  headers: Record<string, string> = { authorization: `Bearer ${keyOf("owner")}` },
-) {
+export async function follow({ service }: World, id: string, headers: Record<string, string> = bearer(keyOf("owner"))) {
   const control = new AbortController();
   const path = `/v1/deployments/${id}/logs?follow=true`;
   const response = await service.fetch(path, { headers, signal: control.signal });

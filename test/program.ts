@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { compiled } from "./bundle.ts";
 import type { Who } from "./children.ts";
+import { bearer } from "./headers.ts";
 
 export const program = compiled("bin/svc-server.js");
 
@@ -83,8 +84,7 @@ export async function launch(t: TestContext, words: readonly string[], cwd?: str
     pid: child.pid,
     /** Its stderr so far. */
     errors: () => errors,
-    get: (path: string, key = listening.api_key) =>
-      fetch(listening.url + path, { headers: { authorization: `Bearer ${key}` } }),
+    get: (path: string, key = listening.api_key) => fetch(listening.url + path, { headers: bearer(key) }),
     /** Stops it, and returns the exit code and the rest of stdout. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);

@@ -24,6 +24,7 @@ const recipes = [
   "generation",
   "inbox",
   "polling",
+  "receivers",
   "retries",
   "scenarios",
   "webhook-consumer",

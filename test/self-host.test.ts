@@ -12,6 +12,7 @@ import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { type Certificate, certificate } from "./certificates.ts";
 import { parse } from "./events.ts";
+import { bearer } from "./headers.ts";
 import { launch, program, scratch } from "./program.ts";
 
 /** The hosting files are run as they are, as far as one machine can. */
@@ -110,14 +111,13 @@ async function freePort(): Promise<number> {
 
 /** The service as people reach it: by its name and certificate. */
 function outside(port: number, tls: Certificate, key: string) {
-  const bearer = { authorization: `Bearer ${key}` };
   const lookup: NonNullable<Parameters<typeof request>[1]["lookup"]> = (_, { all }, found) =>
     all ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
   const way = { ca: tls.cert, servername: name, lookup };
   const open = async (method: string, path: string, { body, headers, ...more }: Sent = {}) => {
     const asked = request(`https://${name}:${port}${path}`, {
       ...{ method, ...way, ...more, agent: false },
-      headers: { ...bearer, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+      headers: { ...bearer(key), ...(body !== undefined && { "content-type": "application/json" }), ...headers },
     });
     asked.end(body);
     const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -131,7 +131,7 @@ function outside(port: number, tls: Certificate, key: string) {
       const { statusCode: status, headers } = response;
       return { status, headers, body: headers["content-type"] === "application/json" ? JSON.parse(text) : text };
     },
-    dial: () => new WebSocket(`wss://${name}:${port}/v1/stream`, { ...way, headers: bearer }),
+    dial: () => new WebSocket(`wss://${name}:${port}/v1/stream`, { ...way, headers: bearer(key) }),
   };
 }
 

@@ -3,6 +3,7 @@ import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from "n
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Options } from "../lib/index.ts";
+import { bearer } from "./headers.ts";
 import { keyOf, type World, world } from "./world.ts";
 
 /** Calls to a service over a real socket. */
@@ -29,7 +30,7 @@ export interface Got {
   readonly body: any;
 }
 
-export const owner = { authorization: `Bearer ${keyOf("owner")}` };
+export const owner = bearer(keyOf("owner"));
 
 /** A request as text, ready to be written. `lines` are further header lines. */
 export const lines = (first: string, ...more: string[]): string =>

@@ -4,6 +4,7 @@ import { createService, type Options, type Seed, type Service } from "../lib/ind
 import type { Operation } from "../lib/kernel/operation.ts";
 import { operations } from "../lib/operations.ts";
 import { conforms } from "./document.ts";
+import { bearer } from "./headers.ts";
 
 /** The caller in a scenario: a member of `acme`, the owner of `globex`, or nobody. */
 export type Who = "owner" | "admin" | "developer" | "viewer" | "stranger" | "nobody";
@@ -89,7 +90,7 @@ export function around(service: Service, full = false): World {
     const response = await service.fetch(path, {
       method,
       headers: {
-        ...(who !== "nobody" && { authorization: `Bearer ${keyOf(who)}` }),
+        ...(who !== "nobody" && bearer(keyOf(who))),
         ...(body !== undefined && { "content-type": "application/json" }),
         ...headers,
       },

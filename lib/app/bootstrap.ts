@@ -27,7 +27,7 @@ export async function bootstrap(
     requireValidRegions(seed, settings.regions);
     await foundation.store.transaction((tx) => insertSeed(tx, features, seed));
     warnOfOwnerless(foundation, seed);
-  } else if (settings.seed) foundation.log.warn("the seed was ignored, because the database is not empty");
+  } else if (settings.seed) foundation.log.warn("seed ignored: the database is not empty");
   return firstKey(foundation, features, settings, seed, isEmpty);
 }
 

@@ -68,7 +68,8 @@ export function createFeatures(
   const endpoints = createEndpoints({ ...ports, queue });
   const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
   const retention_ms = settings.deliveries.retention;
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, retention_ms });
+  const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
   const keys = keysService(ports);
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const mails = mailsService(ports);

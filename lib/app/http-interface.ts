@@ -1,20 +1,27 @@
 import type { Settings } from "../config/parse-options.ts";
 import { callsOf } from "../control/calls.ts";
-import { createControl } from "../control/control.ts";
-import { createAssets } from "../downloads/asset-downloads.ts";
+import { controlRoutes } from "../control/control-routes.ts";
+import { assetRoutes } from "../downloads/asset-downloads.ts";
 import { stream } from "../events/operations.ts";
-import { createHealth } from "../health/probes.ts";
-import { createHooks } from "../hooks/code-host-pushes.ts";
-import { createWriter } from "../http/answer.ts";
-import { type App, type Beside, createApp } from "../http/app.ts";
-import { createAuthenticator } from "../http/authenticate.ts";
+import { healthRoutes } from "../health/probes.ts";
+import { hookRoutes } from "../hooks/code-host-pushes.ts";
+import { createWriter, type Writer } from "../http/answer.ts";
+import { type App, createApp } from "../http/app.ts";
+import { type Authenticator, createAuthenticator, unauthenticated } from "../http/authenticate.ts";
+import { createHandler } from "../http/handler.ts";
 import type { Idempotency } from "../http/idempotency.ts";
-import type { Windows } from "../http/rate-limit.ts";
+import { operationRoutes } from "../http/operation-routes.ts";
+import type { RateLimits } from "../http/rate-limit.ts";
+import { base } from "../http/request-context.ts";
+import { createRequestLog } from "../http/request-log.ts";
 import type { Meter } from "../http/request-metrics.ts";
-import type { FaultsDesk } from "../instruments/faults.ts";
+import { notHere, type Route, unnamed } from "../http/route-table.ts";
+import { createRunOperation } from "../http/run-operation.ts";
+import { withFaults } from "../instruments/fault-handler.ts";
+import type { Faults } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
-import { createLive } from "../live/websocket.ts";
+import { createLiveRoute } from "../live/websocket.ts";
 import { operations } from "../operations.ts";
 import type { ClockControl } from "./advance-clock.ts";
 import type { Features } from "./features.ts";
@@ -23,74 +30,87 @@ import type { Foundation } from "./open-store.ts";
 
 interface Ports {
   readonly features: Features;
-  readonly limits: { readonly windows: Windows; readonly idempotency: Idempotency };
+  readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
   readonly meter: Meter;
   /** Answers the metrics as text. */
   readonly metrics: () => Promise<string>;
   readonly clockControl: ClockControl;
-  readonly instruments: { readonly inbox: Inbox; readonly faults: FaultsDesk; readonly journal: Journal };
+  readonly instruments: { readonly inbox: Inbox; readonly faults: Faults; readonly journal: Journal };
   readonly closing: AbortSignal;
 }
 
-/** The HTTP interface of one state: `/v1`, with the WebSocket, and the paths beside it. */
+/** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
 export function createInterface(foundation: Foundation, settings: Settings, host: HostContext, ports: Ports): App {
-  const { features, meter, metrics, closing } = ports;
-  const { windows, idempotency } = ports.limits;
-  const { faults, journal } = ports.instruments;
-  const { store, clock, log, ids } = foundation;
-  const { envelope, bodyLimit, behindProxy, rateLimit, addressRateLimit } = settings;
+  const { features, limits, meter, closing, instruments } = ports;
+  const { clock, log, ids } = foundation;
+  const { rateLimit, addressRateLimit, behindProxy, envelope } = settings;
+  const { faults, journal } = instruments;
+  const { check: checkHost, knows: knowsHost } = host.hosts;
   const isDev = settings.mode === "dev";
-  const checkHost = host.hosts.check;
   const authenticator = createAuthenticator({
     identify: features.keys.identify,
     watchKey: features.watchKey,
-    windows,
+    windows: limits.windows,
     rateLimit,
     addressRateLimit,
   });
-  const live = createLive({
+  const writer = createWriter({ envelope, now: clock.iso, base });
+  const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer });
+
+  const handler = createHandler({ authenticator, writer, log, closing, checkHost });
+  const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
+  const { look } = authenticator;
+  return createApp({
+    table,
+    handler: isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : logged(handler),
+    ids,
+    log,
+    behindProxy,
+  });
+}
+
+/** Every route of the service: path, method, access and answer. */
+function routeTable(
+  { serviceState, log, clock }: Foundation,
+  { bodyLimit, behindProxy, mode, codeHost }: Settings,
+  host: HostContext,
+  ports: Ports & { readonly authenticator: Authenticator; readonly writer: Writer },
+): Route[] {
+  const { features, limits, meter, metrics, clockControl, instruments, closing, authenticator, writer } = ports;
+  const run = createRunOperation({
+    services: features,
+    authenticator,
+    idempotency: limits.idempotency,
+    writer,
+    bodyLimit,
+    meter,
+    log,
+    closing,
+  });
+  const live = createLiveRoute({
     feed: features.feed,
     events: features.events,
-    gate: authenticator,
+    authenticator,
     log,
     meter,
     closing,
     operation: stream,
-    checkHost,
+    checkHost: host.hosts.check,
   });
-  const readable = () => foundation.serviceState().read({ name: "vault" });
-  return createApp({
-    operations,
-    services: features,
-    gate: authenticator,
-    idempotency,
-    store,
-    clock,
-    log,
-    ids,
-    envelope,
-    bodyLimit,
-    behindProxy,
-    closing,
-    checkHost,
-    meter,
-    upgrade: live.upgrade,
-    health: createHealth({ gate: authenticator, closing, readable, metrics, behindProxy }),
-    beside: besideOf(foundation, settings, host, ports),
-    faults: isDev ? faults.meet : undefined,
-    observe: isDev ? journal.request : undefined,
-  });
+  const calls = callsOf({ ...features, ...clockControl, ...instruments, clock, snapshots: host.snapshots });
+  const readable = async () => serviceState().read({ name: "vault" });
+  const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  return [
+    live,
+    ...operationRoutes({ operations, authenticator, run }),
+    ...(mode === "dev" ? controlRoutes({ calls, now: host.iso, bodyLimit }) : []),
+    ...healthRoutes({ authenticator, readable, metrics, behindProxy }),
+    ...hookRoutes({ pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
+    ...assetRoutes(features),
+    { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
+  ];
 }
 
-/** The paths beside `/v1`, asked in this order: `/_svc` in the mode dev, links to files, and pushes of code hosts. */
-function besideOf({ clock }: Foundation, settings: Settings, host: HostContext, ports: Ports): Beside {
-  const { features, clockControl, instruments } = ports;
-  const { mode, bodyLimit, codeHost } = settings;
-  const writer = createWriter({ envelope: "flat", now: clock.iso, base: "" });
-  const calls = callsOf({ ...features, ...clockControl, ...instruments, clock, snapshots: host.snapshots });
-  const control = createControl({ calls, now: host.iso, bodyLimit });
-  const downloads = createAssets(features);
-  const hooks = createHooks({ pushes: features.pushes, writer, secret: codeHost.secret, mode });
-  return async (request) =>
-    (mode === "dev" ? await control(request) : undefined) ?? (await downloads(request)) ?? hooks(request);
-}
+const refuse = () => {
+  throw notHere();
+};

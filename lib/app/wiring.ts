@@ -4,7 +4,7 @@ import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
 import { createIdempotency } from "../http/idempotency.ts";
-import { createWindows } from "../http/rate-limit.ts";
+import { createRateLimits } from "../http/rate-limit.ts";
 import { createMeter } from "../http/request-metrics.ts";
 import { createFaults } from "../instruments/faults.ts";
 import { createInbox } from "../instruments/inbox.ts";
@@ -46,7 +46,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
   const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? host.listening[0]?.url ?? "http://localhost";
   const features = createFeatures(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
-  const windows = createWindows({ store, clock, dirty: () => deferredWrites.schedule() });
+  const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule() });
   const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
   const idempotency = createIdempotency({ store, clock, encryption });
 

@@ -50,9 +50,12 @@ type Call<Id extends OperationId> =
     ? (input?: Input<Id>, options?: CallOptions) => Promise<Answer<Id>>
     : (input: Input<Id>, options?: CallOptions) => Promise<Answer<Id>>;
 
-type Feature = OperationId extends infer Id ? (Id extends `${infer F}.${string}` ? F : never) : never;
+type Feature = keyof typeof calls;
+/** Mapped from `calls` without another name for any key, so that editors show the doc comments there. */
 type Calls = {
-  readonly [F in Feature]: { readonly [Id in OperationId as Id extends `${F}.${infer Verb}` ? Verb : never]: Call<Id> };
+  readonly [F in Feature]: {
+    readonly [Verb in keyof (typeof calls)[F]]: Call<Extract<OperationId, `${F}.${Verb & string}`>>;
+  };
 };
 /** The features whose records end by themselves. */
 const works = ["deployments", "generations"] as const satisfies readonly Feature[];
@@ -82,12 +85,12 @@ export type Client = Calls & {
 export function clientOver(sender: Sender): Client {
   const call: Client["call"] = async (id, input, given) => sender.call(requestOf(id, input), given);
   const features: Record<string, Record<string, unknown>> = {};
-  for (const id of Object.keys(calls)) {
-    const [feature = "", verb = ""] = id.split(".");
-    features[feature] = {
-      ...features[feature],
-      [verb]: (input: object, given: CallOptions) => call(id, { ...input }, given),
-    };
+  for (const [feature, verbs] of Object.entries(calls)) {
+    const methods = Object.keys(verbs).map((verb) => [
+      verb,
+      (input: object, given: CallOptions) => call(`${feature}.${verb}`, { ...input }, given),
+    ]);
+    features[feature] = Object.fromEntries(methods);
   }
   const more: Omit<Client, Feature> = {
     call,
@@ -106,9 +109,15 @@ function workOf(feature: string): string {
   throw new TypeError(`waitUntilDone is for ${works.join(" and ")}, which end, and not for ${feature}`);
 }
 
+const byId: ReadonlyMap<string, string> = new Map(
+  Object.entries(calls).flatMap(([feature, verbs]) =>
+    Object.entries(verbs).map(([verb, call]): [string, string] => [`${feature}.${verb}`, call]),
+  ),
+);
+
 /** Splits an input: names of the path go there; the rest is the body, or the query if the operation takes no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
-  const [method = "", template, takesBody] = (Object.hasOwn(calls, id) ? calls[id as OperationId] : "").split(" ");
+  const [method = "", template, takesBody] = (byId.get(id) ?? "").split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);
   const rest = { ...input };
   const params: Record<string, string> = {};

@@ -3,24 +3,27 @@ import type { Schema } from "../kernel/validation.ts";
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** What a call is given: the parts of its path, its query and its body, judged. */
-interface Given<Q, B> {
+/** The input of a call, checked: the parameters of its path, its query and its body. */
+interface Input<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
   readonly body: B;
 }
 
-/** One call of the control interface, declared once: where it is, what it takes, and what it does. */
+/**
+ * One call of the control interface. It is less than an operation of `/v1`: it has no caller, and refuses every field
+ * that its schemas do not name.
+ */
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** After `/_svc/`, with `{name}` for a part that varies. */
+  /** After `/_svc/`, with `{name}` for a parameter. */
   readonly path: string;
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
-  /** Of a call that makes something. */
+  /** 201 where it creates something. */
   readonly status: 200 | 201;
   /** Answers a record or a list. */
-  run(given: Given<unknown, unknown>): Promise<object | readonly object[]> | object | readonly object[];
+  run(input: Input<unknown, unknown>): Promise<object | readonly object[]> | object | readonly object[];
 }
 
 /** Declares a call; without a schema it takes no body, or no query. */
@@ -30,7 +33,7 @@ export function call<Q extends Schema | undefined = undefined, B extends Schema 
   query?: Q;
   body?: B;
   status?: Call["status"];
-  run(given: Given<Output<Q>, Output<B>>): ReturnType<Call["run"]>;
+  run(input: Input<Output<Q>, Output<B>>): ReturnType<Call["run"]>;
 }): Call {
   return {
     method: declared.method,

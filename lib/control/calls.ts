@@ -4,7 +4,7 @@ import type { DeploymentsService } from "../deployments/service.ts";
 import type { Outbox } from "../endpoints/outbox.ts";
 import { generation } from "../generations/schema.ts";
 import type { GenerationsService } from "../generations/service.ts";
-import { type FaultsDesk, newFault } from "../instruments/faults.ts";
+import { type Faults, newFault } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import { answers } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
@@ -22,11 +22,11 @@ import { type Call, call } from "./call.ts";
 
 type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 
-/** Keeps whole states and brings them back. Throws 404 for a snapshot that it does not know. */
+/** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */
 export interface Snapshots {
   snapshot(): Promise<{ readonly id: string; readonly now: string }>;
   restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
-  /** Back to just after the start. Throws 409 where that was too large to be kept. */
+  /** Restores the state of just after the start. Rejects with 409 where that was too large to be stored. */
   reset(): Promise<{ readonly now: string }>;
 }
 
@@ -41,7 +41,7 @@ export interface CallsPorts {
   readonly outbox: Outbox;
   readonly snapshots: Snapshots;
   readonly scenarios: ScenariosService;
-  readonly faults: FaultsDesk;
+  readonly faults: Faults;
   readonly journal: Journal;
   readonly deployments: DeploymentsService;
   readonly generations: GenerationsService;
@@ -62,7 +62,7 @@ export const callsOf = (ports: CallsPorts): readonly Call[] => [
   ...journalCalls(ports),
 ];
 
-/** Time, and what falls due. */
+/** The clock, and the work that falls due. */
 const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
   call({
@@ -78,7 +78,7 @@ const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] 
   call({ method: "POST", path: "settle", run: settle }),
 ];
 
-/** The whole state, kept and brought back. */
+/** Snapshots of the whole state. */
 const stateCalls = ({ snapshots }: CallsPorts): Call[] => [
   call({ method: "POST", path: "snapshots", status: 201, run: snapshots.snapshot }),
   call({
@@ -89,7 +89,7 @@ const stateCalls = ({ snapshots }: CallsPorts): Call[] => [
   call({ method: "POST", path: "reset", run: snapshots.reset }),
 ];
 
-/** Who receives what is sent. */
+/** Deliveries, and the inbox that receives them. */
 const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   call({
     method: "GET",
@@ -127,7 +127,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   }),
 ];
 
-/** What people would find in their mail. */
+/** Mails, and the invitations in them. */
 const mailCalls = ({ mails, invitations }: CallsPorts): Call[] => [
   call({ method: "GET", path: "mail", run: () => mails.all() }),
   call({
@@ -138,7 +138,7 @@ const mailCalls = ({ mails, invitations }: CallsPorts): Call[] => [
   }),
 ];
 
-/** How simulated work turns out, and when. */
+/** The outcome of simulated work, and its pace. */
 const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] => [
   call({ method: "GET", path: "scenarios", run: () => scenarios.list() }),
   call({ method: "POST", path: "scenarios", body: newScenario, run: ({ body }) => scenarios.add(body) }),
@@ -162,12 +162,12 @@ const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] 
   }),
 ];
 
-/** What happened. */
+/** The journal. */
 const journalCalls = ({ journal }: CallsPorts): Call[] => [
   call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }) => journal.list(query) }),
 ];
 
-/** What goes wrong with the interface itself. */
+/** Faults of the interface itself. */
 const faultCalls = ({ faults }: CallsPorts): Call[] => [
   call({ method: "GET", path: "faults", run: () => faults.list() }),
   call({ method: "POST", path: "faults", body: newFault, run: ({ body }) => faults.add(body) }),

@@ -1,23 +1,26 @@
 import { type AssetLinks, assetsPath, isInline } from "../generations/asset-links.ts";
 import type { GenerationsService } from "../generations/service.ts";
 import type { Answer } from "../http/answer.ts";
+import { unauthenticated } from "../http/authenticate.ts";
 import type { RequestContext } from "../http/request-context.ts";
+import { notHere, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { matches, rangeOf } from "./byte-range.ts";
 
-/** A file is somebody else's content: no browser may run any of it, or take it for something that it is not. */
+/** A file has foreign content: no browser may run any of it, or guess another type. */
 const guarded = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
 } as const;
 
-/** Where signed links lead, beside `/v1`: files of generations, without a key. CONTRACT section 5. */
-export function createAssets({ generations, links }: { generations: GenerationsService; links: AssetLinks }) {
-  return async (exchange: RequestContext): Promise<Answer | undefined> => {
-    const { path, query, method, header, id: request_id } = exchange;
-    if (!path.startsWith(assetsPath)) return undefined;
-    if (method !== "GET" && method !== "HEAD")
-      throw new Problem("method_not_allowed", "this path takes GET, HEAD", { headers: { allow: "GET, HEAD" } });
+/** The rows of signed links, beside `/v1`: files of generations, without a key. CONTRACT section 5. */
+export function assetRoutes({ generations, links }: { generations: GenerationsService; links: AssetLinks }): Route[] {
+  const access = ({ path }: RequestContext) => {
+    // The router takes the prefix without its slash too.
+    if (!path.startsWith(assetsPath)) throw notHere();
+    return unauthenticated;
+  };
+  const answer = async ({ path, query, method, header, id: request_id }: RequestContext): Promise<Answer> => {
     const link = links.verify(path, query());
     if (!link)
       throw new Problem("link_expired", "this link was changed or is too old; get the generation again for a new one");
@@ -35,22 +38,23 @@ export function createAssets({ generations, links }: { generations: GenerationsS
     const condition = header("if-range");
     // A range is of what is sent, so only GET has one.
     const range = method === "GET" ? header("range") : undefined;
-    const asked = condition === undefined || condition === etag ? rangeOf(range, size) : "whole";
-    if (asked === "beyond") {
+    const wanted = condition === undefined || condition === etag ? rangeOf(range, size) : "whole";
+    if (wanted === "beyond") {
       throw new Problem("range_not_satisfiable", `the range lies beyond the file's ${size} bytes`, {
         headers: { "content-range": `bytes */${size}` },
       });
     }
-    const { start, end } = asked === "whole" ? { start: 0, end: size - 1 } : asked;
+    const { start, end } = wanted === "whole" ? { start: 0, end: size - 1 } : wanted;
     const file = {
       ...headers,
       "content-type": type,
       "content-length": String(end - start + 1),
-      ...(asked !== "whole" && { "content-range": `bytes ${start}-${end}/${size}` }),
+      ...(wanted !== "whole" && { "content-range": `bytes ${start}-${end}/${size}` }),
       ...(!isInline(type) && { "content-disposition": "attachment" }),
     };
-    const status = asked === "whole" ? 200 : 206;
+    const status = wanted === "whole" ? 200 : 206;
     if (method === "HEAD") return { status, headers: file, body: null, request_id };
     return { status, headers: file, body: await asset.read(start, end), request_id };
   };
+  return withOtherMethods([{ method: "GET", path: `${assetsPath}**`, name: unnamed, access, answer }]);
 }

@@ -1,8 +1,8 @@
-/** What a `Range` header asks of a file: a part of it, the whole, or something that lies beyond its end. RFC 9110. */
-export type Asked = { readonly start: number; readonly end: number } | "whole" | "beyond";
+/** The bytes of a file that a `Range` header wants: some, all, or only bytes beyond its end. RFC 9110. */
+type Wanted = { readonly start: number; readonly end: number } | "whole" | "beyond";
 
-/** One range or a suffix. A header that is malformed or names several ranges is passed over: the whole file is right then. */
-export function rangeOf(header: string | undefined, size: number): Asked {
+/** Takes one range or a suffix. A header that is malformed or names several ranges is ignored: the whole file is right then. */
+export function rangeOf(header: string | undefined, size: number): Wanted {
   const [, from, to] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "") ?? [];
   if (!from && !to) return "whole";
   if (from && to && Number(to) < Number(from)) return "whole";

@@ -12,13 +12,17 @@ export interface Payload {
   readonly body: string;
 }
 
+/** The name of a project of the event's organization, in the transaction of the event; the identifier where it has none. */
+export type ProjectName = (project_id: string) => Promise<string>;
+
 /** How a type of endpoint receives events. */
 export interface DeliveryFormat {
   /** The bodies of an event, written once: every attempt sends the same bytes. They hold no secret. */
   payloads(
     event: Omit<ServiceEvent, "event"> & { readonly event: string },
     config: Settings["config"],
-  ): readonly Payload[];
+    projectName: ProjectName,
+  ): readonly Payload[] | Promise<readonly Payload[]>;
   /** The URL and the type's own headers, with the secrets as they are now. */
   request(
     payload: Payload,

@@ -26,6 +26,8 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly attempts: Attempts;
+  /** Undefined for an unknown project. */
+  readonly projectName: (tx: Tx, organization_id: string, project_id: string) => Promise<string | undefined>;
   /** How long deliveries and their attempts are stored. */
   readonly retention_ms: number;
 }
@@ -47,7 +49,8 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends those that are
  * due and sleeps until the next attempt.
  */
-export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats, attempts, retention_ms }: Ports) {
+export function createOutbox(ports: Ports) {
+  const { store, bus, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
   const deliveries = store.using(deliveriesRepository);
   const endpointRows = store.using(endpointsRepository);
 
@@ -58,7 +61,8 @@ export function createOutbox({ store, bus, clock, ids, queue, endpoints, formats
 
   /** Inserts the deliveries of one event to one endpoint. */
   const enqueue = async (tx: Tx, endpoint: Endpoint, event: Omit<ServiceEvent, "event"> & { event: string }) => {
-    const payloads = formats[endpoint.type]?.payloads(event, endpoints.configOf(endpoint)) ?? [];
+    const nameOf = async (id: string) => (await projectName(tx, endpoint.organization_id, id)) ?? id;
+    const payloads = (await formats[endpoint.type]?.payloads(event, endpoints.configOf(endpoint), nameOf)) ?? [];
     const isActive = endpoint.status === "active";
     const inserted: Delivery[] = [];
     for (const { target, body } of payloads) {

@@ -8,10 +8,14 @@ export const signatureOf = (secret: string, body: string | Uint8Array): string =
 
 /**
  * For receivers: whether the header `X-Service-Signature` signs this body. Pass the raw bytes, or their exact text, from
- * before any parsing. Compares in constant time; false for a missing header or an empty secret.
+ * before any parsing. Compares in constant time; false for a missing header, several of them, or an empty secret.
  */
-export function verifySignature(secret: string, body: string | Uint8Array, header: string | null | undefined): boolean {
-  if (!header || secret.length === 0) return false;
+export function verifySignature(
+  secret: string,
+  body: string | Uint8Array,
+  header: string | readonly string[] | null | undefined,
+): boolean {
+  if (typeof header !== "string" || secret.length === 0) return false;
   return isEqual(header, signatureOf(secret, body));
 }
 
@@ -40,12 +44,18 @@ function isEqual(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
+/** The key of Standard Webhooks: `whsec_` and base64, with or without padding, is decoded; any other secret is the key itself. */
+function standardKey(secret: string): Buffer {
+  const [, base64 = ""] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret) ?? [];
+  return base64 === "" || base64.length % 4 === 1 ? Buffer.from(secret) : Buffer.from(base64, "base64");
+}
+
 /**
  * The headers of Standard Webhooks, in addition to our own. They sign the id and the timestamp too, so a receiver can
- * refuse a replay. The key is the secret's UTF-8 text, not decoded from base64.
+ * refuse a replay.
  */
 export function standardHeaders(secret: string, id: string, at: string, body: string) {
   const timestamp = String(Math.floor(Date.parse(at) / 1000));
-  const digest = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");
+  const digest = createHmac("sha256", standardKey(secret)).update(`${id}.${timestamp}.${body}`).digest("base64");
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` };
 }

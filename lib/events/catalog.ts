@@ -37,4 +37,19 @@ export const catalog = {
 } as const;
 
 export type EventName = keyof typeof catalog;
+/** Receivers also get a `ping`, when somebody tests an endpoint. */
+export type DeliveredEvent = EventName | "ping";
+export const deliveredEvents = [...Object.keys(catalog), "ping"] as readonly DeliveredEvent[];
+
+/**
+ * The body that a webhook or a custom integration receives: `WebhookPayload<"deployment.failed">`. Without a name it is the
+ * union of all, and a comparison of `event` narrows it.
+ */
+export type WebhookPayload<E extends DeliveredEvent = DeliveredEvent> = {
+  readonly [Name in E]: { readonly event: Name; readonly timestamp: string; readonly data: DeliveredData<Name> };
+}[E];
+type DeliveredData<E> = E extends EventName
+  ? EventData<E>
+  : { readonly webhook_id: string } | { readonly integration_id: string };
+
 export type EventData<E extends EventName> = v.InferOutput<(typeof catalog)[E]>;

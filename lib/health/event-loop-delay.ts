@@ -1,17 +1,17 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How often it is looked, in milliseconds. What is measured is the time between two looks, so this is taken off. */
+/** The sampling interval in milliseconds. Node measures from one sample to the next, so it is subtracted. */
 const resolution = 20;
 
 /**
- * How late the event loop was since it was last asked. It is watched from the first time that somebody asks, because
- * watching wakes the process fifty times a second.
+ * The delay of the event loop since the last scrape. Sampling begins at the first scrape, because it wakes the process
+ * fifty times a second.
  */
 export function createLoopDelay(closing: AbortSignal) {
   let histogram: IntervalHistogram | undefined;
   closing.addEventListener("abort", () => histogram?.disable());
 
-  /** Seconds by quantile; nothing where nothing was measured yet. */
+  /** Seconds by quantile; none before there is a sample. */
   return (quantiles: readonly number[]): (readonly [quantile: number, seconds: number])[] => {
     if (!histogram) {
       histogram = monitorEventLoopDelay({ resolution });
@@ -19,9 +19,9 @@ export function createLoopDelay(closing: AbortSignal) {
       return [];
     }
     if (histogram.count === 0) return [];
-    const late = (quantile: number) =>
+    const delay = (quantile: number) =>
       Math.max(0, (histogram?.percentile(quantile * 100) ?? 0) / 1e6 - resolution) / 1e3;
-    const read = quantiles.map((quantile) => [quantile, late(quantile)] as const);
+    const read = quantiles.map((quantile) => [quantile, delay(quantile)] as const);
     histogram.reset();
     return read;
   };

@@ -14,7 +14,7 @@ interface Ports {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
-  /** Asked at a scrape, and only then. */
+  /** These are read at a scrape, and only then. */
   readonly jobs: () => Promise<QueueLoad>;
   readonly deliveries: () => Promise<number>;
   readonly deployments: () => Promise<Readonly<Record<string, number>>>;
@@ -25,7 +25,7 @@ interface Ports {
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** Numbers by name, that only grow. Each is there as 0 from the start: a collector sees no growth in what just appears. */
+/** Counters by name. Each is 0 from the start: a collector sees no growth in a counter that just appears. */
 class Tally {
   readonly #numbers: Map<string, number>;
   constructor(names: readonly string[]) {
@@ -40,14 +40,19 @@ class Tally {
 }
 
 const gauge = (name: string, help: string, samples: readonly Sample[] | number): Family => ({
-  ...{ name, help, type: "gauge" },
+  name,
+  help,
+  type: "gauge",
   samples: typeof samples === "number" ? [{ value: samples }] : samples,
 });
 const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
-  ...{ name, help, type: "counter", samples },
+  name,
+  help,
+  type: "counter",
+  samples,
 });
 
-/** A histogram counts in each bucket what fell into the smaller ones too. */
+/** Each bucket of a histogram counts the smaller ones too. */
 function durations(operation: string, { buckets, seconds }: Series): Sample[] {
   let sum = 0;
   const upTo = [...bounds.map(String), "+Inf"].map((le, i) => {
@@ -92,43 +97,46 @@ function ofProcess(mode: string): Family[] {
 }
 
 /**
- * What the service does, in the text format of Prometheus. What happens is counted while it happens, from the start of
- * the process or the state that was last brought back; what waits is found in the rows, through an index, at a scrape.
+ * The metrics in the text format of Prometheus. Counters count from the start of the process, or from the state that was
+ * brought back last. Waiting work is counted in the rows at a scrape, through an index.
  */
-export function createMetrics({ meter, feed, clock, closing, mode, ...ask }: Ports): () => Promise<string> {
-  const tries = new Tally(["succeeded", "failed"]);
+export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Ports): () => Promise<string> {
+  const attempts = new Tally(["succeeded", "failed"]);
   const ends = new Tally(["succeeded", "abandoned"]);
   const moves = { deployment: new Tally(deployment.states), generation: new Tally(generation.states) };
   const loopDelay = createLoopDelay(closing);
   feed.listen((change) => {
-    if (change.kind === "try") tries.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
+    if (change.kind === "try") attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
     else if (change.kind === "delivery") ends.add(change.status);
     else if (change.kind === "deployment" || change.kind === "generation") moves[change.kind].add(change.status);
   });
 
   return async () => {
     const [jobs, deliveries, deployments, generations] = await Promise.all([
-      ask.jobs(),
-      ask.deliveries(),
-      ask.deployments(),
-      ask.generations(),
+      read.jobs(),
+      read.deliveries(),
+      read.deployments(),
+      read.generations(),
     ]);
     const { waiting, running, due_at } = jobs;
     const lag_ms = due_at === undefined ? 0 : Math.max(0, clock.now() - due_at);
-    const late = loopDelay([0.5, 0.99]).map(([quantile, value]) => ({ labels: { quantile: String(quantile) }, value }));
+    const delays = loopDelay([0.5, 0.99]).map(([quantile, value]) => ({
+      labels: { quantile: String(quantile) },
+      value,
+    }));
     return exposition([
       ...ofRequests(meter),
       gauge("svc_jobs", "Jobs that wait or run.", by("state", { waiting, running })),
       gauge("svc_jobs_lag_seconds", "How long the job that is due longest has been due.", lag_ms / 1000),
       gauge("svc_deliveries_pending", "Deliveries that have not come to their end.", deliveries),
       counter("svc_deliveries_total", "Deliveries that a try brought to their end, by outcome.", ends.by("outcome")),
-      counter("svc_delivery_tries_total", "Tries of deliveries that ended, by outcome.", tries.by("outcome")),
+      counter("svc_delivery_tries_total", "Tries of deliveries that ended, by outcome.", attempts.by("outcome")),
       gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
       counter("svc_deployments_total", "Deployments that entered a state.", moves.deployment.by("state")),
       gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
       counter("svc_generations_total", "Generations that entered a state.", moves.generation.by("state")),
-      gauge("svc_database_bytes", "What the database takes, without its log.", ask.databaseBytes()),
-      gauge("svc_event_loop_delay_seconds", "How late the event loop was since the last scrape.", late),
+      gauge("svc_database_bytes", "What the database takes, without its log.", read.databaseBytes()),
+      gauge("svc_event_loop_delay_seconds", "How late the event loop was since the last scrape.", delays),
       ...ofProcess(mode),
     ]);
   };

@@ -1,63 +1,68 @@
 import type { Answer } from "../http/answer.ts";
-import type { Authenticator } from "../http/authenticate.ts";
-import { shuttingDown } from "../http/cancellation.ts";
+import { type Authentication, type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import { isLocal } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
+import { type Access, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
 import { Problem } from "../kernel/errors.ts";
 import { contentType } from "./prometheus-text.ts";
 
 interface Ports {
-  readonly gate: Authenticator;
-  readonly closing: AbortSignal;
+  readonly authenticator: Pick<Authenticator, "byKey">;
   /** Rejects where the store cannot be read. */
   readonly readable: () => Promise<unknown>;
   /** The metrics as text. */
   readonly metrics: () => Promise<string>;
-  /** Behind a proxy everybody comes from the proxy's address, which is often loopback: then metrics need a key. */
+  /** Behind a proxy every request comes from the proxy's address, which is often loopback: then metrics need a key. */
   readonly behindProxy: boolean;
 }
 
-const paths: readonly string[] = ["/healthz", "/readyz", "/metrics"];
 const plain = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+const ok = (request_id: string): Answer => ({
+  status: 200,
+  headers: { ...plain, "content-type": "application/json" },
+  body: '{"status":"ok"}',
+  request_id,
+});
 
 /**
- * What supervisors ask, beside `/v1`: `/healthz` whether the process answers at all, `/readyz` whether it takes work, and
- * `/metrics` what it does. The first two need no key and say nothing else.
+ * The rows for supervisors, beside `/v1`: `/healthz` tells whether the process answers at all, `/readyz` whether it takes
+ * work, `/metrics` what it does. The first two need no key and say nothing else.
  */
-export function createHealth({ gate, closing, readable, metrics, behindProxy }: Ports) {
-  const admit = async (exchange: RequestContext) => {
-    if (!behindProxy && isLocal(exchange)) return;
-    const { role, key_id } = await gate.enter(exchange, true);
-    exchange.key_id = key_id;
-    if (role !== "owner" && role !== "admin")
-      throw new Problem("insufficient_role", `metrics need the role owner or admin, and the key's user is ${role}`);
-  };
-
-  const ready = async () => {
-    try {
-      await readable();
-    } catch (cause) {
-      const headers = { "retry-after": "5" };
-      throw new Problem("unavailable", "the store cannot be read at the moment", { headers, cause });
-    }
-  };
-
-  return async (exchange: RequestContext): Promise<Answer | undefined> => {
-    const { path, method, id: request_id } = exchange;
-    if (!paths.includes(path)) return undefined;
-    exchange.isRoutine = true;
-    if (closing.aborted && path !== "/healthz") throw shuttingDown();
-    if (path === "/metrics") await admit(exchange);
-    if (method !== "GET" && method !== "HEAD")
-      throw new Problem("method_not_allowed", "this path takes GET, HEAD", { headers: { allow: "GET, HEAD" } });
-    if (path === "/metrics")
-      return { status: 200, headers: { ...plain, "content-type": contentType }, body: await metrics(), request_id };
-    if (path === "/readyz") await ready();
-    return {
-      status: 200,
-      headers: { ...plain, "content-type": "application/json" },
-      body: '{"status":"ok"}',
-      request_id,
-    };
-  };
+export function healthRoutes({ authenticator, readable, metrics, behindProxy }: Ports): Route[] {
+  const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
+  return withOtherMethods([
+    { ...routine, path: "/healthz", access: () => unauthenticated, outlivesShutdown: true, answer: ({ id }) => ok(id) },
+    {
+      ...routine,
+      path: "/readyz",
+      access: () => unauthenticated,
+      async answer({ id }) {
+        await readable().catch((cause) => {
+          const headers = { "retry-after": "5" };
+          throw new Problem("unavailable", "the store cannot be read at the moment", { headers, cause });
+        });
+        return ok(id);
+      },
+    },
+    {
+      ...routine,
+      path: "/metrics",
+      access: metricsAccess(authenticator, behindProxy),
+      async answer({ id: request_id }) {
+        return { status: 200, headers: { ...plain, "content-type": contentType }, body: await metrics(), request_id };
+      },
+    },
+  ]);
 }
+
+/** Metrics are open to this machine, and to owners and admins. */
+const metricsAccess =
+  ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean): Access =>
+  async (request: RequestContext): Promise<Authentication> => {
+    if (!behindProxy && isLocal(request)) return unauthenticated;
+    const authentication = await byKey(request);
+    const { role } = authentication.caller;
+    if (authentication.refusal || role === "owner" || role === "admin") return authentication;
+    const message = `metrics need the role owner or admin, and the key's user is ${role}`;
+    return { ...authentication, refusal: new Problem("insufficient_role", message) };
+  };

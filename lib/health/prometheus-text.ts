@@ -1,4 +1,4 @@
-/** One number of a family, with what tells it from the others. */
+/** One number of a family, with its labels. */
 export interface Sample {
   readonly value: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -14,11 +14,12 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The content type of the text format of Prometheus, which every collector of metrics reads. */
+/** The content type of the text format of Prometheus. */
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '"': '\\"' };
-const escaped = (text: string, special: RegExp) => text.replace(special, (one) => escapes[one] ?? one);
+const escaped = (text: string, special: RegExp) =>
+  text.replace(special, (character) => escapes[character] ?? character);
 
 const number = (value: number) =>
   value === Number.POSITIVE_INFINITY ? "+Inf" : value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { refRule } from "../deployments/source.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
 
-/** What arrived, in the form of any of the three code hosts. */
+/** A push, whichever of the three code hosts sent it. */
 export interface Push {
   readonly repo: string;
   /** A branch with the commit that it points to now, or a tag. */
@@ -21,22 +21,22 @@ const ref = v.pipe(
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
 const pushed = { ref, after: commit };
-/** As GitHub and Gitea tell of a push. */
+/** The form of GitHub and Gitea. */
 const ofRepository = v.object({ ...pushed, repository: v.object({ full_name: text() }) });
-/** As GitLab does, whose repository has no full name. */
+/** The form of GitLab, whose repository has no full name. */
 const ofProject = v.object({ ...pushed, project: v.object({ path_with_namespace: text() }) });
 
-/** The push in a request; undefined for a ping, a deletion, or any other event: those are 200 and do nothing. */
+/** The push in a request; undefined for a ping, a deletion and any other event, which are 200 and do nothing. */
 export function pushOf(event: string | undefined, body: unknown): Push | undefined {
   if (event === undefined || !pushes.includes(event)) return undefined;
   const [usual, other] = event === "push" ? [ofRepository, ofProject] : [ofProject, ofRepository];
-  // Either form is taken, whatever the event is called; what is neither is judged by the usual one.
-  const given = check(v.is(other, body) ? other : usual, body);
+  // Either form is taken, whichever name the event has. Any other body is checked against the usual form.
+  const payload = check(v.is(other, body) ? other : usual, body);
   // A branch or tag that was deleted points to a commit of forty zeros.
-  if (/^0+$/.test(given.after)) return undefined;
-  const repo = "repository" in given ? given.repository.full_name : given.project.path_with_namespace;
-  const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(given.ref) ?? [];
-  return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: given.after } };
+  if (/^0+$/.test(payload.after)) return undefined;
+  const repo = "repository" in payload ? payload.repository.full_name : payload.project.path_with_namespace;
+  const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(payload.ref) ?? [];
+  return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: payload.after } };
 }
 
 const digest = (text: string) => createHash("sha256").update(text).digest();

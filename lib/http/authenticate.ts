@@ -2,95 +2,116 @@ import { Problem } from "../kernel/errors.ts";
 import { anonymous, type Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { WatchKey } from "./cancellation.ts";
-import type { Window, Windows } from "./rate-limit.ts";
+import type { RateLimits, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The caller of a key. `isCurrent` is called within a transaction. */
+/** The user behind a key. Within a transaction, `isCurrent` tells whether that is certainly still so. */
 interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
   isCurrent(): boolean;
 }
 
-/** `keys` knows; this folder knows no feature. */
+/** Finds the user of a key. A port, because this folder knows no feature. */
 export type Identify = (token: string, tx?: Tx) => Promise<Identity | undefined>;
 
+/** What is known of a request's caller, and whether the request may go on. */
+export interface Authentication {
+  /** `anonymous` where no valid key was needed, or none came. */
+  readonly caller: Caller;
+  /** Null without a valid key. */
+  readonly key_id: string | null;
+  readonly token: string | undefined;
+  /** The window that the request was counted in; undefined where it is not counted. */
+  readonly window: Window | undefined;
+  /** Within a transaction: whether `caller` certainly still has these rights. */
+  isCurrent(): boolean;
+  /** 401, 403 or 429. The request was counted all the same. */
+  readonly refusal: Problem | undefined;
+}
+
+/** Of a request that needs no key and is counted in no window. */
+export const unauthenticated: Authentication = {
+  caller: anonymous,
+  key_id: null,
+  token: undefined,
+  window: undefined,
+  isCurrent: () => false,
+  refusal: undefined,
+};
+
 export interface Authenticator {
-  /** Who calls; counts the request. Throws 401 or 429. */
-  enter(exchange: RequestContext, needsKey: boolean): Promise<Caller>;
-  /** Who calls, by a key that came later than the request; counts it. Throws 401 or 429. */
-  knock(exchange: RequestContext, key: string): Promise<Caller>;
-  /** Calls `lost` when the key of the request stops. Answers how to stop watching. */
-  watch(exchange: RequestContext, lost: () => void): () => void;
-  /** Shows the address's bucket without counting. */
-  look(exchange: RequestContext): void;
-  /** The caller of a write, who is asked for again in its transaction: 401 or 403 where the rights are other ones now. */
-  confirmed(exchange: RequestContext, caller: Caller): Caller;
+  /** By the key in the header, counted for that key; without a valid one, 401 and counted for the address. */
+  byKey(request: RequestContext): Promise<Authentication>;
+  /** Needs no key; counted for the address. */
+  byAddress(request: RequestContext): Promise<Authentication>;
+  /** By a key that came later than the request, because a browser cannot send it with a WebSocket. */
+  byLateKey(request: RequestContext, key: string): Promise<Authentication>;
+  /** Calls `lost` when the key stops being valid. Answers how to stop watching. */
+  watch(authentication: Authentication, lost: () => void): () => void;
+  /** The address's window, without counting. */
+  look(request: RequestContext): Window;
+  /** The caller of a write, whose rights are read again in its transaction: 401 or 403 where they have changed. */
+  confirmed(authentication: Authentication): Caller;
 }
 
 const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
+const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
+const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
+
+/** One text for every reason, so that it tells nothing about a key. */
+const unauthorized = () =>
+  new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+const exceeded = ({ allowed, limit, retry_after }: Window) =>
+  allowed
+    ? undefined
+    : new Problem("rate_limited", `the ${limit} requests of this window are used up; wait ${retry_after} seconds`, {
+        headers: { "retry-after": String(retry_after) },
+      });
 
 export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
-  windows: Windows;
+  windows: RateLimits;
   /** Option `rateLimit`: requests a window, for each key without a limit of its own. */
   rateLimit: number;
   /** Option `addressRateLimit`: requests a window without a valid key, for each address. */
   addressRateLimit: number;
 }): Authenticator {
   const { identify, windows, rateLimit, addressRateLimit } = ports;
-  const bucket = (exchange: RequestContext) => `address ${exchange.address() ?? "in process"}`;
 
-  /** The request is counted: in this window, where there may be no room. */
-  const pass = (exchange: RequestContext, window: Window) => {
-    exchange.window = window;
-    if (window.allowed) return;
-    const { limit, retry_after } = window;
-    throw new Problem("rate_limited", `the ${limit} requests of this window are used up; wait ${retry_after} seconds`, {
-      headers: { "retry-after": String(retry_after) },
-    });
-  };
-
-  const tokenOf = (exchange: RequestContext) => {
-    exchange.token ??= bearer.exec(exchange.header("authorization") ?? "")?.[1];
-    return exchange.token;
-  };
-  // One text for every reason, so that nothing can be learnt from it.
-  const unauthorized = () =>
-    new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
-      headers: { "www-authenticate": "Bearer" },
-    });
-
-  const admit = async (exchange: RequestContext): Promise<Caller> => {
-    const token = tokenOf(exchange);
+  const byToken = async (request: RequestContext, token: string | undefined): Promise<Authentication> => {
     const found = token === undefined ? undefined : await identify(token);
     if (!found) {
-      pass(exchange, await windows.take(bucket(exchange), addressRateLimit));
-      throw unauthorized();
+      const window = await windows.take(bucketOf(request), addressRateLimit);
+      const refusal = exceeded(window) ?? unauthorized();
+      return { caller: anonymous, key_id: null, token, window, isCurrent: unauthenticated.isCurrent, refusal };
     }
-    exchange.key_id = found.caller.key_id;
-    exchange.isCurrent = found.isCurrent;
-    pass(exchange, await windows.take(found.caller.key_id, found.rate_limit ?? rateLimit));
-    return found.caller;
-  };
-
-  const stroll = async (exchange: RequestContext): Promise<Caller> => {
-    pass(exchange, await windows.take(bucket(exchange), addressRateLimit));
-    return anonymous;
+    const { caller, isCurrent } = found;
+    const window = await windows.take(caller.key_id, found.rate_limit ?? rateLimit);
+    return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
   };
 
   return {
-    enter: (exchange, needsKey) => (needsKey ? admit(exchange) : stroll(exchange)),
-    knock(exchange, key) {
-      exchange.token = bearer.exec(`Bearer ${key.replace(/^Bearer +/i, "")}`)?.[1];
-      return admit(exchange);
+    byKey: (request) => byToken(request, tokenIn(request.header("authorization"))),
+    byLateKey: (request, key) => byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
+    async byAddress(request) {
+      const window = await windows.take(bucketOf(request), addressRateLimit);
+      const { caller, key_id, token, isCurrent } = unauthenticated;
+      return { caller, key_id, token, window, isCurrent, refusal: exceeded(window) };
     },
-    confirmed: (exchange, caller) => ({
-      // Before the others: Node 20 takes ten times as long for a key that comes after them.
+    confirmed: ({ caller, token, isCurrent }) => ({
+      organization_id: caller.organization_id,
+      user_id: caller.user_id,
+      role: caller.role,
+      key_id: caller.key_id,
+      scopes: caller.scopes,
       async recheckRights(tx) {
-        if (exchange.isCurrent()) return;
-        const now = (await identify(tokenOf(exchange) ?? "", tx))?.caller;
+        if (isCurrent()) return;
+        const now = (await identify(token ?? "", tx))?.caller;
         if (!now) throw unauthorized();
         if (now.role !== caller.role) {
           throw new Problem(
@@ -99,14 +120,8 @@ export function createAuthenticator(ports: {
           );
         }
       },
-      ...caller,
     }),
-    watch(exchange, lost) {
-      const token = tokenOf(exchange);
-      return token === undefined ? () => {} : ports.watchKey(token, lost);
-    },
-    look(exchange) {
-      exchange.window = windows.look(bucket(exchange), addressRateLimit);
-    },
+    watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
+    look: (request) => windows.look(bucketOf(request), addressRateLimit),
   };
 }

@@ -5,35 +5,38 @@ import type { RequestContext } from "./request-context.ts";
 /** CONTRACT section 1: "nested deeper than 32 (32 levels pass)". */
 const deepest = 32;
 
-/** The bytes of a body, once it is known to be JSON and within the limit. Empty where none was sent. */
-export async function readBody(exchange: RequestContext, limit: number): Promise<Buffer> {
-  const declared = Number(exchange.header("content-length") ?? "0");
-  if (declared > 0) refuseType(exchange);
+/**
+ * The bytes of a body, at most `limit` of them; none where none was sent. Rejects with 415 for another type than JSON, then
+ * with 413.
+ */
+export async function readBody(request: RequestContext, limit: number): Promise<Buffer> {
+  const declared = Number(request.header("content-length") ?? "0");
+  if (declared > 0) refuseType(request);
   if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
-  // An empty body needs no type, and one of unknown length shows only by its first bytes that it is none.
-  if (exchange.socket) return collect(exchange.socket, limit, () => declared > 0 || refuseType(exchange, unread));
-  const bytes = Buffer.from(await exchange.body());
-  if (bytes.length > 0) refuseType(exchange);
+  // An empty body needs no type. The first bytes of a body of unknown length show that it is not empty.
+  if (request.incoming) return collect(request.incoming, limit, () => declared > 0 || refuseType(request, unread));
+  const bytes = Buffer.from(await request.body());
+  if (bytes.length > 0) refuseType(request);
   if (bytes.length > limit) throw tooLarge(limit);
   return bytes;
 }
 
 const json = "application/json";
 
-// A body that is not read to its end leaves the connection unusable for the next request.
+/** After a body that was not read to its end, a connection cannot take another request. */
 const unread = { connection: "close" };
 
-function refuseType(exchange: RequestContext, headers: Readonly<Record<string, string>> = {}): void {
-  const type = exchange.header("content-type");
+function refuseType(request: RequestContext, headers: Readonly<Record<string, string>> = {}): void {
+  const type = request.header("content-type");
   if (type !== json && type?.split(";", 1)[0]?.trim().toLowerCase() !== json) {
     throw new Problem("unsupported_media_type", `send the body as Content-Type: ${json}`, { headers });
   }
-  if ((exchange.header("content-encoding") ?? "identity") !== "identity") {
+  if ((request.header("content-encoding") ?? "identity") !== "identity") {
     throw new Problem("unsupported_media_type", "send the body without a Content-Encoding", { headers });
   }
 }
 
-/** What is left of a body of this size is read and dropped: closing before its end may lose the answer, to a proxy above all. */
+/** Node reads and drops the rest of a body up to this size: closing before its end may lose the answer, above all to a proxy. */
 const mostDumped = 16 * 1024 * 1024;
 
 const tooLarge = (limit: number, isDumped = false) =>
@@ -41,33 +44,33 @@ const tooLarge = (limit: number, isDumped = false) =>
     headers: isDumped ? {} : unread,
   });
 
-function collect(request: IncomingMessage, limit: number, begun: () => void): Promise<Buffer> {
+/** `checkType` is called at the first bytes, and may throw. */
+function collect(incoming: IncomingMessage, limit: number, checkType: () => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    request.on("data", (chunk: Buffer) => {
+    incoming.on("data", (chunk: Buffer) => {
       try {
-        if (size === 0) begun();
+        if (size === 0) checkType();
         size += chunk.length;
         if (size > limit) throw tooLarge(limit);
         chunks.push(chunk);
       } catch (problem) {
-        request.pause();
+        incoming.pause();
         reject(problem);
       }
     });
-    request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    // Nobody is left to answer, and it is no fault of ours; the promise must end all the same. A connection that breaks
-    // is an "error" to those alone who listen for one.
-    request.on("close", () => {
-      if (!request.complete) reject(new Problem("invalid_json", "the body ended too early"));
+    incoming.on("end", () => resolve(Buffer.concat(chunks)));
+    // No client is left to read this answer, but the promise has to end. Node emits no "error" without a listener.
+    incoming.on("close", () => {
+      if (!incoming.complete) reject(new Problem("invalid_json", "the body ended too early"));
     });
   });
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The object in a body; undefined for an empty one. */
+/** The object in a body; undefined for an empty one. Throws `invalid_json`, for an empty one where it is `needed`. */
 export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
   if (bytes.length === 0) {
     if (needed) throw new Problem("invalid_json", "a body is needed here: send a JSON object");
@@ -88,5 +91,7 @@ export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
 
 function isDeeper(value: object, levels: number): boolean {
   if (levels === 0) return true;
-  return Object.values(value).some((part) => typeof part === "object" && part !== null && isDeeper(part, levels - 1));
+  return Object.values(value).some(
+    (inner) => typeof inner === "object" && inner !== null && isDeeper(inner, levels - 1),
+  );
 }

@@ -1,45 +1,46 @@
 import { Problem } from "../kernel/errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** For what outlasts a moment: tells when to stop, and is told when the request is answered. */
+/** Ends work that outlasts a moment: a request that waits, or a stream. */
 export interface Cancellation {
-  /** Aborted when whoever asked has gone, with a Problem where they have to go: their key stopped, or the service ends. */
+  /** Aborted when the client has gone; with a Problem as its reason where the key stopped or the service shuts down. */
   readonly signal: AbortSignal;
-  /** Nothing is waited for any more. */
-  over(): void;
+  /** The work has ended: aborts the signal and stops watching. */
+  end(): void;
 }
 
-/** Calls `lost` when the key of a request stops being valid. Answers how to stop watching. */
+/** Calls `lost` when a key stops being valid. Answers how to stop watching. */
 export type WatchKey = (token: string, lost: () => void) => () => void;
 
 export const shuttingDown = () =>
   new Problem("unavailable", "the service is shutting down", { headers: { "retry-after": "5", connection: "close" } });
 
-export const stoppedKey = () =>
+const stoppedKey = () =>
   new Problem("unauthorized", "the API key was revoked, has expired, or its user was suspended or removed", {
     headers: { "www-authenticate": "Bearer" },
   });
 
+/** Of a request: watches its client, its key (by `watch`), and the service. */
 export function cancellationOf(
-  { asker: askerOf }: RequestContext,
+  request: RequestContext,
   closing: AbortSignal,
   watch: (lost: () => void) => () => void,
 ): Cancellation {
   const control = new AbortController();
-  const asker = askerOf();
-  const gone = () => control.abort();
-  const ending = () => control.abort(shuttingDown());
-  asker.addEventListener("abort", gone);
-  closing.addEventListener("abort", ending);
+  const client = request.signal();
+  const leave = () => control.abort();
+  const shutDown = () => control.abort(shuttingDown());
+  client.addEventListener("abort", leave);
+  closing.addEventListener("abort", shutDown);
   const unwatch = watch(() => control.abort(stoppedKey()));
-  if (asker.aborted) gone();
-  if (closing.aborted) ending();
+  if (client.aborted) leave();
+  if (closing.aborted) shutDown();
   return {
     signal: control.signal,
-    over() {
+    end() {
       control.abort();
-      asker.removeEventListener("abort", gone);
-      closing.removeEventListener("abort", ending);
+      client.removeEventListener("abort", leave);
+      closing.removeEventListener("abort", shutDown);
       unwatch();
     },
   };

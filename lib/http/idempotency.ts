@@ -9,20 +9,26 @@ import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 
 /** CONTRACT section 1: "For 24 hours the same key of the same API key and path replays the first response." */
-const kept_ms = milliseconds("24h");
+const retention_ms = milliseconds("24h");
 
-export interface Idempotent {
+/** An `Idempotency-Key` header, in the scope of its API key and path. */
+interface IdempotencyKey {
   readonly api_key_id: string;
   readonly path: string;
   readonly name: string;
 }
 
-/** Stores the answer of work that began; in the very transaction of that work, where there is one. */
-export type Remember = (tx: Tx, answer: Answer) => Promise<void>;
+/** Stores the first answer, for later requests to be given. */
+interface AnswerStore {
+  /** In the transaction of the work. */
+  within(tx: Tx, answer: Answer): Promise<void>;
+  /** In a transaction of its own, which `recheckRights` can refuse. */
+  alone(answer: Answer, recheckRights: ((tx: Tx) => Promise<void>) | undefined): Promise<Answer>;
+}
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Remembered answers lie encrypted: one of them may show an API key, this once. */
+/** Stored answers are encrypted: one of them may show an API key, this once. */
 export function createIdempotency({
   store,
   clock,
@@ -33,13 +39,13 @@ export function createIdempotency({
   encryption: Encryption;
 }) {
   const rows = store.using(httpRepository);
-  const placeOf = ({ api_key_id, path, name }: Idempotent) => JSON.stringify([api_key_id, path, name]);
-  const sealedPlace = (key: Idempotent) => `idempotency_keys ${placeOf(key)} sealed`;
+  const placeOf = ({ api_key_id, path, name }: IdempotencyKey) => JSON.stringify([api_key_id, path, name]);
+  const sealedPlace = (key: IdempotencyKey) => `idempotency_keys ${placeOf(key)} sealed`;
   const running = new Map<string, Promise<void>>();
 
-  const replay = async (key: Idempotent, body_hash: string): Promise<Answer | undefined> => {
+  const replay = async (key: IdempotencyKey, body_hash: string): Promise<Answer | undefined> => {
     const row = await rows().answer(key);
-    if (!row || Date.parse(row.created_at) + kept_ms <= clock.now()) return undefined;
+    if (!row || Date.parse(row.created_at) + retention_ms <= clock.now()) return undefined;
     if (row.body_hash !== body_hash) {
       throw new Problem(
         "idempotency_mismatch",
@@ -55,11 +61,24 @@ export function createIdempotency({
     };
   };
 
+  const save = async (tx: Tx, key: IdempotencyKey, body_hash: string, answer: Answer) => {
+    const { status, headers, body, request_id } = answer;
+    await rows(tx).removeAnswer(key);
+    await rows(tx).insertAnswer({
+      ...key,
+      body_hash,
+      status,
+      headers: JSON.stringify({ ...headers, request_id }),
+      sealed: encryption.encrypt(sealedPlace(key), typeof body === "string" ? body : ""),
+      created_at: clock.iso(),
+    });
+  };
+
   return {
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
-    /** Runs the work once. Of two at the same time one runs, the other waits for it and replays. */
-    async once(key: Idempotent, body: Buffer, work: (remember: Remember) => Promise<Answer>): Promise<Answer> {
+    /** Runs the work once. Of two at the same time one runs; the other waits for it and replays. */
+    async once(key: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
       const place = placeOf(key);
       for (let other = running.get(place); other; other = running.get(place)) await other;
       let finish = () => {};
@@ -73,17 +92,12 @@ export function createIdempotency({
         const body_hash = createHash("sha256").update(body).digest("hex");
         const first = await replay(key, body_hash);
         if (first) return first;
-        return await work(async (tx, { status, headers, body: text, request_id }) => {
-          await rows(tx).forgetAnswer(key);
-          const stored = JSON.stringify({ ...headers, request_id });
-          await rows(tx).keepAnswer({
-            ...key,
-            body_hash,
-            status,
-            headers: stored,
-            sealed: encryption.encrypt(sealedPlace(key), typeof text === "string" ? text : ""),
-            created_at: clock.iso(),
-          });
+        return await work({
+          within: (tx, answer) => save(tx, key, body_hash, answer),
+          async alone(answer, recheckRights) {
+            await store.transaction((tx) => save(tx, key, body_hash, answer), recheckRights ? { recheckRights } : {});
+            return answer;
+          },
         });
       } finally {
         running.delete(place);
@@ -91,8 +105,9 @@ export function createIdempotency({
       }
     },
 
+    /** Removes what is too old to be replayed. */
     async prune() {
-      const before = isoOf(clock.now() - kept_ms);
+      const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => rows(tx).pruneAnswers({ before }))) > 0);
     },
   };

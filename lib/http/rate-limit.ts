@@ -6,10 +6,10 @@ import { httpRepository } from "./repository.ts";
 
 /** SPEC "Limits": "1,000 requests per 10-minute window, per API key". */
 const window_ms = milliseconds("10m");
-/** Beyond this many buckets in one window, further addresses share one: memory must not grow with them. */
+/** Beyond this many buckets in one window, further addresses share one, which bounds memory. */
 const mostBuckets = 50_000;
 
-/** What the rate-limit headers tell. `reset_at` is a Unix timestamp in seconds. */
+/** The numbers of the rate-limit headers. `reset_at` is a Unix timestamp in seconds. */
 export interface Window {
   readonly allowed: boolean;
   readonly limit: number;
@@ -22,23 +22,24 @@ interface Bucket {
   requests: number;
   unwritten: boolean;
 }
-interface Kept {
-  readonly current: number;
+interface Saved {
+  readonly started_at: number;
   readonly buckets: readonly (readonly [string, Bucket])[];
 }
 
-export type Windows = ReturnType<typeof createWindows>;
+export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /**
- * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: counting must not cost a commit
- * a request. A crash forgets the last second at most. `dirty` is told when there is something to write.
+ * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too
+ * much. A crash forgets the last second at most. Calls `dirty` when there is something to write.
  */
-export function createWindows({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
+export function createRateLimits({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
   const rows = store.using(httpRepository);
   const buckets = new Map<string, Bucket>();
+  /** When the present window started. */
   let current = 0;
 
-  const turn = (): number => {
+  const startOfWindow = (): number => {
     const started_at = Math.floor(clock.now() / window_ms) * window_ms;
     if (started_at !== current) {
       buckets.clear();
@@ -47,7 +48,7 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
     return started_at;
   };
 
-  const told = (requests: number, limit: number, started_at: number, allowed = requests < limit): Window => {
+  const windowOf = (requests: number, limit: number, started_at: number, allowed = requests < limit): Window => {
     const reset = started_at + window_ms;
     const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
     return {
@@ -61,7 +62,7 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
 
   const load = async (name: string, started_at: number) => {
     const row = await rows().window({ bucket: name });
-    // The window may have turned while the store was asked.
+    // The next window may have started while the store read.
     if (started_at !== current) return { requests: 0, unwritten: true };
     const bucket = buckets.get(name) ?? {
       requests: row?.started_at === started_at ? row.requests : 0,
@@ -78,13 +79,13 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
       if (!bucket.unwritten) dirty();
       bucket.unwritten = true;
     }
-    return told(bucket.requests, limit, started_at, allowed);
+    return windowOf(bucket.requests, limit, started_at, allowed);
   };
 
   return {
-    /** Counts a request where there is room; at once where this process knows the bucket. */
+    /** Counts a request where the limit allows it; without a promise where this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
-      const started_at = turn();
+      const started_at = startOfWindow();
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
       const bucket = buckets.get(name);
@@ -92,8 +93,8 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
       return load(name, started_at).then((loaded) => count(loaded, limit, started_at));
     },
 
-    /** Looks without counting, at what this process has counted: it needs no store. */
-    look: (name: string, limit: number): Window => told(buckets.get(name)?.requests ?? 0, limit, turn()),
+    /** The window by this process's own count, without counting and without the store. */
+    look: (name: string, limit: number): Window => windowOf(buckets.get(name)?.requests ?? 0, limit, startOfWindow()),
 
     async flush(tx: Tx) {
       for (const [bucket, state] of buckets) {
@@ -103,7 +104,7 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
           state.unwritten = state.requests !== requests;
           if (state.unwritten) dirty();
         });
-        await rows(tx).keepWindow({
+        await rows(tx).saveWindow({
           bucket,
           started_at: current,
           requests,
@@ -111,10 +112,10 @@ export function createWindows({ store, clock, dirty }: { store: Store; clock: Cl
       }
     },
 
-    save: (): Kept => ({ current, buckets: [...buckets].map(([name, bucket]) => [name, { ...bucket }]) }),
-    load(kept: unknown) {
-      const saved = kept as Kept;
-      current = saved.current;
+    save: (): Saved => ({ started_at: current, buckets: [...buckets].map(([name, bucket]) => [name, { ...bucket }]) }),
+    load(state: unknown) {
+      const saved = state as Saved;
+      current = saved.started_at;
       buckets.clear();
       for (const [name, bucket] of saved.buckets) buckets.set(name, { ...bucket });
       if (saved.buckets.some(([, { unwritten }]) => unwritten)) dirty();

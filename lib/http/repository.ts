@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** What the interface itself remembers: rate windows by bucket, and answers by idempotency key, scoped by their API key. */
+/** What the interface itself stores: rate-limit windows by bucket, and answers by idempotency key, which an API key scopes. */
 export function httpRepository(query: Queries) {
   return {
     window: query.first((db, p: { bucket: string }) =>
       db.selectFrom("rate_windows").selectAll().where("bucket", "=", p.bucket),
     ),
-    keepWindow: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
+    saveWindow: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
       db
         .insertInto("rate_windows")
         .values({
@@ -38,14 +38,14 @@ export function httpRepository(query: Queries) {
         .where("path", "=", p.path)
         .where("name", "=", p.name),
     ),
-    forgetAnswer: query.change((db, p: { api_key_id: string; path: string; name: string }) =>
+    removeAnswer: query.change((db, p: { api_key_id: string; path: string; name: string }) =>
       db
         .deleteFrom("idempotency_keys")
         .where("api_key_id", "=", p.api_key_id)
         .where("path", "=", p.path)
         .where("name", "=", p.name),
     ),
-    keepAnswer: query.insert("idempotency_keys"),
+    insertAnswer: query.insert("idempotency_keys"),
     pruneAnswers: query.change((db, p: { before: string }) =>
       db.deleteFrom("idempotency_keys").where(
         (eb) => eb.refTuple("api_key_id", "path", "name"),

@@ -1,7 +1,7 @@
 /** The upper ends of the buckets of durations, in seconds; one more takes what is longer. */
 export const bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
-/** What was answered of one operation. */
+/** The answers of one operation. */
 export interface Series {
   readonly statuses: ReadonlyMap<number, number>;
   /** How many fell between one bound and the next. */
@@ -15,11 +15,11 @@ export type StreamKind = "sse" | "websocket";
 /** Counts one answered request. */
 export type Count = (status: number, ms: number) => void;
 
-/** Counts requests and streams, since this interface was made. It costs a request two additions and no look-up by name. */
+/** Counts requests and streams since the service started, or since a state was brought back. */
 export interface Meter {
-  /** Asked once for each operation. */
+  /** Begins the numbers of an operation, and answers how to count its requests. Called once for each operation. */
   count(operation: string): Count;
-  /** A stream began. Answers how to tell that it ended, which may be told twice. */
+  /** A stream began. Answers a function to call when it ends; a second call does nothing. */
   opened(kind: StreamKind): () => void;
   readonly requests: ReadonlyMap<string, Series>;
   readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;

@@ -1,96 +1,122 @@
 import { invalid, Problem } from "../kernel/errors.ts";
+import type { Log } from "../kernel/log.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Answer, Writer } from "./answer.ts";
-import type { Ports } from "./app.ts";
+import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
+import type { Idempotency } from "./idempotency.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
+import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
+
+interface Ports<Services> {
+  readonly services: Services;
+  readonly authenticator: Pick<Authenticator, "confirmed" | "watch">;
+  readonly idempotency: Idempotency;
+  readonly writer: Writer;
+  /** In bytes. */
+  readonly bodyLimit: number;
+  readonly meter: Meter;
+  readonly log: Log;
+  /** Aborted when the service shuts down. */
+  readonly closing: AbortSignal;
+}
+
+/** Runs an operation for a caller who may, and writes its answer. Rejects with a Problem. */
+export type RunOperation<Services> = (
+  operation: Operation<Services>,
+  request: RequestContext,
+  authentication: Authentication,
+) => Promise<Answer>;
 
 const noBytes = Buffer.alloc(0);
 
-/** Runs an operation for a caller who may, and writes its answer. */
-export async function perform(
-  ports: Ports,
-  writer: Writer,
-  exchange: RequestContext,
-  operation: Operation,
-  caller: Caller,
-): Promise<Answer> {
-  const { services, gate, closing, log } = ports;
-  const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
-  const bytes = takesBody ? await readBody(exchange, ports.bodyLimit) : noBytes;
-  let leaving: Cancellation | undefined;
-  const leave = () => {
-    leaving ??= cancellationOf(exchange, closing, (lost) => gate.watch(exchange, lost));
-    return leaving;
-  };
-  const run = (by: Caller) => {
-    const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
-    const { params } = exchange;
-    const resume = exchange.header("last-event-id");
-    const input = { params, query: queryOf(exchange), body, resume, signal: () => leave().signal };
-    return execute(operation, services, input, by);
-  };
-  const name = operation.method === "POST" ? exchange.header("idempotency-key") : undefined;
-  if (name !== undefined && !ports.idempotency.isName(name)) {
-    parseBody(bytes, operation.body !== undefined);
-    throw invalid("Idempotency-Key", "must have 1 to 255 characters");
-  }
-  if (name !== undefined && operation.needs !== "nothing")
-    return await once(ports, writer, exchange, operation, caller, { name, bytes, run });
+/** CONTRACT section 1, the order of checks from the body on: 415, 413, 400, 422, then those of the operation. */
+export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
+  const { services, authenticator, idempotency, writer, bodyLimit, meter, log, closing } = ports;
 
-  let result: unknown;
-  try {
-    result = await run(caller);
-    if (!(result instanceof Stream)) return await writer.answer(operation, result, exchange.id);
-  } finally {
-    if (!(result instanceof Stream)) leaving?.over();
-  }
-  const body = eventStream(result, operation.shape, counted(leave(), ports.meter.opened("sse")), log, exchange.id);
-  return { status: 200, headers: eventHeaders, body, request_id: exchange.id };
+  return async (operation, request, authentication) => {
+    const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
+    const isRead = operation.method === "GET" || operation.needs === "nothing";
+    const caller = isRead ? authentication.caller : authenticator.confirmed(authentication);
+    const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
+    let cancellation: Cancellation | undefined;
+    const cancel = () => {
+      cancellation ??= cancellationOf(request, closing, (lost) => authenticator.watch(authentication, lost));
+      return cancellation;
+    };
+    const run = (by: Caller) => {
+      const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
+      const { params } = request;
+      const resume = request.header("last-event-id");
+      const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
+      return execute(operation, services, input, by);
+    };
+    const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
+    if (name !== undefined && !idempotency.isName(name)) {
+      parseBody(bytes, operation.body !== undefined);
+      throw invalid("Idempotency-Key", "must have 1 to 255 characters");
+    }
+    if (name !== undefined && operation.needs !== "nothing") {
+      const key = { api_key_id: caller.key_id, path: request.path, name };
+      const write = (result: unknown) => writer.answer(operation, result, request.id);
+      const refuse = (problem: Problem) => writer.problem(problem, request.id);
+      return await runOnce(idempotency, { key, bytes, caller, run, write, refuse });
+    }
+
+    let result: unknown;
+    try {
+      result = await run(caller);
+      if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
+    } finally {
+      if (!(result instanceof Stream)) cancellation?.end();
+    }
+    const counted = endingToo(cancel(), meter.opened("sse"));
+    const body = eventStream(result, operation.shape, counted, log, request.id);
+    return { status: 200, headers: eventHeaders, body, request_id: request.id };
+  };
 }
 
-/** Tells too that the stream has ended. */
-const counted = ({ signal, over }: Cancellation, ended: () => void): Cancellation => ({
+const endingToo = ({ signal, end }: Cancellation, closed: () => void): Cancellation => ({
   signal,
-  over() {
-    ended();
-    over();
+  end() {
+    closed();
+    end();
   },
 });
 
-/** With an idempotency key: the answer is kept in the transaction of the work, and replayed where the key comes again. */
-function once(
-  { idempotency, store }: Ports,
-  writer: Writer,
-  exchange: RequestContext,
-  operation: Operation,
-  caller: Caller,
-  { name, bytes, run }: { name: string; bytes: Buffer; run: (by: Caller) => Promise<unknown> },
-): Promise<Answer> {
-  const key = { api_key_id: caller.key_id, path: exchange.path, name };
-  const only = caller.recheckRights ? { recheckRights: caller.recheckRights } : {};
-  return idempotency.once(key, bytes, async (remember) => {
-    let kept: Answer | undefined;
-    const keep = async (tx: Parameters<typeof remember>[0], answer: Answer) => {
-      await remember(tx, answer);
-      kept = answer;
-      return answer;
-    };
+/** One request with an idempotency key. */
+interface Once {
+  readonly key: Parameters<Idempotency["once"]>[0];
+  readonly bytes: Buffer;
+  readonly caller: Caller;
+  run(by: Caller): Promise<unknown>;
+  write(result: unknown): Answer | Promise<Answer>;
+  refuse(problem: Problem): Answer;
+}
+
+/**
+ * Runs an operation once for its idempotency key. The answer is stored in the transaction of the work, where there is one:
+ * a crash between the two would do the work twice. 404 and 409 are stored too.
+ */
+function runOnce(idempotency: Idempotency, { key, bytes, caller, run, write, refuse }: Once): Promise<Answer> {
+  return idempotency.once(key, bytes, async (store) => {
+    let stored: Answer | undefined;
     try {
       const result = await run({
         ...caller,
-        storeReplay: async (tx, made) => void (await keep(tx, await writer.answer(operation, made, exchange.id))),
+        async storeReplay(tx, made) {
+          const answer = await write(made);
+          await store.within(tx, answer);
+          stored = answer;
+        },
       });
-      return (
-        kept ??
-        (await store.transaction(async (tx) => keep(tx, await writer.answer(operation, result, exchange.id)), only))
-      );
+      return stored ?? (await store.alone(await write(result), caller.recheckRights));
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.transaction((tx) => keep(tx, writer.problem(error, exchange.id)), only);
+      return store.alone(refuse(error), caller.recheckRights);
     }
   });
 }

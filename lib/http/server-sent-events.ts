@@ -4,7 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import type { Cancellation } from "./cancellation.ts";
 
-/** Of Server-Sent Events. A proxy must neither keep them back nor keep them. */
+/** The headers of Server-Sent Events. A proxy must neither buffer nor cache them. */
 export const eventHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
@@ -12,50 +12,53 @@ export const eventHeaders = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** How often a comment tells that the connection lives; proxies give up a silent one after half a minute or more. */
-const beat = "15s";
-/** A reader who has taken nothing for this many beats is let go. */
-const patience = 2;
+/** How often a comment keeps the connection alive; proxies give up a silent one after half a minute or more. */
+const heartbeat = "15s";
+/** After how many heartbeats a reader that takes nothing is dropped. */
+const mostMissedHeartbeats = 2;
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;
-const written = (data: unknown, fields: string) => `${fields}${line("data", JSON.stringify(data))}\n`;
+const eventOf = (data: unknown, fields: string) => `${fields}${line("data", JSON.stringify(data))}\n`;
 
 /**
- * A stream as Server-Sent Events: each entry with its id, then `end`; or `problem`, in the form of an error, where it has
- * to stop. The next entry is asked for when the last one was taken, so a slow reader costs no memory, and one that takes
- * nothing for half a minute is let go.
+ * A stream as Server-Sent Events: each entry with its id, then `end`, or `problem` in the form of an error. The next entry
+ * is read when the last one was taken, so a slow reader costs no memory. A reader that takes nothing for half a minute is
+ * dropped.
  */
 export function eventStream(
   { entries }: Stream,
   shape: (record: unknown) => unknown,
-  leaving: Cancellation,
+  cancellation: Cancellation,
   log: Log,
   request_id: string,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let silent = 0;
-  let finished = false;
+  let missed = 0;
+  let isEnded = false;
   let stopTimer = () => {};
-  const over = () => {
-    finished = true;
+  const end = () => {
+    isEnded = true;
     stopTimer();
-    leaving.over();
+    cancellation.end();
     entries
       .return(undefined)
       .catch((error) => log.error("a stream ended badly", { request_id, reason: reasonOf(error) }));
   };
 
-  const step = async (): Promise<{ text: string; last: boolean }> => {
+  const next = async (): Promise<{ text: string; last: boolean }> => {
     try {
       const { value, done } = await entries.next();
-      if (!done) return { text: written(shape(value.record), line("id", value.id)), last: false };
-      if (value) return { text: written(value, line("event", "end")), last: true };
-      const { reason } = leaving.signal;
-      return { text: reason instanceof Problem ? told(reason) : "", last: true };
+      if (!done) return { text: eventOf(shape(value.record), line("id", value.id)), last: false };
+      if (value) return { text: eventOf(value, line("event", "end")), last: true };
+      const { reason } = cancellation.signal;
+      return { text: reason instanceof Problem ? problemEvent(reason) : "", last: true };
     } catch (error) {
-      if (error instanceof Problem) return { text: told(error), last: true };
+      if (error instanceof Problem) return { text: problemEvent(error), last: true };
       log.error("a stream failed unexpectedly", { request_id, reason: reasonOf(error) });
-      return { text: told(new Problem("internal_error", "the service failed; quote the request id")), last: true };
+      return {
+        text: problemEvent(new Problem("internal_error", "the service failed; quote the request id")),
+        last: true,
+      };
     }
   };
 
@@ -65,36 +68,36 @@ export function eventStream(
         const drop = (reason: string) => {
           log.info("a stream was dropped", { request_id, reason });
           controller.error(new Error(`the stream was dropped: ${reason}`));
-          over();
+          end();
         };
-        const tick = () => {
-          // What was told at the last beat still lies there: nobody reads.
-          silent = (controller.desiredSize ?? 0) < 0 ? silent + 1 : 0;
-          if (silent >= patience) return drop("its reader took nothing for half a minute");
-          if (silent === 0) controller.enqueue(encoder.encode(": still here\n\n"));
-          stopTimer = systemTimer(beat, tick);
+        const beat = () => {
+          // The comment of the last heartbeat was not taken.
+          missed = (controller.desiredSize ?? 0) < 0 ? missed + 1 : 0;
+          if (missed >= mostMissedHeartbeats) return drop("its reader took nothing for half a minute");
+          if (missed === 0) controller.enqueue(encoder.encode(": still here\n\n"));
+          stopTimer = systemTimer(heartbeat, beat);
         };
-        stopTimer = systemTimer(beat, tick);
-        leaving.signal.addEventListener("abort", () => {
-          if (finished) return;
+        stopTimer = systemTimer(heartbeat, beat);
+        cancellation.signal.addEventListener("abort", () => {
+          if (isEnded) return;
           stopTimer();
-          // A reader who does not take the last word must not hold up the end.
+          // A reader that does not take the last event must not hold up the end.
           stopTimer = systemTimer("1s", () => drop("its reader did not take the end"));
         });
-        // Something is said at once, so that the headers arrive before the first entry does.
+        // A comment at once sends the headers before there is an entry.
         controller.enqueue(encoder.encode(": this is a stream\n\n"));
       },
       async pull(controller) {
-        const { text, last } = await step();
+        const { text, last } = await next();
         if (text) controller.enqueue(encoder.encode(text));
         if (!last) return;
-        over();
+        end();
         controller.close();
       },
-      cancel: over,
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
 }
 
-const told = ({ code, message }: Problem) => written({ code, message }, line("event", "problem"));
+const problemEvent = ({ code, message }: Problem) => eventOf({ code, message }, line("event", "problem"));

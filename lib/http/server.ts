@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { createPatience, type Patience } from "./patience.ts";
+import { type Connections, trackConnections } from "./connections.ts";
 
 export interface Listening {
   readonly port: number;
@@ -20,47 +20,47 @@ export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
-/** Oversized requests are Node's own to refuse: its 400 and 431 carry no more than their status. Slow ones are ours. */
-const limits = {
-  requestTimeout: 0,
-  headersTimeout: 0,
-  // Node would look for slow ones all the same, to find none: as seldom as a timer can be set.
-  connectionsCheckingInterval: 2 ** 31 - 1,
-  maxHeaderSize: 16_384,
-  keepAliveTimeout: 65_000,
+/** How long a client may take to send a request, in milliseconds. Node answers 408 and closes the connection. */
+export interface RequestTimeouts {
+  /** Until the head has arrived, counted from the connection or from the head's first byte. Default: 10 s. */
+  readonly headersTimeout: number;
+  /** Until the whole request has arrived, counted likewise. Default: 40 s, which leaves a body 30 s. */
+  readonly requestTimeout: number;
+  /** How often Node looks for late requests. Default: 1 s. */
+  readonly connectionsCheckingInterval: number;
+}
+
+const usualTimeouts: RequestTimeouts = {
+  headersTimeout: 10_000,
+  requestTimeout: 40_000,
+  connectionsCheckingInterval: 1_000,
 };
 
+/** Node refuses malformed, oversized and slow requests itself: its 400, 431 and 408 carry no more than their status. */
+const limits = { maxHeaderSize: 16_384, keepAliveTimeout: 65_000 };
+
+/** Opens a port. Rejects with Node's error where that is not possible. */
 export async function listen(
   { handle, upgrade }: { handle: Handler; upgrade: Upgrade },
   { port, host }: { port: number; host: string },
-  patience: Patience = createPatience(),
+  timeouts: RequestTimeouts = usualTimeouts,
 ): Promise<Listening> {
-  const server = createServer(limits, (request, response) => {
-    patience.asked(request, response);
+  const server = createServer({ ...limits, ...timeouts });
+  const connections = trackConnections(server);
+  server.on("request", (request, response) => {
+    connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   });
-  // Node's own takes a connection for idle whose answer is still on its way to a slow reader.
-  server.closeIdleConnections = () => {
-    for (const socket of patience.idle()) socket.destroy();
-  };
-  server.on("checkExpectation", (request, response) => {
-    patience.asked(request, response);
+  server.on("checkExpectation", (_request, response) => {
+    connections.answering(response);
     response.writeHead(417, { "content-length": 0 }).end();
   });
-  const forget = function (this: Socket) {
-    patience.left(this);
-  };
-  // Taken off first: a connection comes here again with every protocol that is passed over on it.
-  server.on("connection", (socket) => {
-    patience.connected(socket);
-    socket.off("close", forget).once("close", forget);
-  });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    patience.left(socket);
-    // Whoever takes it over has listeners of their own; until then a reset must not end the process.
+    connections.handedOver(socket);
+    // Its new owner adds listeners of its own; until then a reset must not end the process.
     socket.off("error", ignore).on("error", ignore);
-    if (request.headers.upgrade?.toLowerCase() !== "websocket") return passOver(server, request, socket, head);
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") return ignoreUpgrade(server, request, socket, head);
     if (hostHeaders(request) > 1)
       return void socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n", () => socket.destroy());
     return upgrade(request, socket, head);
@@ -72,17 +72,22 @@ export async function listen(
   return {
     port: at.port,
     url: `http://${name}:${at.port}`,
-    close: (grace = "10s") => close(server, patience, grace),
+    close: (grace = "10s") => close(server, connections, grace),
   };
 }
 
 const ignore = () => {};
 
 /**
- * HTTP lets a server pass an offered protocol over, such as the HTTP/2 that Java's client offers; Node does so only where
- * nobody listens for upgrades at all. So the request is read once more, without its offer.
+ * HTTP lets a server ignore an offered protocol, such as the HTTP/2 that Java's client offers. Node does so only without
+ * a listener for upgrades, so the request is parsed once more, without its offer.
  */
-function passOver(server: Server, { method, url, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+function ignoreUpgrade(
+  server: Server,
+  { method, url, rawHeaders }: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): void {
   const lines = [`${method} ${url} HTTP/1.1`];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = "", value = ""] = rawHeaders.slice(i, i + 2);
@@ -98,26 +103,24 @@ const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
     0,
   );
 
-/** CONTRACT section 1: "two `Host` headers are 400". As with Node's own, nothing but the status is told. */
+/** CONTRACT section 1: "two `Host` headers are 400". Like Node's own refusals it carries its status alone. */
 function refuse(response: ServerResponse): void {
   response.writeHead(400, { connection: "close", "content-length": 0 }).end();
 }
 
-async function close(server: Server, patience: Patience, grace: string): Promise<void> {
+async function close(server: Server, connections: Connections, grace: string): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  // Nothing is in flight on a connection that never sent a request.
-  for (const socket of patience.silent()) socket.destroy();
-  let over = false;
-  // close() alone waits seconds for keep-alive sockets that are idle, or become so.
-  const sweep = () => {
-    if (over) return;
-    server.closeIdleConnections();
-    systemTimer("20ms", sweep);
+  let isClosed = false;
+  // close() alone waits seconds for keep-alive connections that are idle, or become so.
+  const closeIdle = () => {
+    if (isClosed) return;
+    connections.closeIdle();
+    systemTimer("20ms", closeIdle);
   };
-  sweep();
-  const cut = systemTimer(milliseconds(grace), () => server.closeAllConnections());
+  closeIdle();
+  const cancel = systemTimer(milliseconds(grace), () => server.closeAllConnections());
   await closed;
-  over = true;
-  cut();
+  isClosed = true;
+  cancel();
 }

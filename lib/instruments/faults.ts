@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Fault, Faults } from "../http/fault.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
 import { type ProblemCode, problems } from "../kernel/errors.ts";
@@ -12,7 +11,7 @@ const delay = v.pipe(
   durationText(),
   v.check((text) => (parseDuration(text) ?? 0) <= milliseconds(longest), `must be at most ${longest}`),
 );
-/** What frames an answer, and what ties it to its body, stays the service's. */
+/** Headers that frame an answer, or name its request, stay the service's. */
 const framing = /^(content-length|transfer-encoding|connection|x-request-id)$/;
 const headerName = v.pipe(
   textLike(256, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be the name of a header"),
@@ -29,9 +28,9 @@ const respond = v.pipe(
     code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
     headers: v.optional(v.record(headerName, headerValue, "must be an object")),
     delay: v.optional(delay),
-    /** Nothing is done, and the connection breaks. */
+    /** The connection breaks, and nothing is done. */
     drop: v.optional(yes),
-    /** The work is done, and the connection breaks in the middle of its answer. */
+    /** The work is done, and the connection breaks amid the answer. */
     truncate: v.optional(yes),
   }),
   v.check(
@@ -62,34 +61,34 @@ export const newFault = record({
     {},
   ),
   respond,
-  /** The first call that meets it, counted from 1; then `times` is 1, where it is not set. */
+  /** The first request that meets it, counted from 1. `times` is 1 by default then. */
   nth: v.optional(wholeNumber(1, 1_000_000)),
   times: v.optional(wholeNumber(1, 1_000_000)),
 });
 export type NewFault = v.InferInput<typeof newFault>;
 
-/** A fault as it is kept. */
+/** A fault as it is stored. */
 export interface StoredFault {
   readonly match: { readonly method?: string | undefined; readonly path?: string | undefined };
   readonly respond: v.InferOutput<typeof respond>;
   readonly nth: number | null;
-  /** How many calls meet it; null for all. */
+  /** How many requests meet it; null for all. */
   readonly times: number | null;
-  /** How many did. */
+  /** How many have met it. */
   readonly used: number;
 }
-interface Kept extends StoredFault {
-  /** How many calls fitted, with those before the nth. */
+interface CountedFault extends StoredFault {
+  /** How many requests it has matched, with those before the nth. */
   readonly seen: number;
 }
 
-const view = ({ seen: _, ...fault }: Kept): StoredFault => fault;
+const view = ({ seen: _, ...fault }: CountedFault): StoredFault => fault;
 
-/** The first code that the table has for a status. */
+/** The first code of a status in the table of problems. */
 const codeFor = (status: number): string =>
   Object.entries(problems).find(([, problem]) => problem.status === status)?.[0] ?? "fault";
 
-/** What the interface itself sends with such a status. */
+/** The headers that the interface itself sends with such a status. */
 const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer" },
   429: { "retry-after": "1" },
@@ -104,48 +103,62 @@ function errorOf({ status, code }: StoredFault["respond"]): Fault["error"] {
   return { status: number, code: code ?? codeFor(number), message: "a tester asked for this fault" };
 }
 
-export interface FaultsDesk extends Snapshotable {
-  readonly meet: Faults;
+/** The effect of a fault on one request. */
+export interface Fault {
+  /** Resolves when the request may go on; sooner when the signal is aborted, because its client has gone. */
+  wait(signal: AbortSignal): Promise<void>;
+  /** Sent instead of the usual answer; without it the interface does its work and answers. */
+  readonly error: { readonly status: number; readonly code: string; readonly message: string } | undefined;
+  /** Override those of the answer, usual or not. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `drop`: the connection breaks before any work. `truncate`: it breaks amid the answer's body. */
+  readonly breaks: "drop" | "truncate" | undefined;
+}
+
+/** The faults that a tester has added. */
+export interface Faults extends Snapshotable {
+  /** The fault of a request, which counts as used; undefined for nearly all of them. */
+  meet(request: { readonly method: string; readonly path: string }): Fault | undefined;
   /** Throws a 422 for a fault that is wrong. */
   add(given: NewFault): StoredFault;
   list(): StoredFault[];
   clear(): void;
 }
 
-/** Faults of the interface itself, asked for by a tester. CONTRACT section 8. The first that fits is met. */
-export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): FaultsDesk {
-  let faults: readonly Kept[] = [];
+/** Faults of the interface itself, as a tester wants them. CONTRACT section 8. The first that matches is met. */
+export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
+  let faults: readonly CountedFault[] = [];
 
-  /** Whichever clock shows it first: a client's patience is of the machine's time, a tester's of the service's. */
+  /** Ends by the clock that gets there first: clients time out by the machine's clock, testers move the service's. */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
       const undo: (() => void)[] = [];
       const end = () => {
-        for (const one of undo) one();
+        for (const run of undo) run();
         resolve();
       };
-      for (const left of [signal, closing]) {
-        if (left.aborted) return resolve();
-        left.addEventListener("abort", end);
-        undo.push(() => left.removeEventListener("abort", end));
+      for (const cancelled of [signal, closing]) {
+        if (cancelled.aborted) return resolve();
+        cancelled.addEventListener("abort", end);
+        undo.push(() => cancelled.removeEventListener("abort", end));
       }
       undo.push(clock.alarm(clock.now() + ms, end), systemTimer(ms, end, { hold: true }));
     });
 
-  const use = (before: Kept): boolean => {
+  const use = (before: CountedFault): boolean => {
     const seen = before.seen + 1;
     const isMet = seen >= (before.nth ?? 1) && (before.times === null || before.used < before.times);
     const after = { ...before, seen, used: before.used + (isMet ? 1 : 0) };
-    faults = faults.map((one) => (one === before ? after : one));
+    faults = faults.map((fault) => (fault === before ? after : fault));
     return isMet;
   };
 
   return {
     meet({ method, path }) {
       if (faults.length === 0) return undefined;
-      const fits = ({ match }: Kept) =>
+      const isMatch = ({ match }: CountedFault) =>
         (match.method ?? method) === method && (match.path === undefined || matchesGlob(match.path, path));
-      const met = faults.filter(fits).find(use);
+      const met = faults.filter(isMatch).find(use);
       if (!met) return undefined;
       const { delay, drop, truncate, headers } = met.respond;
       const error = errorOf(met.respond);
@@ -167,8 +180,8 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
       faults = [];
     },
     save: () => faults,
-    load(kept) {
-      faults = kept as readonly Kept[];
+    load(state) {
+      faults = state as readonly CountedFault[];
     },
   };
 }

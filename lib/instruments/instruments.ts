@@ -2,13 +2,16 @@ import * as v from "valibot";
 import type { Features } from "../app/features.ts";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { type DeliveredEvent, deliveredEvents } from "../events/catalog.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { didYouMean } from "../kernel/did-you-mean.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { invalid } from "../kernel/errors.ts";
 import { checkArgument, record } from "../kernel/validation.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
-import type { FaultsDesk, NewFault, StoredFault } from "./faults.ts";
+import type { Faults, NewFault, StoredFault } from "./faults.ts";
 import type { Caught, Inbox } from "./inbox.ts";
 import type { InboxAnswer } from "./inbox-script.ts";
 import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
@@ -82,9 +85,12 @@ export interface Instruments<Fork> {
      * The oldest delivery of this event that a receiver answered and no earlier call returned; `*` takes any event, and a
      * function takes the deliveries that it accepts. Under a manual clock it first runs what is due, and rejects if no such
      * delivery arrived; under any other clock it waits for `timeout` of the service's clock (5 s). Closing the service or
-     * restoring a snapshot ends the wait.
+     * restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown event.
      */
-    waitFor(event: string | ((delivery: ReceivedDelivery) => boolean), more?: WaitOptions): Promise<ReceivedDelivery>;
+    waitFor<E extends DeliveredEvent | "*" = "*">(
+      event: E | ((delivery: ReceivedDelivery) => boolean),
+      more?: WaitOptions,
+    ): Promise<ReceivedDelivery<E>>;
     /**
      * Delivers these (`dlv_…`, seven at most) in every order, each order on its own fork, and lets `check` look at the result.
      * Forks share sinks, so a sink that remembers its calls has to be reset in `check`. Rejects with the first order for
@@ -111,7 +117,7 @@ interface Ports {
   readonly closing: AbortController;
   readonly inbox: Inbox;
   readonly received: ReceivedDeliveries;
-  readonly faults: FaultsDesk;
+  readonly faults: Faults;
   readonly journal: Journal;
   readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations">;
 }
@@ -121,11 +127,19 @@ const inboxFilter = record({ endpoint });
 /** `milliseconds` refuses a text that is no duration. */
 const waitOptions = record({ endpoint, timeout: v.optional(v.unknown(), "5s") });
 
+/** A misspelt event would never arrive. */
+function checkEvent(event: unknown): void {
+  if (typeof event === "function" || event === "*" || deliveredEvents.some((name) => name === event)) return;
+  const hint = didYouMean(String(event), deliveredEvents);
+  throw invalid("event", `must be one of ${deliveredEvents.join(", ")}, * for any, or a function${hint}`);
+}
+
 async function waitFor(
   { received, clock, clockControl, closing }: Ports,
   event: string | ((delivery: ReceivedDelivery) => boolean),
   more: WaitOptions = {},
 ): Promise<ReceivedDelivery> {
+  checkEvent(event);
   const { endpoint, timeout } = checkArgument(waitOptions, "more", more, '{ endpoint: "hook" }');
   const inbox = endpoint?.toLowerCase();
   const isWanted =
@@ -176,7 +190,8 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
     generations: { step: async (id) => (await generations.step(id)).status },
     webhooks: {
       sink: inbox.sink,
-      waitFor: (event, more) => waitFor(ports, event, more),
+      // The name of an event decides what its data is.
+      waitFor: (event, more) => waitFor(ports, event, more) as Promise<never>,
       deliver: outbox.deliver,
       deliverInEveryOrder: (deliveries, check) => inEveryOrder(fork, deliveries, check),
     },

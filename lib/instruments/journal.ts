@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Change } from "../events/change-feed.ts";
-import type { Observed } from "../http/app.ts";
+import type { LoggedRequest } from "../http/request-log.ts";
 import { type Clock, parseInstant } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check, oneOf, record } from "../kernel/validation.ts";
@@ -10,7 +10,7 @@ type Kind = (typeof kinds)[number];
 
 /** One entry. `seq` counts through all kinds; `at` is the time on the service's clock. */
 export type JournalEntry = { readonly seq: number; readonly at: string } & (
-  | ({ readonly kind: "request" } & Observed)
+  | ({ readonly kind: "request" } & LoggedRequest)
   /** A deployment or a generation entered a state. */
   | {
       readonly kind: "state";
@@ -53,7 +53,7 @@ export const journalQuery = record({
 export type JournalQuery = v.InferInput<typeof journalQuery>;
 
 export interface Journal extends Snapshotable {
-  request(seen: Observed): void;
+  request(seen: LoggedRequest): void;
   change(change: Change): void;
   /** The stored entries, oldest first. Throws a 422 for a wrong query. */
   list(query?: JournalQuery): JournalEntry[];

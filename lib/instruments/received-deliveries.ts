@@ -1,10 +1,11 @@
 import type { Outbound } from "../drivers/outbound/outbound.ts";
+import type { DeliveredEvent, WebhookPayload } from "../events/catalog.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { inboxOf } from "./inbox.ts";
 
-/** A delivery that a receiver answered, with any status. */
-export interface ReceivedDelivery {
+/** A delivery that a receiver answered, with any status. `ReceivedDelivery<"deployment.failed">` knows its data. */
+export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
   /** The NAME of `https://NAME.inbox.test/…`; null for any other URL. */
   readonly endpoint: string | null;
   readonly method: "POST";
@@ -18,7 +19,7 @@ export interface ReceivedDelivery {
   /** The header `X-Service-Event`; null without it. */
   readonly event: string | null;
   /** The event's data; undefined for bodies of another form, such as a chat message. */
-  readonly data: unknown;
+  readonly data: E extends DeliveredEvent ? WebhookPayload<E>["data"] | undefined : unknown;
 }
 
 /** Older deliveries are dropped. */

@@ -95,8 +95,8 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   ): Promise<Result<Kind, R extends Schema ? R : undefined>>;
 }
 
-/** An operation, as routes, OpenAPI, permission checks, tables and tests use it. */
-export interface Operation {
+/** An operation, as routes, OpenAPI, permission checks, tables and tests use it. Only one with its `Services` can be run. */
+export interface Operation<Services = never> {
   readonly id: string;
   readonly summary: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -114,12 +114,12 @@ export interface Operation {
   readonly problems: readonly ProblemCode[];
   /** Copies the fields of a record that the result schema names, and no others. */
   shape(record: unknown): unknown;
-  run(input: unknown, services: unknown, caller: Caller): Promise<unknown>;
+  readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
 }
 
 /** An operation with the types of its declaration, from which the typed client is inferred. */
-export interface TypedOperation<Id extends string, Path extends string, Kind extends Answers, Q, B, R>
-  extends Operation {
+export interface TypedOperation<Services, Id extends string, Path extends string, Kind extends Answers, Q, B, R>
+  extends Operation<Services> {
   readonly id: Id;
   readonly path: Path;
   readonly answers: Kind;
@@ -142,7 +142,7 @@ export function operationsOf<Services>() {
     R extends Schema | undefined = undefined,
   >(
     declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
-  ): TypedOperation<Id, Path, Kind, Q, B, R> => ({
+  ): TypedOperation<Services, Id, Path, Kind, Q, B, R> => ({
     ...declared,
     roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
     location: declared.location,
@@ -153,7 +153,7 @@ export function operationsOf<Services>() {
     result: declared.result as R & (Schema | undefined),
     shape: declared.result ? shaper(declared.result) : () => undefined,
     // Sound, because only execute() calls run(), and it has parsed the inputs with these schemas.
-    run: declared.run as Operation["run"],
+    run: declared.run as Operation<Services>["run"],
   });
 }
 
@@ -199,7 +199,12 @@ export function authorize(operation: Operation, caller: Caller): void {
 }
 
 /** Validates the input and runs the operation. Call `authorize` first. Throws synchronously for invalid input. */
-export function execute(operation: Operation, services: unknown, input: Input, caller: Caller): Promise<unknown> {
+export function execute<Services>(
+  operation: Operation<Services>,
+  services: Services,
+  input: Input,
+  caller: Caller,
+): Promise<unknown> {
   const query = operation.query ? check(operation.query, input.query) : {};
   const body = operation.body ? check(operation.body, input.body) : {};
   const { params, resume, signal } = input;

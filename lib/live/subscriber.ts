@@ -3,7 +3,7 @@ import type { Change } from "../events/change-feed.ts";
 import { stateChanges } from "../events/schema.ts";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** What a stream tells, as it is sent. Only events have an id, after which a stream can go on. */
+/** A message of a stream, as it is sent. Only events have an id, after which a stream can go on. */
 export interface Message {
   readonly id?: string;
   readonly event: string;
@@ -11,7 +11,7 @@ export interface Message {
   readonly data: object;
 }
 
-/** What of a change is told; undefined for what is no caller's business. */
+/** The message of a change; undefined for changes that no caller is to see. */
 export function messageOf(change: Change): Message | undefined {
   switch (change.kind) {
     case "event": {
@@ -28,7 +28,7 @@ export function messageOf(change: Change): Message | undefined {
   }
 }
 
-/** Why a stream is closed, as its codes: the last three digits are those of the answer that a request would get. */
+/** Close codes of a WebSocket. The last three digits of those above 4000 are the status that a request would get. */
 export const codes = {
   leaving: 1001,
   failed: 1011,
@@ -39,37 +39,38 @@ export const codes = {
   limited: 4429,
 };
 
-/** What may lie unsent for one reader. */
+/** How many characters or bytes may wait for one subscriber. */
 const mostUnsent = 1024 * 1024;
 
-/** One reader. What happens while the past is told waits for its turn, and nothing is told twice. */
-export class Stream {
+/** One WebSocket. While older events are replayed, new messages wait; none is sent twice. */
+export class Subscriber {
   readonly socket: WebSocket;
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
-  /** Whether anything came since the last ping. */
-  lives = true;
+  /** Whether a pong came since the last ping. */
+  isAlive = true;
 
   constructor(socket: WebSocket, events: string | undefined) {
     this.socket = socket;
     this.#wanted = new Set(events?.split(",") ?? ["*"]);
   }
 
-  /** Keeps back what happens until `goOn`. */
+  /** Lets new messages wait until `resume`. */
   hold(): void {
     this.#waiting = [];
   }
 
-  /** Tells what was kept back, but for what was told meanwhile. */
-  goOn(last: string): void {
+  /** Publishes the messages that waited, without events up to `last`, which were replayed. */
+  resume(last: string): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
-    for (const [message, text] of waiting) if (message.id === undefined || message.id > last) this.tell(message, text);
+    for (const [message, text] of waiting)
+      if (message.id === undefined || message.id > last) this.publish(message, text);
   }
 
-  /** What just happened. */
-  tell(message: Message, text: string): void {
+  /** Sends a new message, or lets it wait. */
+  publish(message: Message, text: string): void {
     if (!this.#waiting) {
       this.send(message, text);
       return;
@@ -79,7 +80,7 @@ export class Stream {
     if (this.#unsent > mostUnsent) this.close(codes.slow, "it reads too slowly");
   }
 
-  /** Sends it where it is wanted. */
+  /** Sends a message that the subscriber wants. */
   send(message: Message, text: string): void {
     const isWanted = this.#wanted.has("*") || this.#wanted.has(message.event);
     if (!isWanted || this.socket.readyState !== this.socket.OPEN) return;
@@ -87,10 +88,10 @@ export class Stream {
     if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "it reads too slowly");
   }
 
-  /** Says why, and cuts the connection where the other side has not closed it within a second. */
+  /** Closes the connection, and cuts it where the client has not closed its end within a second. */
   close(code: number, reason: string): void {
     if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
-    const calm = systemTimer("1s", () => this.socket.terminate());
-    this.socket.once("close", calm);
+    const cancel = systemTimer("1s", () => this.socket.terminate());
+    this.socket.once("close", cancel);
   }
 }

@@ -1,41 +1,44 @@
 import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
 import * as v from "valibot";
 import type { RawData, WebSocket, WebSocketServer } from "ws";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
-import type { Authenticator } from "../http/authenticate.ts";
-import { queryOf, type RequestContext } from "../http/request-context.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Authentication, Authenticator } from "../http/authenticate.ts";
+import { base, queryOf, type RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
-import { pairsOf, stamp } from "../http/send.ts";
+import type { Route } from "../http/route-table.ts";
+import { pairsOf } from "../http/send.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { check } from "../kernel/validation.ts";
-import { codes, messageOf, Stream } from "./subscriber.ts";
+import { codes, messageOf, Subscriber } from "./subscriber.ts";
 
 interface Ports {
   readonly feed: ChangeFeed;
   readonly events: EventsService;
-  readonly gate: Authenticator;
+  readonly authenticator: Authenticator;
   readonly log: Log;
   readonly meter: Meter;
   readonly closing: AbortSignal;
-  /** The operation that this is: its path, scope and role. */
+  /** Declares path, scope and role. */
   readonly operation: Operation;
+  /** Throws for a host that this service does not answer to. */
   readonly checkHost: (host: string | undefined) => void;
 }
 
-type Wanted = v.InferOutput<typeof streamQuery>;
+type Query = v.InferOutput<typeof streamQuery>;
 
-/** A reader says its key and nothing else. */
-const mostIn = 4 * 1024;
-const patience = "10s";
-const beat = "30s";
-/** How many events a stream goes back at most. */
-const mostBack = 1000;
+/** A client sends its key and nothing else. */
+const mostBytesIn = 4 * 1024;
+const keyTimeout = "10s";
+/** A subscriber without a pong since the last ping is cut. */
+const heartbeat = "30s";
+/** How many events are replayed at most. */
+const mostReplayed = 1000;
 
 const codeOf: Readonly<Record<string, number>> = {
   unauthorized: codes.unauthorized,
@@ -62,122 +65,130 @@ const isHandshake = ({ method, headers }: IncomingMessage) =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
 
 /** The WebSocket of CONTRACT section 9: an organization's events and state changes as they happen. */
-export function createLive({ feed, events, gate, log, meter, closing, operation, checkHost }: Ports) {
-  const open = new Set<Stream>();
-  const readers = new Map<string, Set<Stream>>();
-  const exchanges = new WeakMap<IncomingMessage, RequestContext>();
+export function createLiveRoute({
+  feed,
+  events,
+  authenticator,
+  log,
+  meter,
+  closing,
+  operation,
+  checkHost,
+}: Ports): Route {
+  const open = new Set<Subscriber>();
+  const byOrganization = new Map<string, Set<Subscriber>>();
+  /** The headers of each 101. */
+  const headers = new WeakMap<IncomingMessage, readonly string[]>();
   let server: Promise<WebSocketServer> | undefined;
   let stop = () => {};
 
-  const begin = async (): Promise<WebSocketServer> => {
+  const createServer = async (): Promise<WebSocketServer> => {
     const { WebSocketServer } = await import("ws");
-    const made = new WebSocketServer({ noServer: true, maxPayload: mostIn, perMessageDeflate: false });
-    made.on("headers", (lines, request) => {
-      const exchange = exchanges.get(request);
-      if (!exchange) return;
-      const all = new Map([
-        ...pairsOf(stamp(exchange.id, exchange.window)),
-        ...Object.entries(exchange.fault?.headers ?? {}),
-      ]);
-      for (const [name, value] of all) lines.push(`${name}: ${value}`);
+    const made = new WebSocketServer({ noServer: true, maxPayload: mostBytesIn, perMessageDeflate: false });
+    made.on("headers", (lines, incoming) => {
+      for (const [name, value] of pairsOf(headers.get(incoming) ?? [])) lines.push(`${name}: ${value}`);
     });
     return made;
   };
 
-  /** Runs while anybody reads: what happens is written once for all readers of an organization. */
+  /** Runs while there are subscribers. A message is written once for all subscribers of an organization. */
   const start = () => {
-    const deaf = feed.listen((change) => {
-      const all = readers.get(change.organization_id);
+    const unlisten = feed.listen((change) => {
+      const all = byOrganization.get(change.organization_id);
       const message = all && messageOf(change);
       if (!message) return;
       const text = JSON.stringify(message);
-      for (const stream of all) stream.tell(message, text);
+      for (const subscriber of all) subscriber.publish(message, text);
     });
-    const pulse = () => {
-      for (const stream of open) {
-        if (!stream.lives) stream.socket.terminate();
-        stream.lives = false;
-        stream.socket.ping();
+    const ping = () => {
+      for (const subscriber of open) {
+        if (!subscriber.isAlive) subscriber.socket.terminate();
+        subscriber.isAlive = false;
+        subscriber.socket.ping();
       }
-      calm = systemTimer(beat, pulse);
+      cancel = systemTimer(heartbeat, ping);
     };
-    let calm = systemTimer(beat, pulse);
+    let cancel = systemTimer(heartbeat, ping);
     stop = () => {
-      deaf();
-      calm();
+      unlisten();
+      cancel();
     };
   };
 
   closing.addEventListener("abort", () => {
-    for (const stream of open) stream.close(codes.leaving, "the service is shutting down");
+    for (const subscriber of open) subscriber.close(codes.leaving, "the service is shutting down");
   });
 
-  /** Tells what happened after an event, then what happens. */
-  const replay = async (stream: Stream, { organization_id }: Caller, after: string) => {
-    stream.hold();
-    const past = await events.since(organization_id, after, mostBack + 1);
-    if (past.length > mostBack)
-      return stream.close(codes.tooFar, `more than ${mostBack} events since then; read GET /v1/events`);
-    for (const message of past) stream.send(message, JSON.stringify(message));
-    stream.goOn(past.at(-1)?.id ?? after);
+  /** Sends the events after one, then new messages. */
+  const replay = async (subscriber: Subscriber, { organization_id }: Caller, after: string) => {
+    subscriber.hold();
+    const past = await events.since(organization_id, after, mostReplayed + 1);
+    if (past.length > mostReplayed)
+      return subscriber.close(codes.tooFar, `more than ${mostReplayed} events since then; read GET /v1/events`);
+    for (const message of past) subscriber.send(message, JSON.stringify(message));
+    subscriber.resume(past.at(-1)?.id ?? after);
   };
 
-  const read = (stream: Stream, exchange: RequestContext, caller: Caller, { after }: Wanted) => {
-    const mine = readers.get(caller.organization_id) ?? new Set();
-    readers.set(caller.organization_id, mine.add(stream));
-    const unwatch = gate.watch(exchange, () => stream.close(codes.unauthorized, "the API key has stopped"));
-    stream.socket.once("close", () => {
+  const subscribe = (subscriber: Subscriber, request_id: string, authentication: Authentication, { after }: Query) => {
+    const { caller } = authentication;
+    const mine = byOrganization.get(caller.organization_id) ?? new Set();
+    byOrganization.set(caller.organization_id, mine.add(subscriber));
+    const lost = () => subscriber.close(codes.unauthorized, "the API key has stopped");
+    const unwatch = authenticator.watch(authentication, lost);
+    subscriber.socket.once("close", () => {
       unwatch();
-      mine.delete(stream);
-      if (mine.size === 0) readers.delete(caller.organization_id);
+      mine.delete(subscriber);
+      if (mine.size === 0) byOrganization.delete(caller.organization_id);
     });
     // The first ping tells a client that listens for it that the stream has begun.
-    stream.socket.ping();
+    subscriber.socket.ping();
     if (after === undefined) return;
-    replay(stream, caller, after).catch((error) => {
-      log.error("a stream could not go back", { request_id: exchange.id, reason: reasonOf(error) });
-      stream.close(codes.failed, "the service failed");
+    replay(subscriber, caller, after).catch((error) => {
+      log.error("a stream could not replay events", { request_id, reason: reasonOf(error) });
+      subscriber.close(codes.failed, "the service failed");
     });
   };
 
   /** A browser cannot send a header with a WebSocket, so the key may be the first message. */
-  const expectKey = (stream: Stream, exchange: RequestContext, wanted: Wanted) => {
-    const calm = systemTimer(patience, () => stream.close(codes.unauthorized, "no API key came within 10 seconds"));
-    stream.socket.once("close", calm);
+  const expectKey = (subscriber: Subscriber, request: RequestContext, query: Query) => {
+    const noKey = () => subscriber.close(codes.unauthorized, "no API key came within 10 seconds");
+    const cancel = systemTimer(keyTimeout, noKey);
+    subscriber.socket.once("close", cancel);
     const take = async (data: RawData) => {
-      calm();
+      cancel();
       try {
-        const caller = await gate.knock(exchange, keyIn(String(data)));
-        authorize(operation, caller);
-        if (stream.socket.readyState === stream.socket.OPEN) read(stream, exchange, caller, wanted);
+        const authentication = await authenticator.byLateKey(request, keyIn(String(data)));
+        if (authentication.refusal) throw authentication.refusal;
+        authorize(operation, authentication.caller);
+        if (subscriber.socket.readyState === subscriber.socket.OPEN)
+          subscribe(subscriber, request.id, authentication, query);
       } catch (error) {
-        if (!(error instanceof Problem)) log.error("a key could not be judged", { reason: reasonOf(error) });
+        if (!(error instanceof Problem)) log.error("a key could not be checked", { reason: reasonOf(error) });
         const { code, message } = error instanceof Problem ? error : { code: "", message: "the service failed" };
-        stream.close(codeOf[code] ?? codes.failed, message.slice(0, 120));
+        subscriber.close(codeOf[code] ?? codes.failed, message.slice(0, 120));
       }
     };
-    stream.socket.once("message", (data) => void take(data));
+    subscriber.socket.once("message", (data) => void take(data));
   };
 
-  const opened = (socket: WebSocket, exchange: RequestContext, caller: Caller | undefined, wanted: Wanted) => {
-    const stream = new Stream(socket, wanted.events);
+  const opened = (socket: WebSocket, query: Query): Subscriber => {
+    const subscriber = new Subscriber(socket, query.events);
     if (open.size === 0) start();
-    open.add(stream);
+    open.add(subscriber);
     socket.once("close", meter.opened("websocket"));
     socket.on("error", () => {});
     socket.on("pong", () => {
-      stream.lives = true;
+      subscriber.isAlive = true;
     });
     socket.once("close", () => {
-      open.delete(stream);
+      open.delete(subscriber);
       if (open.size === 0) stop();
     });
-    if (closing.aborted) stream.close(codes.leaving, "the service is shutting down");
-    else if (caller) read(stream, exchange, caller, wanted);
-    else expectKey(stream, exchange, wanted);
+    if (closing.aborted) subscriber.close(codes.leaving, "the service is shutting down");
+    return subscriber;
   };
 
-  /** A page of another host may not, even with a key that it was given. */
+  /** A page of another host may not open a stream, even with a key that it was given. */
   const refuseForeign = (origin: string | undefined) => {
     if (origin === undefined) return;
     try {
@@ -187,21 +198,39 @@ export function createLive({ feed, events, gate, log, meter, closing, operation,
     }
   };
 
+  const isHere = ({ path }: RequestContext) => path === base + operation.path;
+  const sendsKey = ({ header }: RequestContext) => header("authorization") !== undefined;
+
   return {
-    async upgrade(exchange: RequestContext, socket: Duplex, head: Buffer): Promise<void> {
-      const isHere = exchange.path === `/v1${operation.path}`;
-      const later = isHere && exchange.header("authorization") === undefined;
-      const caller = await gate.enter(exchange, !later);
-      if (!isHere) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
-      if (!later) authorize(operation, caller);
-      refuseForeign(exchange.header("origin"));
-      const wanted = check(streamQuery, queryOf(exchange));
-      const request = exchange.socket;
-      if (!request || !isHandshake(request)) return events.withoutUpgrade();
-      server ??= begin();
+    method: "UPGRADE",
+    path: "/**",
+    name: "upgrade",
+    access: (request) =>
+      isHere(request) && !sendsKey(request) ? authenticator.byAddress(request) : authenticator.byKey(request),
+    async answer(request, authentication): Promise<Answer> {
+      if (!isHere(request)) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
+      if (sendsKey(request)) authorize(operation, authentication.caller);
+      refuseForeign(request.header("origin"));
+      const query = check(streamQuery, queryOf(request));
+      const { incoming } = request;
+      if (!incoming || !isHandshake(incoming)) return events.withoutUpgrade();
+      server ??= createServer();
       const made = await server;
-      exchanges.set(request, exchange);
-      made.handleUpgrade(request, socket, head, (ws) => opened(ws, exchange, later ? undefined : caller, wanted));
+      return {
+        status: 101,
+        headers: {},
+        body: null,
+        request_id: request.id,
+        takeOver(socket, head, lines) {
+          headers.set(incoming, lines);
+          made.handleUpgrade(incoming, socket, head, (ws) => {
+            const subscriber = opened(ws, query);
+            if (closing.aborted) return;
+            if (sendsKey(request)) subscribe(subscriber, request.id, authentication, query);
+            else expectKey(subscriber, request, query);
+          });
+        },
+      };
     },
   };
 }

@@ -6,7 +6,7 @@ import { type Json, jsonSchema } from "./json-schema.ts";
 
 /** The parameters of an operation's path and query. */
 export function queryParameters({ path, query }: Operation): Json[] {
-  const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
@@ -14,7 +14,7 @@ export function queryParameters({ path, query }: Operation): Json[] {
     schema: { type: "string" },
   }));
   const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> };
-  const asked = Object.entries(entries).map(([name, entry]) => {
+  const inQuery = Object.entries(entries).map(([name, entry]) => {
     const inner = (entry as { wrapped?: v.GenericSchema }).wrapped;
     const description = v.getDescription(inner ?? entry);
     return {
@@ -25,7 +25,7 @@ export function queryParameters({ path, query }: Operation): Json[] {
       schema: jsonSchema(inner ?? entry),
     };
   });
-  return [...places, ...asked];
+  return [...inPath, ...inQuery];
 }
 
 const header = (name: string, description: string, example: string, required = true) => ({
@@ -49,7 +49,7 @@ const delivered = (event: string) => [
   ),
 ];
 
-/** What is posted to webhooks: one for each event. */
+/** The requests to webhooks, one for each event. */
 export const webhooks = (): Json =>
   Object.fromEntries(
     Object.entries(catalog).map(([event, data]) => {

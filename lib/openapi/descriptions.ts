@@ -1,6 +1,6 @@
 import type { Json } from "./json-schema.ts";
 
-/** What the OpenAPI document says of everything, beside what it says of each operation. */
+/** The general part of the OpenAPI document. */
 export const info = {
   title: "Deployment and generation service",
   summary: "Projects, deployments, people, integrations, webhooks and generations.",
@@ -25,7 +25,7 @@ const tags: Readonly<Record<string, string>> = {
   openapi: "This document.",
 };
 
-/** The features that have operations, in their order, with what is told of each. */
+/** The features that have operations, in their order, each with its description. */
 export const tagsOf = (names: readonly string[]) =>
   [...new Set(names)].map((name) => ({ name, description: tags[name] ?? `The operations on ${name}.` }));
 
@@ -77,7 +77,7 @@ const base = { request_id: text, timestamp: { type: "string", format: "date-time
 const cursor = { anyOf: [text, { type: "null" }], description: "The `cursor` of the next page; null on the last one." };
 const perPage = { ...integer, description: "How many items a page holds." };
 
-/** The schemas of what surrounds records, in each envelope. */
+/** The schemas around records, in each envelope. */
 export const metas = {
   flat: {
     Meta: object(base),
@@ -94,7 +94,7 @@ export const metas = {
   },
 } as const;
 
-/** The one shape of every problem. */
+/** The schema of every problem. */
 export const problem = (codes: readonly string[]) =>
   object({
     error: {

@@ -46,7 +46,7 @@ const statusOf = ({ answers }: Operation) =>
     ],
   );
 
-/** What a list answers that is followed. */
+/** The content of a list that is followed. */
 const streamed = {
   "text/event-stream": {
     schema: {
@@ -58,20 +58,20 @@ const streamed = {
   },
 };
 
-/** What an operation answers when all is well. */
+/** The successful answer of an operation. */
 function success(operation: Operation, record: string | undefined, schemas: Schemas, envelope: Envelope): Json {
   const { answers, summary, method, needs } = operation;
   const more = [
     ...(answers === "created" ? ["Location"] : []),
     ...(method === "POST" && needs !== "nothing" ? ["Idempotent-Replayed"] : []),
   ];
-  const told = { description: `Done: ${summary}.`, headers: headersOf([...everywhere, ...more]) };
+  const common = { description: `Done: ${summary}.`, headers: headersOf([...everywhere, ...more]) };
   const content = (schema: Json, example: unknown) => ({
-    ...told,
+    ...common,
     content: { "application/json": { schema, example }, ...(answers === "stream" && streamed) },
   });
   if (answers === "document") return content({ type: "object" }, { openapi: "3.1.1" });
-  if (record === undefined) return told;
+  if (record === undefined) return common;
   const data = ref("schemas", record);
   const one = exampleOf(data, schemas);
   const list = answers === "list" || answers === "stream";
@@ -91,7 +91,7 @@ function success(operation: Operation, record: string | undefined, schemas: Sche
   });
 }
 
-/** The codes that an operation may answer with, by status. Where no key is needed, none is refused. */
+/** The codes that an operation may answer with, by status. Without a key there is no 401 and no 403. */
 function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
   const groups = new Map<number, ProblemCode[]>();
   for (const code of problemsOf(operation)) {
@@ -102,11 +102,11 @@ function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
   return groups;
 }
 
-/** The answer that stands for some codes of one status. */
+/** The answer for the codes of one status. */
 function refusal(codes: readonly ProblemCode[]): Json {
   const [first = "internal_error"] = codes;
   const { status, when } = problems[first];
-  // CONTRACT section 1: the 404 of an identifier and every 409 are remembered under their Idempotency-Key too.
+  // CONTRACT section 1: the 404 of an identifier and every 409 are stored under their Idempotency-Key too.
   const byStatus: Readonly<Record<number, readonly string[]>> = {
     401: ["WWW-Authenticate"],
     404: ["Idempotent-Replayed"],
@@ -140,21 +140,21 @@ const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
 
 function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas: Schemas, envelope: Envelope): Json {
   const { id, summary, needs, roles, addition, body, result, method } = operation;
-  const keyed = needs !== "nothing";
+  const needsKey = needs !== "nothing";
   const bodyRef = body && ref("schemas", names.get(body) ?? "");
   return {
     operationId: id,
     summary,
     tags: [id.split(".")[0]],
-    security: keyed ? [{ key: [] }] : [],
-    "x-scope": needs === "key" ? "any" : keyed ? needs : null,
-    "x-roles": keyed ? roles : [],
+    security: needsKey ? [{ key: [] }] : [],
+    "x-scope": needs === "key" ? "any" : needsKey ? needs : null,
+    "x-roles": needsKey ? roles : [],
     ...(addition && { "x-addition": true }),
     parameters: [
       ...queryParameters(operation),
       ref("parameters", "RequestId"),
       ...(operation.answers === "stream" ? [ref("parameters", "LastEventId")] : []),
-      ...(method === "POST" && keyed ? [ref("parameters", "IdempotencyKey")] : []),
+      ...(method === "POST" && needsKey ? [ref("parameters", "IdempotencyKey")] : []),
     ],
     ...(bodyRef && {
       requestBody: {
@@ -187,7 +187,7 @@ export async function openapi(envelope: Envelope): Promise<Json> {
   return {
     openapi: "3.1.1",
     info: { ...info, version: version() },
-    // What each model of our own costs in US dollars, by resolution: the same table that the service reckons with.
+    // The price of each built-in model in US dollars, by resolution: the table that the service bills by.
     "x-models": models.map(({ id, kind, summary, price }) => ({ id, kind, summary, price })),
     servers: [{ url: "/v1", description: "Where this document was read." }],
     security: [{ key: [] }],

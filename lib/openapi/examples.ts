@@ -1,6 +1,6 @@
 import type { Json } from "./json-schema.ts";
 
-/** What stands in examples for a field of a name, where its schema does not fix it. */
+/** Example values by the name of a field, where its schema does not fix one. */
 const words: Json = {
   name: "web",
   region: "eu-west-1",
@@ -58,7 +58,7 @@ const owners: Readonly<Record<string, string>> = {
 const fits = (value: unknown, type: string | undefined) =>
   type === undefined || type === (Array.isArray(value) ? "array" : typeof value);
 
-/** An example of what a schema lets through, the same at every call. `schemas` are those that it may refer to. */
+/** A valid example of a schema, the same at every call. `schemas` are those that it may refer to. */
 export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>, name = ""): unknown {
   const of = (one: unknown, as = name) => exampleOf(one as Json, schemas, as);
   const {

@@ -3,14 +3,14 @@ import { packageFile } from "../kernel/version.ts";
 export type OpenapiService = ReturnType<typeof openapiService>;
 type Envelope = "flat" | "full";
 
-/** The document that is published with this package, as text. */
+/** The document published with this package, as text. */
 export const publishedText = (envelope: Envelope): string =>
   packageFile(`schema/openapi${envelope === "full" ? "-full" : ""}.json`);
 
 export const published = (envelope: Envelope) =>
   JSON.parse(publishedText(envelope)) as Readonly<Record<string, unknown>>;
 
-/** The published document of the envelope in force, read at its first use. */
+/** The published document of the service's envelope, read at its first use. */
 export function openapiService({ envelope }: { readonly envelope: Envelope }) {
   let document: object | undefined;
   return {

@@ -101,6 +101,9 @@ export function projectsService({ store, bus, clock, queue, ids, regions, remove
     exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
       (await projects(tx).findId({ organization_id, id })) !== undefined,
 
+    nameOf: async (tx: Tx, organization_id: string, id: string) =>
+      (await projects(tx).find({ organization_id, id }))?.name,
+
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),
 

@@ -12,6 +12,7 @@ import {
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { finished, gallery } from "../gallery.ts";
+import { jsonBearer } from "../headers.ts";
 import { launch, run, scratch } from "../program.ts";
 import { world } from "../world.ts";
 
@@ -31,7 +32,7 @@ test("a backup of a running server is whole, and restores to what was there", as
 
   const created = await fetch(`${server.base_url}/projects`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.api_key}`, "content-type": "application/json" },
+    headers: jsonBearer(server.api_key),
     body: '{"name":"afterwards","region":"eu-west-1"}',
   });
   assert.equal(created.status, 201);

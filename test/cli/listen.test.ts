@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
 import { verifySignature } from "../../lib/index.ts";
+import { jsonBearer } from "../headers.ts";
 import { launch, run, scratch, stream } from "../program.ts";
 import { wire } from "../sockets.ts";
 import { expect, keyOf } from "../world.ts";
@@ -67,7 +68,7 @@ function listening(t: TestContext, to: string, url: string, key: string | null, 
 }
 
 const post = async (url: string, key: string | null, path: string, body: object) => {
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const headers = jsonBearer(key);
   const response = await fetch(`${url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   assert.equal(response.status, 201);
   return response.json() as Promise<Record<string, string>>;

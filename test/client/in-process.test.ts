@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
+import { bearer } from "../headers.ts";
 import { keyOf, type World, world } from "../world.ts";
 
 /** `service.client()`: what a call without a request has in common with a request, and what not. */
@@ -82,7 +83,7 @@ test("who asks again and again, awaiting nothing else, lets the service do its w
   const client = service.client({ apiKey: keyOf("owner") });
   const project = await client.projects.create({ name: "web", region: "eu-west-1" });
   const { id } = await client.deployments.create({ project_id: project.id, environment: "production", source: git });
-  const headers = { authorization: `Bearer ${keyOf("owner")}` };
+  const headers = bearer(keyOf("owner"));
   const most = 1e6;
   const asked = async (ask: () => Promise<unknown>, until: (status: string) => boolean) => {
     for (let i = 0; i < most; i++) if (until(((await ask()) as { status: string }).status)) return i;

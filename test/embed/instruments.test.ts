@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { jsonBearer } from "../headers.ts";
 import { launch } from "../program.ts";
 
 test("a tester controls the program's world from any language", async (t) => {
   const server = await launch(t, ["dev", "--port", "0", "--clock", "manual@2026-01-01T00:00:00Z"]);
   const send = async (method: string, path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${server.api_key}`, "content-type": "application/json" };
+    const headers = jsonBearer(server.api_key);
     const response = await fetch(server.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     // biome-ignore lint/suspicious/noExplicitAny: what a test expects of an answer is what it asserts
     return { status: response.status, body: (await response.json()) as any };

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Service } from "../../lib/index.ts";
 import { createTestService, forkTestService, type Test, verifyStandardWebhook } from "../../lib/testing.ts";
+import { bearer, jsonBearer } from "../headers.ts";
 
-const headersOf = (service: Service) => ({
-  authorization: `Bearer ${service.apiKey}`,
-  "content-type": "application/json",
-});
+const headersOf = (service: Service) => jsonBearer(service.apiKey);
 const post = async (service: Service, path: string, body: object) => {
   const answer = await service.fetch(path, { method: "POST", headers: headersOf(service), body: JSON.stringify(body) });
   assert.equal(answer.status, 201, await answer.clone().text());
@@ -159,7 +157,7 @@ test("an organization in one line, and its people in another", async (t) => {
   const service = await createTestService(t);
   assert.equal((await service.organizations.create({ name: "acme", plan: "pro" })).plan, "pro");
   const { key } = await service.keys.create({ organization: "acme", role: "developer" });
-  const me = await service.fetch("/v1/me", { headers: { authorization: `Bearer ${key}` } });
+  const me = await service.fetch("/v1/me", { headers: bearer(key) });
   assert.equal(((await me.json()) as { organization: { name: string } }).organization.name, "acme");
   for (const name of ["acme", "ACME", "", "x".repeat(65)])
     await assert.rejects(service.organizations.create({ name }), { code: "validation_failed" });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
 import { linesOf, startChild } from "../children.ts";
+import { jsonBearer } from "../headers.ts";
 import { start } from "../receiver.ts";
 import { folderOf } from "../room.ts";
 import { keyOf, seed } from "../world.ts";
@@ -43,7 +44,7 @@ test("with receivers that succeed, fail, redirect and reset, every delivery arri
     createService({ database: file, seed, clock: `manual@${instant}`, logLevel: "silent", rateLimit: 1_000_000 });
   let service = await open();
   const call = async (method: string, path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
+    const headers = jsonBearer(keyOf("owner"));
     const response = await service.fetch(`/v1${path}`, {
       method,
       headers,

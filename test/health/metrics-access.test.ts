@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bearer } from "../headers.ts";
 import { type Wire, wire } from "../sockets.ts";
 import { keyOf } from "../world.ts";
 
 const asked = (here: Wire, headers: Record<string, string>) => here.send("GET", "/metrics", { headers });
-const bearer = (who: "owner" | "admin" | "developer" | "viewer") => ({ authorization: `Bearer ${keyOf(who)}` });
 
 test("over loopback the metrics need no key, under a loopback name alone", async (t) => {
   const here = await wire(t, { hosts: ["svc.example.com"] });
@@ -17,14 +17,14 @@ test("over loopback the metrics need no key, under a loopback name alone", async
     assert.equal((await asked(here, forwarded)).status, 401, "what a proxy hands on is not local");
 });
 
-test("behind a proxy everybody needs the key of an owner or admin", async (t) => {
+test("behind a proxy every request needs the key of an owner or admin", async (t) => {
   const here = await wire(t, { behindProxy: true });
   for (const who of ["owner", "admin"] as const) {
-    const { status, headers } = await asked(here, bearer(who));
+    const { status, headers } = await asked(here, bearer(keyOf(who)));
     assert.deepEqual([status, headers["x-ratelimit-limit"]], [200, "1000"]);
   }
   for (const who of ["developer", "viewer"] as const) {
-    const { status, body } = await asked(here, bearer(who));
+    const { status, body } = await asked(here, bearer(keyOf(who)));
     assert.deepEqual([status, body.error.code], [403, "insufficient_role"]);
   }
   for (const headers of [{}, { authorization: "Bearer sk_live_unknown" }, { authorization: keyOf("owner") }]) {
@@ -32,8 +32,8 @@ test("behind a proxy everybody needs the key of an owner or admin", async (t) =>
     assert.deepEqual([got.status, got.body.error.code], [401, "unauthorized"]);
     assert.equal(got.headers["www-authenticate"], "Bearer");
   }
-  const post = await here.send("POST", "/metrics", { headers: bearer("owner") });
+  const post = await here.send("POST", "/metrics", { headers: bearer(keyOf("owner")) });
   assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
-  const head = await here.send("HEAD", "/metrics", { headers: bearer("owner") });
+  const head = await here.send("HEAD", "/metrics", { headers: bearer(keyOf("owner")) });
   assert.deepEqual([head.status, head.text], [200, ""]);
 });

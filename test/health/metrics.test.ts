@@ -46,7 +46,7 @@ async function scrape(here: World): Promise<Map<string, number>> {
   return read(await response.text());
 }
 
-test("whatever a label or a help holds, what is written is read again", () => {
+test("any text in a label or a help is read back unchanged", () => {
   const text = fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "{", "}", ",", "=", " ", "ü", "n") });
   const value = fc.oneof(fc.double({ noNaN: true }), fc.integer());
   fc.assert(
@@ -109,7 +109,7 @@ test("requests are counted by operation and status, with how long they took", as
   assert.ok((of.get(`${name}_sum operation=projects.create`) ?? 0) > 0);
 });
 
-test("what is counted while it happens is there as 0 before the first has happened", async (t) => {
+test("counters are there as 0 before they count", async (t) => {
   const fresh = await scrape(await world(t));
   const labels = {
     ...{ "svc_deliveries_total outcome": ["succeeded", "abandoned"] },
@@ -123,7 +123,7 @@ test("what is counted while it happens is there as 0 before the first has happen
   );
 });
 
-test("what waits and what came to its end is counted", async (t) => {
+test("waiting and ended work is counted", async (t) => {
   const answers = [500, 200];
   const transport = async () => new Response(null, { status: answers.shift() ?? 500 });
   const here = await world(t, { transport });
@@ -160,7 +160,7 @@ test("what waits and what came to its end is counted", async (t) => {
   assert.equal(ended.get("svc_delivery_tries_total outcome=failed"), 6);
 });
 
-test("what waits is counted as far as 10,000", async (t) => {
+test("waiting work is counted up to 10,000", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database });
   const file = new Database(database);
@@ -170,7 +170,7 @@ test("what waits is counted as far as 10,000", async (t) => {
   assert.equal((await scrape(here)).get("svc_jobs state=waiting"), 10_000);
 });
 
-test("generations are counted by state, and jobs that are late by how late they are", async (t) => {
+test("generations are counted by state, and the lag of jobs is measured", async (t) => {
   const here = await world(t, { clock: "manual@2026-01-01T00:00:00Z", generations: { concurrency: 1 } });
   for (const prompt of ["a lake", "a wood"])
     expect(

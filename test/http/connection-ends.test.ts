@@ -24,7 +24,7 @@ test("closing waits for an answer that its reader takes slowly", async () => {
   assert.ok(read > size, `${read}`);
 });
 
-test("a refused WebSocket ends its connection, whether the other side ends its own or not", async (t) => {
+test("a refused WebSocket closes its connection, even where the client keeps its end open", async (t) => {
   const { port } = await wire(t);
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.write("GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
@@ -39,7 +39,7 @@ test("a refused WebSocket ends its connection, whether the other side ends its o
   assert.match(String(error), /ECONNRESET|EPIPE/);
 });
 
-test("An expectation that nobody knows is refused, and its connection goes on", async (t) => {
+test("an unknown Expect is 417, and the connection goes on", async (t) => {
   const { port } = await wire(t);
   const socket = await open(port);
   const ended = all(socket);

@@ -37,7 +37,7 @@ for (const [envelope, document] of Object.entries(documents)) {
     }
   });
 
-  test(`every example of the ${envelope} document is one`, () => {
+  test(`every example of the ${envelope} document is valid`, () => {
     for (const operation of operations) {
       const { requestBody, responses } = document.paths[operation.path][operation.method.toLowerCase()];
       if (operation.body) {
@@ -57,7 +57,7 @@ for (const [envelope, document] of Object.entries(documents)) {
   });
 }
 
-test("what SPEC says of requests is in the document", () => {
+test("the document has the rules that SPEC has for requests", () => {
   const { paths, webhooks, components } = documents.flat;
   const body = components.schemas.NewProject;
   assert.deepEqual(body.required, ["name", "region"]);
@@ -90,7 +90,7 @@ test("real deliveries are what the webhooks section says", async (t) => {
   }
 });
 
-test("an answer that breaks its schema is found out", () => {
+test("an answer that breaks its schema is detected", () => {
   const { schema } = documents.flat.paths["/projects"].post.responses[201].content["application/json"];
   const { example } = documents.flat.paths["/projects"].post.responses[201].content["application/json"];
   for (const wrong of [
@@ -104,7 +104,7 @@ test("an answer that breaks its schema is found out", () => {
     assert.notDeepEqual(faults(schema, wrong, documents.flat), [], JSON.stringify(wrong));
 });
 
-test("an independent linter finds nothing to say against it", () => {
+test("an independent linter finds no fault in it", () => {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createWindows } from "../../lib/http/rate-limit.ts";
+import { createRateLimits } from "../../lib/http/rate-limit.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 
-test("what was counted is told to be written once, and once more after it was; another process goes on from there", async (t) => {
+test("a count asks once to be written, and once more after it was; another process goes on from there", async (t) => {
   const store = createStore(openMemory().engine);
   t.after(() => store.close());
   const clock = createClock("manual@2026-01-01T00:00:00Z");
@@ -13,7 +13,7 @@ test("what was counted is told to be written once, and once more after it was; a
   const dirty = () => {
     told += 1;
   };
-  const process = () => createWindows({ store, clock, dirty });
+  const process = () => createRateLimits({ store, clock, dirty });
   const windows = process();
   const take = async (from = windows) => (await from.take("key_a", 10)).remaining;
   assert.deepEqual([await take(), await take(), told], [9, 8, 1]);

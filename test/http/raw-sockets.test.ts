@@ -8,7 +8,7 @@ const closing = ["Host: localhost", "Connection: close"];
 const first = async ({ raw }: Wire, line: string, ...more: string[]) =>
   statusesIn(await raw(lines(line, ...closing, ...more)))[0];
 
-test("Unknown methods are 405 where HTTP knows them, 400 where it does not", async (t) => {
+test("Unsupported methods are 405 where Node's parser knows them, 400 where it does not", async (t) => {
   const here = await wire(t);
   for (const method of ["OPTIONS", "TRACE", "PROPFIND", "PURGE", "LINK", "SEARCH", "PATCH"]) {
     const text = await here.raw(lines(`${method} /v1/projects HTTP/1.1`, ...closing));
@@ -76,7 +76,7 @@ test("Other forms of the request line never break it", async (t) => {
   assert.equal((await here.send("GET", "/v1/me")).status, 200);
 });
 
-test("What Node refuses by itself carries no more than its status", async (t) => {
+test("Node's own refusals carry no more than their status", async (t) => {
   const here = await wire(t);
   assert.equal(await first(here, "GET /v1/me HTTP/1.1", `X-Long: ${"x".repeat(20_000)}`), 431);
   assert.equal(await first(here, "GET /v1/me HTTP/1.1", "no colon"), 400);
@@ -85,7 +85,7 @@ test("What Node refuses by itself carries no more than its status", async (t) =>
   assert.equal(await first(here, "POST /v1/projects HTTP/1.1", "Content-Length: 1", "Content-Length: 2"), 400);
 });
 
-test("A client that goes away amid its body harms nobody", async (t) => {
+test("A client that goes away amid its body harms no other", async (t) => {
   const here = await wire(t);
   const type = "Content-Type: application/json";
   for (const length of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {

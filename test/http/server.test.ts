@@ -60,7 +60,7 @@ test("It answers to loopback names, the public URL and the option hosts, in any 
   }
 });
 
-test("Any other Host is 421, before the key is asked for", async (t) => {
+test("Any other Host is 421, before the key is checked", async (t) => {
   const { send, raw } = await wire(t, { addressRateLimit: 5 });
   for (const host of [
     "evil.test",
@@ -160,7 +160,7 @@ test("After a 413 the client is answered, and the next request of the same clien
   }
 });
 
-test("A body that nobody reads is never taken for the next request", async (t) => {
+test("An unread body is never taken for the next request", async (t) => {
   const { raw } = await wire(t);
   const hidden = lines("DELETE /v1/projects/unknown HTTP/1.1", "Host: localhost");
   const length = `Content-Length: ${hidden.length}`;

@@ -55,7 +55,7 @@ test("a port that is being opened when the service is closed does not stay open"
   assert.deepEqual([service.url, ports()], [undefined, before]);
 });
 
-test("a closed service says that it is closed, whatever is wanted of it", async () => {
+test("every method of a closed service says that it is closed", async () => {
   const service = await createService({ clock: "manual", logLevel: "silent" });
   const { id } = await service.snapshot();
   await service.close();
@@ -78,7 +78,7 @@ test("a closed service says that it is closed, whatever is wanted of it", async 
   for (const one of wanted) await assert.rejects(one, /^Error: the service is closed; make a new one$/, String(one));
 });
 
-test("What began before close() is finished and answered, what comes later is 503", async (t) => {
+test("Requests that began before close() are finished and answered, later ones are 503", async (t) => {
   const { service, port } = await wire(t);
   const headers = { ...owner, "content-type": "application/json" };
   const create = async (i: number) => {
@@ -108,7 +108,7 @@ test("A client that asks again and again on one connection does not hold up clos
   agent.destroy();
 });
 
-test("An upload that its sender breaks off is no fault of the service: 400 in the log, and no error", async (t) => {
+test("An upload that its sender breaks off is 400 in the log, and no error", async (t) => {
   const entries: string[] = [];
   let told = () => {};
   const asked = new Promise<void>((resolve) => {

@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { deployment as shape } from "../../lib/deployments/schema.ts";
 import type { Options } from "../../lib/index.ts";
+import { bearer, jsonBearer } from "../headers.ts";
 import { byBranch, release, seen, source, turningOut } from "../stories.ts";
 import { keyOf, world } from "../world.ts";
 
@@ -39,7 +40,7 @@ test("a wait may be longer than the longest timer", async (t) => {
 async function running(t: TestContext, options: Options) {
   const here = await world(t, { rateLimit: 1_000_000, ...options });
   const { url } = await here.service.listen();
-  const headers = { authorization: `Bearer ${keyOf("developer")}`, "content-type": "application/json" };
+  const headers = jsonBearer(keyOf("developer"));
   const ended = async (id: string) => {
     for (;;) {
       const response = await fetch(`${url}/v1/deployments/${id}?wait=60`, { headers });
@@ -143,7 +144,7 @@ test("closing a service with waiting work keeps the work and leaves nothing behi
   await here.deploy(id);
   await here.service.close();
   await here.service.close();
-  const headers = { authorization: `Bearer ${keyOf("owner")}` };
+  const headers = bearer(keyOf("owner"));
   const response = await here.service.fetch("/v1/projects", { headers });
   assert.equal(response.status, 503);
   assert.ok(response.headers.get("retry-after"));

@@ -15,7 +15,7 @@ function feedOf(t: TestContext) {
   return { store, errors, feed: createChangeFeed({ log }) };
 }
 
-test("the feed tells what was committed, in order, and only then", async (t) => {
+test("the feed publishes committed changes in order, and none before its commit", async (t) => {
   const { store, feed } = feedOf(t);
   const told: Change[] = [];
   feed.listen((one) => told.push(one));
@@ -27,7 +27,7 @@ test("the feed tells what was committed, in order, and only then", async (t) => 
   assert.deepEqual(told, [change("one"), change("two")]);
 });
 
-test("the feed tells nothing of what was rolled back", async (t) => {
+test("the feed publishes nothing that was rolled back", async (t) => {
   const { store, feed } = feedOf(t);
   const told: Change[] = [];
   feed.listen((one) => told.push(one));
@@ -39,7 +39,7 @@ test("the feed tells nothing of what was rolled back", async (t) => {
   assert.deepEqual(told, []);
 });
 
-test("a listener that fails is logged, and the others are told all the same; one that stopped is not", async (t) => {
+test("a listener that fails is logged, and the others are still called; a stopped one is not", async (t) => {
   const { store, feed, errors } = feedOf(t);
   const told: Change[] = [];
   feed.listen(() => {

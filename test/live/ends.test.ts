@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
-import { Stream } from "../../lib/live/subscriber.ts";
-import { bearer, member, withMembers } from "../callers.ts";
+import { Subscriber } from "../../lib/live/subscriber.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { dial } from "../readers.ts";
 import { owner, wire } from "../sockets.ts";
 import { expect } from "../world.ts";
 
-test("a stream ends with its key: revoked by whoever removes the user, suspended, expired", async (t) => {
+test("a stream ends with its key: user removed, user suspended, key expired", async (t) => {
   const seed = withMembers(
     member("leaver", "viewer"),
     member("removed", "viewer"),
@@ -66,7 +67,7 @@ test("a connection that answers no ping is cut", async (t) => {
   await living.until(1);
 });
 
-test("a slow reader is closed, with a bound to what lies unsent for it", async (t) => {
+test("a slow reader is closed, and its unsent messages are bounded", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const server = new WebSocketServer({ port: 0 });
   t.after(() => server.close());
@@ -77,11 +78,11 @@ test("a slow reader is closed, with a bound to what lies unsent for it", async (
   await opened;
   client.pause();
   const closed = once(client, "close");
-  const stream = new Stream(socket, undefined);
+  const stream = new Subscriber(socket, undefined);
   const message = { event: "project.created", timestamp: "2026-01-01T00:00:00.000Z", data: {} };
   let most = 0;
   for (let i = 0; i < 10_000 && socket.readyState === socket.OPEN; i++) {
-    stream.tell(message, "x".repeat(16_384));
+    stream.publish(message, "x".repeat(16_384));
     most = Math.max(most, socket.bufferedAmount);
     await new Promise((go) => setImmediate(go));
   }

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
 import { parse } from "../events.ts";
+import { bearer } from "../headers.ts";
 import { lines, open, owner, type Wire, wire } from "../sockets.ts";
 import { expect } from "../world.ts";
 
@@ -50,7 +51,7 @@ test("A stream over a socket ends when its user is suspended", { timeout: 5_000 
   assert.equal(parse(await text).at(-1)?.data.code, "unauthorized");
 });
 
-test("A hundred clients who hang up in the middle leave nothing behind", async (t) => {
+test("A hundred clients that hang up amid a stream leave nothing behind", async (t) => {
   const here = await wire(t);
   const id = await made(here);
   const all = await Promise.all(Array.from({ length: 100 }, () => follow(here, id)));
@@ -61,7 +62,7 @@ test("A hundred clients who hang up in the middle leave nothing behind", async (
   assert.equal(parse(await text).at(-1)?.event, "end");
 });
 
-test("A reader who takes nothing is cut off, and costs no memory meanwhile", { timeout: 20_000 }, async (t) => {
+test("A reader that takes nothing is cut off, and costs no memory meanwhile", { timeout: 20_000 }, async (t) => {
   const message = "x".repeat(4_000);
   const logs = Array.from({ length: 2_000 }, () => ({ level: "info" as const, message }));
   const driver = simulatedDeployments(() => ({ result: "succeed", logs }));

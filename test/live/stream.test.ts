@@ -4,12 +4,13 @@ import { Agent, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { dial, refused } from "../readers.ts";
 import { lines, owner, wire } from "../sockets.ts";
 import { expect, keyOf } from "../world.ts";
 
-test("a stream tells the organization's events and state changes as they happen, and no other's", async (t) => {
+test("a stream sends the organization's events and state changes as they happen, and no other's", async (t) => {
   const here = await wire(t);
   const mine = dial(t, here);
   const theirs = dial(t, here, "", bearer(keyOf("stranger")));
@@ -42,7 +43,7 @@ test("the 101 carries the request's id and the window of the key", async (t) => 
   assert.equal(response.headers["x-ratelimit-remaining"], "999");
 });
 
-test("?events= tells what is named and nothing else", async (t) => {
+test("?events= sends the named events and nothing else", async (t) => {
   const here = await wire(t);
   const some = dial(t, here, "?events=deployment.started,deployment.succeeded");
   const moves = dial(t, here, "?events=deployment.status");
@@ -54,7 +55,7 @@ test("?events= tells what is named and nothing else", async (t) => {
   assert.deepEqual(new Set(moves.told.map(({ event }) => event)), new Set(["deployment.status"]));
 });
 
-test("?after= goes on after an event, without a gap and without telling anything twice", async (t) => {
+test("?after= goes on after an event, without a gap and without a repetition", async (t) => {
   const here = await wire(t);
   for (const name of ["one-a", "one-b", "one-c"]) await here.project(name);
   const all = expect(await here.call("owner", "GET", "/v1/events"), 200).data.reverse();
@@ -87,7 +88,7 @@ test("a stream does not go back further than a thousand events", async (t) => {
 for (const form of [
   (key: string) => key,
   (key: string) => `Bearer ${key}`,
-  (key: string) => JSON.stringify({ authorization: `Bearer ${key}` }),
+  (key: string) => JSON.stringify(bearer(key)),
 ]) {
   test(`the key may be the first message: ${form("sk_live_…")}`, async (t) => {
     const here = await wire(t);
@@ -139,7 +140,7 @@ test("no key within ten seconds closes with 4401", async (t) => {
   assert.equal((await stream.closed).code, 4401);
 });
 
-test("who may not connect gets the ordinary answer", async (t) => {
+test("a refused connection gets the ordinary answer", async (t) => {
   const seed = withMembers(
     member("narrow", "owner", { scopes: ["projects:write"] }),
     member("busy", "owner", { rate_limit: 1 }),
@@ -180,7 +181,7 @@ test("a plain GET is 426, and another path takes no WebSocket", async (t) => {
     assert.match(await here.raw(lines("GET /v1/stream HTTP/1.1", ...bad, ...(key ? [key] : []))), /^HTTP\/1\.1 426 /);
 });
 
-test("another protocol that is offered is passed over, with a body too", async (t) => {
+test("an offer of another protocol is ignored, with a body too", async (t) => {
   const here = await wire(t);
   const offer = ["Host: localhost", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
   const body = JSON.stringify({ name: "web", region: "eu" });
@@ -190,7 +191,7 @@ test("another protocol that is offered is passed over, with a body too", async (
   assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ["HTTP/1.1 201", "HTTP/1.1 200"]);
 });
 
-test("a connection that offers another protocol with every request gathers nothing", async (t) => {
+test("a connection that offers another protocol with every request gathers no listeners", async (t) => {
   const here = await wire(t);
   const warnings: Error[] = [];
   const note = (warning: Error) => warnings.push(warning);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
 import { follow } from "../events.ts";
+import { bearer } from "../headers.ts";
 import { expect, type World, world } from "../world.ts";
 
 const made = async (here: World) => (await here.deploy((await here.project()).id)).id as string;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { bearer, callAs, member, temporary, withMembers } from "../callers.ts";
+import { callAs, member, temporary, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { walk } from "../pages.ts";
 import { dial } from "../readers.ts";
 import { placesOf } from "../room.ts";

@@ -30,7 +30,7 @@ test("each path of the control interface takes its methods, and names them", asy
   }
 });
 
-test("HEAD tells what GET would, without the body", async (t) => {
+test("HEAD answers as GET would, without the body", async (t) => {
   const here = await world(t);
   for (const path of ["clock", "mail", "inbox"]) {
     const got = await here.call("nobody", "GET", `/_svc/${path}`, undefined, { "x-request-id": "same" });
@@ -45,7 +45,7 @@ test("HEAD tells what GET would, without the body", async (t) => {
   }
 });
 
-test("a path with more or less of it is none", async (t) => {
+test("a longer or shorter path is 404", async (t) => {
   const here = await world(t);
   for (const path of ["", "clock/", "inbox/", "inbox/a/b", "Clock", "clockx", "clock;x", "../v1/me"])
     assert.ok([401, 404].includes((await here.call("nobody", "GET", `/_svc/${path}`)).status), path);
@@ -99,7 +99,7 @@ test("a body of another type is 415 wherever one can be sent", async (t) => {
   }
 });
 
-test("no page of another origin is told that it may read an answer", async (t) => {
+test("no CORS header lets a page of another origin read an answer", async (t) => {
   const here = await world(t);
   const { headers } = await here.call("nobody", "GET", "/_svc/clock");
   assert.deepEqual(

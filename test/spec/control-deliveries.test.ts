@@ -15,7 +15,7 @@ const caught = (here: World) => here.service.inbox.list();
 const attempts = async (here: World, id: string) =>
   expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data[0].attempts;
 
-test("a time-out fails ten seconds of the service's clock later, and the ladder goes on from there", async (t) => {
+test("a time-out fails ten seconds of the service's clock later, and the back-off goes on from there", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   const all = async () => expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data;
@@ -55,7 +55,7 @@ test("six time-outs end in an abandoned delivery and an inactive webhook", async
   assert.deepEqual([await state(), (await attempts(here, id)).length, caught(here).length], ["inactive", 6, 6]);
 });
 
-test("a redelivery that times out is told ten seconds later, and turns nothing off", async (t) => {
+test("a redelivery that times out fails ten seconds later, and turns nothing off", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   await here.project();
@@ -70,7 +70,7 @@ test("a redelivery that times out is told ten seconds later, and turns nothing o
   assert.deepEqual([second.number, second.at, second.error], [2, start, "timeout after 10 s"]);
 });
 
-test("a webhook that is deleted while a try is open is told nothing more", async (t) => {
+test("a webhook that is deleted during an attempt gets nothing more", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   here.service.inbox.script("hook", [{ timeout: true }]);
@@ -81,7 +81,7 @@ test("a webhook that is deleted while a try is open is told nothing more", async
   assert.equal(caught(here).length, 1);
 });
 
-test("deliveries arrive in the order that a tester wants, and twice where one is named twice", async (t) => {
+test("deliveries arrive in the order that a tester names, a repeated one twice", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   for (const name of ["one", "two", "three"]) await here.project(name);

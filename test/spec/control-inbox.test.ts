@@ -26,7 +26,7 @@ const script = (here: World, name: string, responses: unknown) =>
 const attempts = async (here: World, id: string) =>
   expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data[0].attempts;
 
-test("what is sent to an inbox is caught, as its receiver would see it", async (t) => {
+test("an inbox catches deliveries as their receiver would see them", async (t) => {
   const here = await world(t);
   await hook(here, "hook", { secret: "whsec_demo" });
   const project = await here.project();
@@ -46,7 +46,7 @@ test("what is sent to an inbox is caught, as its receiver would see it", async (
   assert.deepEqual(here.service.inbox.list(), [one]);
 });
 
-test("an inbox is read by its name, and emptied; what is scripted stays", async (t) => {
+test("an inbox is read by its name and cleared; its script stays", async (t) => {
   const here = await world(t);
   await hook(here, "one");
   await hook(here, "two");
@@ -102,7 +102,7 @@ test("a script replaces the one before it, and an empty one ends it", async (t) 
   assert.deepEqual((await caught(here))[0]?.response, 200);
 });
 
-test("a function answers before what is scripted, and its traffic is in the inbox", async (t) => {
+test("a function answers before the script, and its traffic is in the inbox", async (t) => {
   const here = await world(t);
   await hook(here);
   here.service.inbox.script("hook", [500]);
@@ -115,7 +115,7 @@ test("a function answers before what is scripted, and its traffic is in the inbo
   );
 });
 
-test("what was listed is the caller's own, and changes nothing", async (t) => {
+test("a listed delivery is a copy, and changing it changes nothing", async (t) => {
   const here = await world(t);
   await hook(here);
   await here.project();
@@ -124,7 +124,7 @@ test("what was listed is the caller's own, and changes nothing", async (t) => {
   assert.notEqual(here.service.inbox.list()[0]?.body, "changed");
 });
 
-test("the last 1,000 are kept", async () => {
+test("the last 1,000 are stored", async () => {
   const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
   for (let i = 0; i <= 1000; i++) await inbox.send({ url: "https://hook.inbox.test", headers: {}, body: String(i) });
   const bodies = inbox.list().map(({ body }) => body);
@@ -132,7 +132,7 @@ test("the last 1,000 are kept", async () => {
   await inbox.close();
 });
 
-test("a copy that was kept is not touched by what comes later", async () => {
+test("later deliveries do not change a saved state", async () => {
   const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
   const request = { url: "https://hook.inbox.test", headers: {}, body: "one" };
   inbox.script("hook", [500, 503]);
@@ -175,7 +175,7 @@ test("bad answers are 422 with their place, and change nothing", async (t) => {
       assert.ok(pathsOf(answer)[0]?.startsWith(path), JSON.stringify(answer.error));
     });
   }
-  await t.test("a name that no host can have", async () => {
+  await t.test("a name that is no valid host", async () => {
     for (const name of ["a.b", "-a", "a_b", "%20", "x".repeat(64)])
       assert.deepEqual(pathsOf(expect(await script(here, name, [500]), 422)), ["name"]);
     assert.throws(() => here.service.inbox.script("a.b", []), { name: "Problem" });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Options } from "../../lib/index.ts";
+import { bearer } from "../headers.ts";
 import { pathsOf, seen } from "../stories.ts";
 import { expect, start, world } from "../world.ts";
 
@@ -124,7 +125,7 @@ test("POST /_svc/invitations/accept is the same as the interface's, and answers 
   const { meta: _, api_key, ...user } = expect(await here.call("nobody", "POST", path, { token, name: "Ada" }), 200);
   const expected = { name: "Ada", email: "ada@example.com", role: "admin", status: "active", joined_at: start };
   assert.deepEqual(user, { id: user.id, ...expected });
-  expect(await here.call("nobody", "GET", "/v1/me", undefined, { authorization: `Bearer ${api_key}` }), 200);
+  expect(await here.call("nobody", "GET", "/v1/me", undefined, bearer(api_key)), 200);
   expect(await here.call("nobody", "POST", path, { token, name: "Ada" }), 404);
 });
 
@@ -145,7 +146,7 @@ async function over(
   });
 }
 
-test("who reaches the control interface", async (t) => {
+test("access to the control interface", async (t) => {
   const hosts = ["svc.example.com"];
   await t.test("a program on this machine", async (t) => assert.equal(await over(t, {}, {}), 200));
   await t.test("by a loopback name", async (t) => assert.equal(await over(t, {}, { host: "localhost:1" }), 200));
@@ -175,7 +176,7 @@ test("who reaches the control interface", async (t) => {
       assert.equal(here.service.clock.now().toISOString(), start);
     });
   }
-  await t.test("nobody in the mode start", async (t) => {
+  await t.test("no request in the mode start", async (t) => {
     const here = await world(t, { mode: "start", clock: "real", random: undefined });
     for (const path of [clock, "/_svc/mail"]) {
       assert.equal(expect(await here.call("nobody", "GET", path), 404).error.code, "not_found");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { dial } from "../readers.ts";
 import { lines, wire } from "../sockets.ts";
 import { expect, world } from "../world.ts";

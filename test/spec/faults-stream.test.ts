@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { dial, refused } from "../readers.ts";
 import { owner, wire } from "../sockets.ts";
 
-test("a WebSocket's handshake meets them as any request does", async (t) => {
+test("a WebSocket's handshake meets faults as any request does", async (t) => {
   const here = await wire(t);
   const { faults } = here.service;
   const match = { path: "/v1/stream" };
@@ -45,7 +45,7 @@ test("a WebSocket's handshake meets them as any request does", async (t) => {
   assert.deepEqual(statuses, [429, null, 101, 200, 101, 201]);
 });
 
-test("a fault holds no handshake up beyond the close", async (t) => {
+test("close() ends the delay of a handshake", async (t) => {
   const here = await wire(t);
   here.service.faults.add({ match: { path: "/v1/*" }, respond: { delay: "60s" } });
   const waiting = refused(here);

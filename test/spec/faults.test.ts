@@ -17,7 +17,7 @@ async function told(response: Response) {
   return [response.status, error?.code];
 }
 
-test("an error in the form of the interface, for what fits and for nothing else", async (t) => {
+test("an error in the form of the interface, for matching requests alone", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const given = { match: { method: "GET", path: "/v1/projects/*" }, respond: { status: 503, code: "unavailable" } };
@@ -36,7 +36,7 @@ test("an error in the form of the interface, for what fits and for nothing else"
   assert.equal((await call("GET", `/v1/projects/${id}`)).status, 200);
 });
 
-test("status and code, of which either tells the other", async (t) => {
+test("status and code imply each other", async (t) => {
   const cases: [respond: NewFault["respond"], status: number, code: string][] = [
     [{ status: 503 }, 503, "unavailable"],
     [{ status: 500 }, 500, "internal_error"],
@@ -56,7 +56,7 @@ test("status and code, of which either tells the other", async (t) => {
   }
 });
 
-test("headers go over those of the answer, whichever it is", async (t) => {
+test("headers override those of the answer, usual or not", async (t) => {
   const here = await world(t);
   const given = { "Retry-After": "7", "x-ratelimit-remaining": "0", "X-Proxy": "b" };
   here.service.faults.add({ respond: { status: 429, headers: given }, times: 1 });
@@ -70,7 +70,7 @@ test("headers go over those of the answer, whichever it is", async (t) => {
   assert.deepEqual([usual.status, usual.headers.get("x-proxy")], [200, "a"]);
 });
 
-test("so many times, from the nth call on, the first that fits", async (t) => {
+test("times and nth count, and the first match wins", async (t) => {
   const here = await world(t);
   const { faults } = here.service;
   faults.add({ match: { path: "/v1/me" }, respond: { status: 503 }, nth: 2, times: 2 });
@@ -103,7 +103,7 @@ test("a delay ends when either clock shows it: the machine's", async (t) => {
   assert.deepEqual(await told(await me(here)), [503, "unavailable"]);
 });
 
-test("a caller who loses patience hears no more, and one who waits at the close is told", async (t) => {
+test("a client that aborts a delayed request gets its reason, and close() answers the others", async (t) => {
   const here = await world(t);
   here.service.faults.add({ respond: { delay: "60s" } });
   const control = new AbortController();
@@ -180,7 +180,7 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
   }
 });
 
-test("faults come before the key is asked for, count against no window, and never meet the control interface", async (t) => {
+test("faults come before the key is checked, count in no window, and never meet the control interface", async (t) => {
   const here = await world(t);
   here.service.faults.add({ match: { path: "*" }, respond: { status: 503 } });
   const left = (response: Response) => response.headers.get("x-ratelimit-remaining");
@@ -191,7 +191,7 @@ test("faults come before the key is asked for, count against no window, and neve
   expect(await here.call("nobody", "GET", "/nothing"), 404);
 });
 
-test("a wrong fault is 422 with its place, and nothing is kept", async (t) => {
+test("a wrong fault is 422 with its place, and none is stored", async (t) => {
   const here = await world(t);
   const fault = { status: 503 };
   const refused: [string, unknown, string][] = [

@@ -85,27 +85,6 @@ test("monitoring needs the plan pro or enterprise, which is checked before the c
   });
 });
 
-test("a chat receives a message with the event, the environment and the version", async (t) => {
-  const { sent, transport } = recorder();
-  const here = await world(t, { transport });
-  here.service.webhooks.sink("chat", transport);
-  await connect(here, "chat");
-  await here.deploy((await here.project("a & b")).id, { source: { type: "git", repo: "acme/web", tag: "v1.4.2" } });
-  await here.service.clock.advance("10s");
-  const messages = sent.map(({ body }) => JSON.parse(body));
-  assert.deepEqual(
-    messages.map(({ text }) => text),
-    [
-      "📦 Project *a &amp; b* was created in eu-west-1",
-      "⏳ Deployment to *production* is queued",
-      "🔨 Build for *production* started",
-      "✅ Deployment to *production* succeeded after 6s",
-    ],
-  );
-  assert.ok(messages.every(({ channel, blocks }) => channel === "#deploys" && blocks.length === 1));
-  assert.match(sent[3]?.body ?? "", /v1\.4\.2/);
-});
-
 test("monitoring receives events, the metrics of a finished deployment, and its release", async (t) => {
   const { sent, transport } = recorder();
   const here = await world(t, { transport });

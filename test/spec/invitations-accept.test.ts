@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bearer } from "../headers.ts";
 import { pathsOf } from "../stories.ts";
 import { check, expect, type World, world } from "../world.ts";
 
@@ -14,8 +15,7 @@ const invited = async (world: World, role = "developer"): Promise<{ id: string; 
   const { id } = expect(await world.call("owner", "POST", "/v1/users/invite", { email, role }), 201);
   return { id, token: (await mails(world)).at(-1).token };
 };
-const me = (world: World, key: string) =>
-  world.call("nobody", "GET", "/v1/me", undefined, { authorization: `Bearer ${key}` });
+const me = (world: World, key: string) => world.call("nobody", "GET", "/v1/me", undefined, bearer(key));
 
 test("POST /invitations/accept", async (t) => {
   await t.test("makes the user, who joined now, and answers with a first key that works", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry } from "../../lib/index.ts";
+import { bearer } from "../headers.ts";
 import { pathsOf } from "../stories.ts";
 import { expect, keyOf, start, type World, world } from "../world.ts";
 
@@ -8,7 +9,7 @@ const path = "/_svc/journal";
 const journal = async (here: World, query = ""): Promise<JournalEntry[]> =>
   expect(await here.call("nobody", "GET", `${path}${query}`), 200).data;
 
-const headers = { authorization: `Bearer ${keyOf("owner")}` };
+const headers = bearer(keyOf("owner"));
 
 /** One word an entry: what it is about, and what came of it. */
 const word = (entry: JournalEntry) => {

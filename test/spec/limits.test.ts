@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, callAs, member, temporary, withMembers } from "../callers.ts";
+import { callAs, member, temporary, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { expect, git, type Reply, start, type Who, type World, world } from "../world.ts";
 
 /** What the three headers tell. */

@@ -31,7 +31,7 @@ test("GET /projects gives 20 a page, newest first", async (t) => {
   assert.equal(rest.meta.next_cursor, null);
 });
 
-test("a page that takes exactly what is left is the last one", async (t) => {
+test("a page that takes exactly the rest is the last one", async (t) => {
   const here = await world(t, { seed: withProjects(4) });
   assert.deepEqual(
     (await walk(here, "/v1/projects", 2)).map((page) => page.length),
@@ -166,7 +166,7 @@ test("logs are oldest first, and events newest first", async (t) => {
   assert.deepEqual(times, [...times].sort());
 });
 
-test("the full envelope counts the pages from 1 and tells the total of what was filtered", async (t) => {
+test("the full envelope counts the pages from 1 and has the total of the filtered list", async (t) => {
   const here = await world(t, { ...many, envelope: "full" });
   const [one] = await fleet(here);
   const path = `/v1/deployments?project_id=${one}&per_page=4`;

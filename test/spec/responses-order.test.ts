@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { expect, keyOf, type World, world } from "../world.ts";
 
 const options = {
@@ -35,7 +36,7 @@ test("Order of checks: each request breaks every later rule as well", async (t) 
   assert.equal(await ask(owner, { name: "web" }), "404 not_found");
 });
 
-test("Order of checks: what needs the record comes after the identifier and before conflicts", async (t) => {
+test("Order of checks: rules that need the record come after the identifier and before conflicts", async (t) => {
   const here = await world(t);
   const { call, project } = here;
   await project("taken");

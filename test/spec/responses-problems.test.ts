@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { bearer, member, withMembers } from "../callers.ts";
+import { member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { check, expect, git, type Scenario, type Who, type World, world } from "../world.ts";
 
 const order = { name: "web", region: "eu-west-1" };

@@ -233,7 +233,7 @@ test("HEAD works where GET does, with the same headers and no body", async (t) =
   }
 });
 
-test("an answer never holds the key it was asked with", async (t) => {
+test("an answer never shows the key of its request", async (t) => {
   const { call } = await world(t);
   const wrong = { authorization: "Bearer sk_live_a_wrong_one" };
   const refused = await call("nobody", "GET", "/v1/projects", undefined, wrong);

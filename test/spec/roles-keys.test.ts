@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, callAs, member, withMembers } from "../callers.ts";
+import { callAs, member, withMembers } from "../callers.ts";
+import { bearer } from "../headers.ts";
 import { expect, keyOf, type Reply, start, type World, world } from "../world.ts";
 
 const wanted = { code: "unauthorized" };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Log, type NewScenario, simulatedDeployments } from "../../lib/index.ts";
+import { jsonBearer } from "../headers.ts";
 import { folderOf } from "../room.ts";
 import { logOf, pathsOf, release, seen, source, states } from "../stories.ts";
 import { expect, forked, keyOf, seed, start, type World, world } from "../world.ts";
@@ -145,7 +146,7 @@ test("scenarios and their outcomes survive a restart, and the close reports unus
     warn: (text, { match } = {}) => void warned.push(`${text}: ${match}`),
   };
   const open = () => createService({ database, clock: `manual@${start}`, seed, logger });
-  const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
+  const headers = jsonBearer(keyOf("owner"));
   const first = await open();
   const send = async (path: string, body: object) => {
     const response = await first.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });

@@ -30,7 +30,10 @@ describe("a file or folder without write permission", () => {
     chmodSync(path, 0o444);
     sentence(await tryOpening(path, nobody), rights);
     const { stdout } = run(["doctor", "--database", path, "--port", "0"], "/", {}, nobody);
-    assert.match(stdout, /WRONG +database .*svc\.db cannot be read and written by this user; run as its owner/);
+    assert.match(
+      stdout,
+      /WRONG +database +this user cannot read and write .*svc\.db; run as its owner, or change its permissions/,
+    );
   });
 
   test("an unreadable file", async (t) => {

@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { createService, type Seed } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { tryOpening } from "../children.ts";
+import { jsonBearer } from "../headers.ts";
 import { folderOf, placesOf } from "../room.ts";
 
 const random = createRandom("secrets");
@@ -78,7 +79,7 @@ test("with a seed, a restarted service repeats no identifier and no key", async 
     const service = await createService({ database, clock, random: "same", seed: small, logLevel: "silent" });
     for (let i = 0; i < 6; i++) {
       const body = JSON.stringify({ name: `web-${start}-${i}`, region: "eu" });
-      const headers = { authorization: `Bearer ${fixed}`, "content-type": "application/json" };
+      const headers = jsonBearer(fixed);
       const response = await service.fetch("/v1/projects", { method: "POST", headers, body });
       const { id } = (await response.json()) as { id: string };
       if (response.status !== 201 || seen.has(id)) refused.push(`project ${i} of start ${start}: ${response.status}`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
+import { jsonBearer } from "../headers.ts";
 import { invariants, unfinished, violations } from "../invariants.ts";
 import { folderOf } from "../room.ts";
 import { git, keyOf, seed } from "../world.ts";
@@ -39,7 +40,7 @@ test("every invariant holds in a busy service, and detects a violation", async (
   const service = await createService({ database: file, seed, clock, random: "x", logLevel: "silent" });
   t.after(() => service.close());
   const post = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
+    const headers = jsonBearer(keyOf("owner"));
     const response = await service.fetch(`/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
     assert.equal(response.status, 201);
     return (await response.json()) as { id: string };

@@ -22,13 +22,14 @@ const elapsed = ({ deployment_id }: Data, timestamp: string) =>
   formatDuration(Math.round((Date.parse(timestamp) - createdAtOf(deployment_id ?? "")) / 1000) * 1000);
 
 const headlines: Readonly<Record<string, (data: Data, timestamp: string) => string>> = {
-  "deployment.queued": ({ environment }) => `⏳ Deployment to *${environment}* is queued`,
-  "deployment.started": ({ environment }) => `🔨 Build for *${environment}* started`,
-  "deployment.succeeded": (data, at) => `✅ Deployment to *${data.environment}* succeeded after ${elapsed(data, at)}`,
+  "deployment.queued": ({ project, environment }) => `⏳ *${project}*: deployment to *${environment}* is queued`,
+  "deployment.started": ({ project, environment }) => `🔨 *${project}*: build for *${environment}* started`,
+  "deployment.succeeded": (data, at) =>
+    `✅ *${data.project}*: deployment to *${data.environment}* succeeded after ${elapsed(data, at)}`,
   "deployment.failed": (data, at) =>
-    `❌ Deployment to *${data.environment}* failed after ${elapsed(data, at)}: ${data.reason}`,
-  "deployment.rolled_back": ({ environment, version, reason }) =>
-    `↩️ *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "asked for" : "health check failed"})`,
+    `❌ *${data.project}*: deployment to *${data.environment}* failed after ${elapsed(data, at)}: ${data.reason}`,
+  "deployment.rolled_back": ({ project, environment, version, reason }) =>
+    `↩️ *${project}*: *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "asked for" : "health check failed"})`,
   "project.created": ({ name, region }) => `📦 Project *${name}* was created in ${region}`,
   "project.deleted": ({ name }) => `🗑️ Project *${name}* was deleted`,
   "user.invited": ({ email, role }) => `✉️ ${email} was invited as ${role}`,
@@ -45,6 +46,23 @@ const escaped = (data: object): Data =>
     ]),
   );
 
+/** Slack refuses a message with a section above 3,000 characters of escaped text, or with more than 50 blocks. */
+const maxSection = 3000;
+/** A longer message is cut: it would fill the channel. A failure message of 4,000 characters fits, however it is escaped. */
+const maxSections = 10;
+
+/** Cuts escaped text into sections, never within an entity or a surrogate pair. */
+function sectionsOf(text: string): string[] {
+  const sections: string[] = [];
+  for (let rest = text; rest !== ""; rest = rest.slice(sections.at(-1)?.length)) {
+    const start = rest.slice(0, maxSection);
+    sections.push(rest.length > maxSection ? start.replace(/(?:&\w*|[\uD800-\uDBFF])$/, "") : start);
+  }
+  return sections.length > maxSections ? [...sections.slice(0, maxSections - 1), "…"] : sections;
+}
+
+const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text } });
+
 /** Posts `{channel?, text, blocks?}` to an incoming webhook. */
 export const chat: IntegrationType = {
   schema,
@@ -60,18 +78,16 @@ export const chat: IntegrationType = {
   redacted: ({ webhook_url = "" }) => ({ webhook_url: `https://${new URL(webhook_url).host}/${redaction}` }),
   target: ({ secrets }) => ({ field: "config.webhook_url", url: secrets.webhook_url ?? "" }),
   format: {
-    payloads({ event, timestamp, data }, config): readonly Payload[] {
-      const safe = escaped(data);
-      const text = headlines[event]?.(safe, timestamp) ?? event;
-      const facts = Object.entries({
-        Version: safe.version && shortVersion(safe.version),
-        Deployment: safe.deployment_id,
-        Project: safe.project_id,
-      });
-      const fields = facts
+    async payloads({ event, timestamp, data }, config, projectName): Promise<readonly Payload[]> {
+      const project = "project_id" in data ? await projectName(String(data.project_id)) : null;
+      const safe = escaped({ ...data, project });
+      // The notification, and the message where a chat knows no blocks.
+      const [text = "", ...rest] = sectionsOf(headlines[event]?.(safe, timestamp) ?? event);
+      const facts = { Version: safe.version && shortVersion(safe.version), Deployment: safe.deployment_id };
+      const fields = Object.entries(facts)
         .filter(([, value]) => value)
         .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${value}` }));
-      const blocks = [{ type: "section", text: { type: "mrkdwn", text }, ...(fields.length > 0 && { fields }) }];
+      const blocks = [{ ...section(text), ...(fields.length > 0 && { fields }) }, ...rest.map(section)];
       return [{ target: "", body: JSON.stringify({ ...withoutNulls({ channel: config.channel }), text, blocks }) }];
     },
     request: (_, { secrets }) => ({ url: secrets.webhook_url ?? "", headers: {} }),

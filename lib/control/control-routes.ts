@@ -1,0 +1,79 @@
+import { createWriter } from "../http/answer.ts";
+import { unauthenticated } from "../http/authenticate.ts";
+import { parseBody, readBody } from "../http/body.ts";
+import { isLocal } from "../http/hosts.ts";
+import { queryOf, type RequestContext } from "../http/request-context.ts";
+import { notHere, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
+import { Problem } from "../kernel/errors.ts";
+import { check, record, type Schema } from "../kernel/validation.ts";
+import type { Call } from "./call.ts";
+
+interface Ports {
+  readonly calls: readonly Call[];
+  /** The present clock as text: a restore replaces the clock that a call began with. */
+  readonly now: () => string;
+  /** In bytes. */
+  readonly bodyLimit: number;
+}
+
+const prefix = "/_svc/";
+const noFields = record({});
+
+/**
+ * The rows of the control interface, of the mode `dev`: CONTRACT section 8. It has no key, so it answers on loopback
+ * alone, to a loopback `Host`, and to no page of another origin.
+ */
+export function controlRoutes({ calls, now, bodyLimit }: Ports): Route[] {
+  // Its records have a form of their own, in either envelope of `/v1`.
+  const writer = createWriter({ envelope: "flat", now, base: "" });
+  const rows = calls.map(
+    (call): Route => ({
+      method: call.method,
+      path: prefix + call.path,
+      name: unnamed,
+      access,
+      async answer(request) {
+        const result = await call.run({
+          params: request.params,
+          query: check(call.query ?? noFields, queryOf(request)),
+          body: await bodyOf(request, call.body ?? noFields, bodyLimit),
+        });
+        return Array.isArray(result) ? writer.list(result, request.id) : writer.object(call.status, result, request.id);
+      },
+    }),
+  );
+  const known = calls.map(({ method, path }) => `${method} ${prefix}${path}`).join(", ");
+  const unknown: Route = {
+    method: "*",
+    path: `${prefix}**`,
+    name: unnamed,
+    access,
+    answer() {
+      throw new Problem("not_found", `no call of the control interface has this path; there are ${known}`);
+    },
+  };
+  return [...withOtherMethods(rows), unknown];
+}
+
+function access(request: RequestContext) {
+  if (!isLocal(request)) throw notHere();
+  refuseForeign(request);
+  return unauthenticated;
+}
+
+/** A body that was left out counts as an empty object; GET and HEAD have none. */
+async function bodyOf(request: RequestContext, schema: Schema, limit: number): Promise<unknown> {
+  const { method } = request;
+  const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(request, limit);
+  return check(schema, (bytes && parseBody(bytes, false)) ?? {});
+}
+
+/** A browser sends `Origin` with the requests of a page: only pages of this very address may send them. */
+function refuseForeign({ header }: RequestContext): void {
+  const origin = header("origin");
+  if (origin === undefined || origin === `http://${header("host")}`) return;
+  throw new Problem(
+    "insufficient_role",
+    "a page of another origin must not use the control interface; call it from a program",
+  );
+}

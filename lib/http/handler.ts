@@ -1,0 +1,61 @@
+import { Problem } from "../kernel/errors.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Answer, Writer } from "./answer.ts";
+import { type Authentication, type Authenticator, unauthenticated } from "./authenticate.ts";
+import { shuttingDown } from "./cancellation.ts";
+import type { Window } from "./rate-limit.ts";
+import { isVersioned, type RequestContext } from "./request-context.ts";
+import type { Route } from "./route-table.ts";
+
+/** The answer to a request, and what its headers and the log say of it. */
+export interface Outcome {
+  readonly answer: Answer;
+  /** The window that the rate-limit headers show; undefined where they are left out. */
+  readonly window: Window | undefined;
+  /** Null where the key is not known. */
+  readonly key_id: string | null;
+}
+
+/** Answers a request that was routed. Rejects where the connection breaks off instead. */
+export type Handler = (request: RequestContext, route: Route) => Promise<Outcome>;
+
+interface Ports {
+  readonly authenticator: Pick<Authenticator, "look">;
+  readonly writer: Writer;
+  readonly log: Log;
+  /** Aborted when the service shuts down: 503 from then on. */
+  readonly closing: AbortSignal;
+  /** Throws 421. In process there is no `Host`, and it is not called. */
+  readonly checkHost: (host: string | undefined) => void;
+}
+
+/** CONTRACT section 1, the order of checks: 421, 401 or 429, then those of the route. Its promise never rejects. */
+export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
+  const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {
+    if (error instanceof Problem) {
+      if (error.cause) log.error(error.message, { request_id, reason: reasonOf(error.cause) });
+      return error;
+    }
+    log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
+    // A request that outlasts its service finds the store closed.
+    if (closing.aborted) return shuttingDown();
+    return new Problem("internal_error", "the service failed; quote the request id when asking for support");
+  };
+
+  return async (request, route) => {
+    let authentication: Authentication = unauthenticated;
+    try {
+      if (request.incoming) checkHost(request.header("host"));
+      if (closing.aborted && !route.outlivesShutdown) throw shuttingDown();
+      authentication = await route.access(request);
+      if (authentication.refusal) throw authentication.refusal;
+      const answer = await route.answer(request, authentication);
+      return { answer, window: authentication.window, key_id: authentication.key_id };
+    } catch (error) {
+      // A request that is refused before it is counted shows its address's window.
+      const window = authentication.window ?? (isVersioned(request) ? authenticator.look(request) : undefined);
+      const answer = writer.problem(problemOf(error, request), request.id);
+      return { answer, window, key_id: authentication.key_id };
+    }
+  };
+}

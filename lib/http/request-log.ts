@@ -1,0 +1,61 @@
+import { type Clock, monotonicNow } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Handler } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Meter } from "./request-metrics.ts";
+import { type Route, unnamed } from "./route-table.ts";
+
+/** A request that has ended, without parts that could be secret: its query, its headers, its bodies. */
+export interface LoggedRequest {
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  /** Null where the connection broke off before an answer. */
+  readonly status: number | null;
+  /** By the service's clock. */
+  readonly duration_ms: number;
+  /** The key that it came with; null where that is not known. */
+  readonly key_id: string | null;
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly table: readonly Route[];
+  /** Gets every request that has ended. */
+  readonly journal: ((request: LoggedRequest) => void) | undefined;
+}
+
+/** Answers a function that adds to a handler: log, metrics and journal get every request that has ended. */
+export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
+  // In this order the metrics show them.
+  const names = new Set([unnamed, "upgrade", ...table.map(({ name }) => name)]);
+  const counts = new Map([...names].map((name) => [name, meter.count(name)]));
+
+  const record = (
+    { id: request_id, method, path, began }: RequestContext,
+    { name, isRoutine }: Route,
+    { status, duration_ms, key_id }: Pick<LoggedRequest, "status" | "duration_ms" | "key_id">,
+  ) => {
+    const ms = monotonicNow() - began;
+    counts.get(name)?.(status ?? 503, ms);
+    const shown_ms = Math.round(ms * 10) / 10;
+    log[isRoutine ? "debug" : "info"]("request", { request_id, method, path, status, duration_ms: shown_ms, key_id });
+    journal?.({ request_id, method, path, status, duration_ms, key_id });
+  };
+
+  return (handler: Handler): Handler =>
+    async (request, route) => {
+      const began = clock.now();
+      try {
+        const outcome = await handler(request, route);
+        const { status } = outcome.answer;
+        record(request, route, { status, duration_ms: clock.now() - began, key_id: outcome.key_id });
+        return outcome;
+      } catch (broken) {
+        record(request, route, { status: null, duration_ms: clock.now() - began, key_id: null });
+        throw broken;
+      }
+    };
+}

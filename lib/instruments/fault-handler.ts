@@ -1,0 +1,98 @@
+import type { Answer, Writer } from "../http/answer.ts";
+import type { Handler, Outcome } from "../http/handler.ts";
+import type { Window } from "../http/rate-limit.ts";
+import { isVersioned, type RequestContext } from "../http/request-context.ts";
+import type { Route } from "../http/route-table.ts";
+import { headersOf, pairsOf, stamped } from "../http/send.ts";
+import type { Fault, Faults } from "./faults.ts";
+
+interface Ports {
+  readonly faults: Pick<Faults, "meet">;
+  readonly writer: Writer;
+  /** Whether the service answers to a `Host`; requests to others are 421 and meet no fault. */
+  readonly knowsHost: (host: string | undefined) => boolean;
+  /** The address's window, without counting. */
+  readonly look: (request: RequestContext) => Window;
+  /** Adds log, metrics and journal to a handler. */
+  readonly logged: (handler: Handler) => Handler;
+}
+
+/** A handler whose requests under `/v1` meet the faults of a tester, before their key is checked. CONTRACT section 8. */
+export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
+  const usual = logged(handler);
+
+  const underFault = async (fault: Fault, request: RequestContext, route: Route): Promise<Outcome> => {
+    const signal = request.signal();
+    const answered = logged(async () => {
+      await fault.wait(signal);
+      if (fault.breaks === "drop" || signal.aborted) throw broken(request, signal);
+      if (!fault.error) return handler(request, route);
+      const answer = writer.problem({ ...fault.error, details: undefined, headers: {} }, request.id);
+      return { answer, window: look(request), key_id: null };
+    });
+    const outcome = overridden(await answered(request, route), request, fault.headers);
+    if (fault.breaks === "truncate") return truncated(outcome, request, route, signal);
+    if (signal.aborted) throw broken(request, signal, outcome.answer);
+    return outcome;
+  };
+
+  return (request, route) => {
+    const meetsFaults = isVersioned(request) && (!request.incoming || knowsHost(request.header("host")));
+    const fault = meetsFaults ? faults.meet(request) : undefined;
+    return fault ? underFault(fault, request, route) : usual(request, route);
+  };
+}
+
+/** The headers override the rate-limit headers too, so those become headers like any other. */
+function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault["headers"]): Outcome {
+  const usual = outcome.answer.takeOver ? stamped(outcome) : headersOf(outcome, method);
+  const { "x-request-id": _, ...all } = Object.fromEntries(pairsOf(usual));
+  return { ...outcome, answer: { ...outcome.answer, headers: { ...all, ...headers } }, window: undefined };
+}
+
+/** Breaks the connection, and answers the error that `fetch` in process rejects with. */
+function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answer): unknown {
+  // No client will ever read a stream, so its source must not wait for one.
+  if (answer?.body instanceof ReadableStream) void answer.body.cancel();
+  incoming?.socket.destroy();
+  return signal.aborted ? signal.reason : new TypeError("fetch failed", { cause: otherSideClosed() });
+}
+
+const otherSideClosed = () => new Error("other side closed");
+
+/** The answer that breaks off after half of its body. An upgrade breaks off at once, as soon as it is answered with 101. */
+function truncated(outcome: Outcome, request: RequestContext, route: Route, signal: AbortSignal): Outcome {
+  const { answer } = outcome;
+  const { takeOver, body } = answer;
+  if (takeOver) {
+    const breakOff: typeof takeOver = (socket, head, headers) => {
+      takeOver(socket, head, headers);
+      socket.destroy();
+    };
+    return { ...outcome, answer: { ...answer, takeOver: breakOff } };
+  }
+  if (typeof body !== "string" || route.method === "UPGRADE") throw broken(request, signal, answer);
+  // HEAD has no body to break off.
+  if (request.method === "HEAD") return outcome;
+  const bytes = Buffer.from(body);
+  return { ...outcome, answer: { ...answer, body: half(bytes, request) } };
+}
+
+/** Half of a body, then an error. */
+function half(bytes: Buffer, { incoming }: RequestContext): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (isSent) {
+          // An empty write is done once everything before it is.
+          if (incoming) await new Promise((done) => incoming.socket.write("", done));
+          return controller.error(new TypeError("terminated", { cause: otherSideClosed() }));
+        }
+        controller.enqueue(bytes.subarray(0, bytes.length / 2));
+        isSent = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

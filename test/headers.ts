@@ -1,0 +1,5 @@
+/** Signs a request in with an API key. */
+export const bearer = (key: string | null) => ({ authorization: `Bearer ${key}` });
+
+/** The same for a request with a JSON body. */
+export const jsonBearer = (key: string | null) => ({ ...bearer(key), "content-type": "application/json" });
