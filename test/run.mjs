@@ -1,7 +1,7 @@
 // `npm test [filter …] [--node-flag …]` on Node 20, 22 and 24, in any shell: Node 20 knows no globs, and finds nothing in
 // a folder without saying so.
 import { spawn } from "node:child_process";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path/posix";
 import { compile } from "./compile.mjs";
@@ -24,7 +24,6 @@ if (!flags.some((flag) => flag.startsWith("--test-reporter")))
   flags.push(`--test-reporter=${process.stdout.isTTY ? "spec" : "./test/reporter.mjs"}`);
 
 const folder = await compile();
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const compiled = (file) => join(folder, "dist/test", file.replace(/ts$/, "js"));
 
 /**
