@@ -1,5 +1,5 @@
 // The tests run as JavaScript: translated in each of their processes, the sources took more time than the tests.
-import { chmodSync, cpSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
@@ -10,10 +10,11 @@ const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -
 /**
  * Bundles the package as it is shipped with the programs that tests start (`*.child.ts`), and the tests, into `dist/` of
  * a folder that is a package as well: `test/spec/keys.test.ts` becomes `dist/test/spec/keys.test.js`, and whatever lies
- * in the folder may import "svc-server".
+ * in the folder may import "svc-server". It goes with this process.
  */
 export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-tests-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755); // some tests run as nobody
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"), "junction");
   for (const name of ["package.json", "schema", "fixtures/demo.json"])

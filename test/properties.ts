@@ -1,7 +1,10 @@
 import fc from "fast-check";
 
-/** How often a property is tried; with TEST_LONG=1 in the environment ten times as often. */
-export const runs = (few: number) => ({ numRuns: process.env["TEST_LONG"] ? 10 * few : few });
+/** Whether a run with TEST_LONG=1 in its environment may take several times as long, to try more. */
+export const isLong = Boolean(process.env["TEST_LONG"]);
+
+/** How often a property is tried; ten times as often in a long run. */
+export const runs = (few: number) => ({ numRuns: isLong ? 10 * few : few });
 
 /** Any code points, like `fc.string({ unit: "binary" })`, which fills a table of a million characters first. */
 export const anyText = (lengths: { readonly maxLength?: number } = {}) =>

@@ -1,9 +1,9 @@
 // `npm test [filter …] [--node-flag …]` on Node 20, 22 and 24, in any shell: Node 20 knows no globs, and finds nothing in
 // a folder without saying so.
 import { spawn } from "node:child_process";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path/posix";
 import { compile } from "./compile.mjs";
 
 const words = process.argv.slice(2);
@@ -12,7 +12,8 @@ const filters = words.filter((word) => !word.startsWith("-"));
 const files = readdirSync("test", { recursive: true })
   .map((name) => String(name).replaceAll("\\", "/"))
   .filter(
-    (file) => file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => file.includes(filter))),
+    (file) =>
+      file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => `test/${file}`.includes(filter))),
   )
   .sort();
 if (files.length === 0) {
@@ -23,27 +24,36 @@ if (!flags.some((flag) => flag.startsWith("--test-reporter")))
   flags.push(`--test-reporter=${process.stdout.isTTY ? "spec" : "./test/reporter.mjs"}`);
 
 const folder = await compile();
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-const inFolder = (file) => join(folder, "dist/test", file.replace(/ts$/, "js"));
+const compiled = (file) => join(folder, "dist/test", file.replace(/ts$/, "js"));
 
-/** Worlds of one process do not see each other, so ten chapters of the specification share one: it starts and warms up once. */
+/**
+ * Up to ten files of a folder share a process, which starts and warms up once. Files that start programs themselves have
+ * a process each: those of `cli/` and those beside this one.
+ */
 function processes() {
-  const chapters = files.filter((file) => file.startsWith("spec/"));
-  const shared = Array.from({ length: Math.ceil(chapters.length / 10) }, (_, i) => {
-    const file = inFolder(`chapters-${i + 1}.ts`);
-    const own = chapters.filter((_, at) => at % Math.ceil(chapters.length / 10) === i);
-    writeFileSync(file, own.map((chapter) => `import "./${chapter.replace(/ts$/, "js")}";\n`).join(""));
-    return file;
+  const isAlone = (file) => dirname(file) === "." || dirname(file) === "cli";
+  const shared = files.filter((file) => !isAlone(file));
+  const groups = [...new Set(shared.map(dirname))].flatMap((name) => {
+    const own = shared.filter((file) => dirname(file) === name);
+    const count = Math.ceil(own.length / 10);
+    return Array.from({ length: count }, (_, i) => {
+      const group = compiled(`${name}-${i + 1}.ts`);
+      const imports = own
+        .filter((_, at) => at % count === i)
+        .map((file) => `import "./${file.replace(/ts$/, "js")}";\n`);
+      writeFileSync(group, imports.join(""));
+      return group;
+    });
   });
-  return [...files.filter((file) => !chapters.includes(file)).map(inFolder), ...shared];
+  return [...files.filter(isAlone).map(compiled), ...groups];
 }
 
 const command = [
   "--enable-source-maps",
   "--test",
-  // Its own choice is a core fewer than there are, which is one of two.
-  `--test-concurrency=${availableParallelism()}`,
-  "--test-timeout=120000",
+  // One more than there are cores, since some of them wait for the disk; Node's own choice is one fewer.
+  `--test-concurrency=${availableParallelism() + 1}`,
+  "--test-timeout=240000",
   ...flags,
   ...processes(),
 ];
