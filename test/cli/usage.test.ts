@@ -233,6 +233,10 @@ test("a start that makes a database says so with its whole path, and the next on
   const about = { ...first, mode: "start", options: { database }, warnings: [], color: false } as const;
   assert.ok(banner({ ...about, isNew: true }).includes(`${database} (new)`));
   assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
+  const dev = (options: object) => banner({ ...about, mode: "dev", isNew: false, options });
+  assert.match(dev({}), /Deliveries +stay on this machine .* the inbox catches the rest \(--send lets it out\)/);
+  assert.match(dev({ outbound: { send: true } }), /Deliveries +leave for the world \(--send\)/);
+  assert.doesNotMatch(banner({ ...about, isNew: false }), /Deliveries/);
 });
 
 const examples = { text: "word", number: "7", switch: "true", list: "one, two", json: '{"a":{"b":1}}' };
