@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
-import { monotonicNow } from "../kernel/clock.ts";
+import { monotonicNow } from "../kernel/system.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { clientAddress } from "./client-address.ts";
 
