@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { build } from "esbuild";
-import { entries, external } from "./entries.mjs";
+import { entries, external, webFromNode } from "./entries.mjs";
 
 const out = "dist";
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -21,6 +21,7 @@ const { metafile } = await build({
   sourcemap: true,
   metafile: true,
   external,
+  plugins: [webFromNode],
   // Node decodes and parses every byte at each start. Names stay as they are, for the sake of stack traces.
   minifyWhitespace: true,
   minifySyntax: true,

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, symlinkSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { entries, external } from "../.scripts/entries.mjs";
+import { entries, external, webFromNode } from "../.scripts/entries.mjs";
 
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
@@ -37,5 +37,6 @@ export async function compile() {
     bundle({ ...entries, ...named(files.filter((file) => file.endsWith(".child.ts"))) }),
     bundle(named(files.filter((file) => file.endsWith(".test.ts")))),
   ]);
+    plugins: [webFromNode],
   return folder;
 }

@@ -7,6 +7,7 @@ import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
+import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
@@ -114,8 +115,8 @@ export function createFacade(host: Host): Service {
       return host.listening[0]?.url;
     },
     async fetch(input, init) {
-      if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
-      return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
+      const { fetch } = app();
+      return fetch(await ownRequest(input, init));
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');

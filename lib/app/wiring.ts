@@ -15,6 +15,7 @@ import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { AbortController } from "../kernel/web.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
 import { createClockControl } from "./advance-clock.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";
