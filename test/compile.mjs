@@ -31,12 +31,12 @@ export async function compile() {
       format: "esm",
       target: "node20.19",
       external: [...external, "esbuild", "oxc-parser"],
+      plugins: [webFromNode],
     });
   // Apart from each other, because what is common to more entries lies in more files, and each costs at every start.
   await Promise.all([
     bundle({ ...entries, ...named(files.filter((file) => file.endsWith(".child.ts"))) }),
     bundle(named(files.filter((file) => file.endsWith(".test.ts")))),
   ]);
-    plugins: [webFromNode],
   return folder;
 }

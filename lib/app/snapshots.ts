@@ -1,6 +1,6 @@
 import type { Settings } from "../config/parse-options.ts";
-import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createHosts } from "../http/hosts.ts";
+import { createSinks, type Sinks } from "../instruments/sinks.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { type OpenDatabase, openImage } from "../store/database-files.ts";
 import type { HostContext } from "./host-context.ts";
@@ -32,7 +32,7 @@ interface Snapshot {
 
 /** What a fork takes over from its parent. */
 interface Inheritance {
-  readonly sinks: ReadonlyMap<string, Sink>;
+  readonly sinks: Sinks;
   readonly snapshots: ReadonlyMap<string, Snapshot>;
   /** How many snapshots were taken, so that no identifier comes twice. */
   readonly count: number;
@@ -107,7 +107,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   const context: HostContext = {
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
-    sinks: new Map(inherited?.sinks),
+    sinks: inherited?.sinks.copy() ?? createSinks(),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
       async snapshot() {

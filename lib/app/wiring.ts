@@ -52,7 +52,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const idempotency = createIdempotency({ store, clock, encryption });
 
   const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
-  const clockControl = createClockControl(clock, loop);
+  const clockControl = createClockControl(clock, loop, host.sinks.caller);
 
   const faults = createFaults({ clock, closing: closing.signal });
   const journal = createJournal(clock);

@@ -4,6 +4,7 @@ import type { Outbound, OutboundRequest, Sent } from "../drivers/outbound/outbou
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check } from "../kernel/validation.ts";
 import { answers, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
+import { createSinks, type Sinks } from "./sinks.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
@@ -56,7 +57,7 @@ export function createInbox(
   network: Outbound,
   transport: Sink | undefined,
   now: () => string,
-  sinks: Map<string, Sink> = new Map(),
+  sinks: Sinks = createSinks(),
 ): Inbox {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];

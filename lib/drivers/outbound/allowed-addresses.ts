@@ -108,6 +108,9 @@ const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPriva
     : undefined;
 });
 
+/** Whether an address is of this machine or of a private network. */
+export const isPrivateAddress = (text: string): boolean => classOf(text)?.isPrivate ?? false;
+
 /** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
 export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, { host, port }: HostPort): boolean {
   const known = classOf(text);
