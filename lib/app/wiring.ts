@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Settings } from "../config/parse-options.ts";
+import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
@@ -40,8 +41,8 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
   setMaxListeners(0, closing.signal);
 
-  const network = createOutbound({ mode, allow: settings.outbound.allow });
-  const inbox = createInbox(network, settings.transport, clock.iso, host.sinks);
+  const network = settings.strict ? closedOutbound : createOutbound({ mode, allow: settings.outbound.allow });
+  const inbox = createInbox(network, { ...settings, now: clock.iso, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
 

@@ -49,6 +49,12 @@ export const optionsSchema = v.strictObject({
     }),
     "dev",
   ),
+  strict: v.optional(
+    option(v.boolean(), {
+      help: "For tests (`dev`): nothing leaves the process, no rate limit unless one is set, and `close` rejects for a scenario that was never used or an error that a sink threw.",
+    }),
+    false,
+  ),
   database: v.optional(
     option(textOf(1, 4096), {
       help: "The path of the database file, or `:memory:`. The default of `svc-server start` is `./svc-data`.",

@@ -42,7 +42,11 @@ export function parseOptions(given: unknown): Settings {
   }
   if (/^postgres(ql)?:/.test(database))
     throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store yet");
-  return result.output;
+  if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
+  if (!result.output.strict) return result.output;
+  // What strict changes, where the option itself is not given.
+  const { rateLimit = 0, addressRateLimit = 0 } = given as Options;
+  return { ...result.output, rateLimit, addressRateLimit };
 }
 
 /** One option, for everything that reads it from text or documents it. */

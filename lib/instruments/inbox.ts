@@ -8,7 +8,7 @@ import { createSinks, type Sinks } from "./sinks.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
-  /** The NAME of `https://NAME.inbox.test/…`. */
+  /** The NAME of `https://NAME.inbox.test/…`; under the option `strict`, of any other URL the host. */
   readonly endpoint: string;
   readonly method: "POST";
   readonly url: string;
@@ -49,16 +49,20 @@ const sinkCall = v.object({
 });
 const scriptCall = v.object({ name: inboxName, responses: answers });
 
+interface InboxOptions {
+  readonly transport?: Sink | undefined;
+  /** Whether deliveries to any host are caught, under its name. */
+  readonly strict?: boolean;
+  readonly now: () => string;
+  readonly sinks?: Sinks;
+}
+
 /**
  * Catches deliveries to `https://NAME.inbox.test/…` in the process. All others go through `transport`, where the options
  * name one, or over the network. `sinks` are no part of a snapshot: they stay when one is restored.
  */
-export function createInbox(
-  network: Outbound,
-  transport: Sink | undefined,
-  now: () => string,
-  sinks: Sinks = createSinks(),
-): Inbox {
+export function createInbox(network: Outbound, options: InboxOptions): Inbox {
+  const { transport, strict, now, sinks = createSinks() } = options;
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
@@ -103,7 +107,8 @@ export function createInbox(
     send(request) {
       const name = inboxOf(request.url);
       if (name !== undefined) return receive(name, request);
-      return transport ? functions.send(transport, request) : network.send(request);
+      if (transport) return functions.send(transport, request);
+      return strict ? receive(new URL(request.url).hostname, request) : network.send(request);
     },
     callBackend: (request) => (transport ? functions.callBackend(transport, request) : network.callBackend(request)),
     checkUrl: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.checkUrl(url)),

@@ -125,7 +125,7 @@ test("a listed delivery is a copy, and changing it changes nothing", async (t) =
 });
 
 test("the last 1,000 are stored", async () => {
-  const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
+  const inbox = createInbox(createOutbound({ mode: "dev" }), { now: () => start });
   for (let i = 0; i <= 1000; i++) await inbox.send({ url: "https://hook.inbox.test", headers: {}, body: String(i) });
   const bodies = inbox.list().map(({ body }) => body);
   assert.deepEqual([bodies.length, bodies[0], bodies.at(-1)], [1000, "1", "1000"]);
@@ -133,7 +133,7 @@ test("the last 1,000 are stored", async () => {
 });
 
 test("later deliveries do not change a saved state", async () => {
-  const inbox = createInbox(createOutbound({ mode: "dev" }), undefined, () => start);
+  const inbox = createInbox(createOutbound({ mode: "dev" }), { now: () => start });
   const request = { url: "https://hook.inbox.test", headers: {}, body: "one" };
   inbox.script("hook", [500, 503]);
   await inbox.send(request);
