@@ -118,8 +118,8 @@ export function createFacade(host: Host): Service {
       return host.listening[0]?.url;
     },
     async fetch(input, init) {
-      const { fetch } = app();
-      return fetch(await ownRequest(input, init));
+      const current = app();
+      return current.fetch(await ownRequest(input, init));
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');

@@ -1,5 +1,5 @@
-import { ReadableStream } from "node:stream/web";
-import { TextDecoder, TextEncoder, transferableAbortController } from "node:util";
+import * as streams from "node:stream/web";
+import * as util from "node:util";
 import { runInThisContext } from "node:vm";
 
 /*
@@ -11,7 +11,10 @@ import { runInThisContext } from "node:vm";
 const { Headers, Request, Response } = runInThisContext("globalThis") as typeof globalThis;
 
 // The one way to Node's class that goes through no global.
-const AbortController = transferableAbortController().constructor as typeof globalThis.AbortController;
+const AbortController = util.transferableAbortController().constructor as typeof globalThis.AbortController;
+
+const { ReadableStream } = streams;
+const { TextDecoder, TextEncoder } = util;
 
 export { AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder };
 

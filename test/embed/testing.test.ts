@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Service } from "../../lib/index.ts";
 import { createTestService, forkTestService, type Test, verifyStandardWebhook } from "../../lib/testing.ts";
-import { gate } from "../room.ts";
+import { bearer, jsonBearer } from "../headers.ts";
+import { runner } from "../runner.ts";
 
 const headersOf = (service: Service) => jsonBearer(service.apiKey);
 const post = async (service: Service, path: string, body: object) => {
@@ -13,13 +14,6 @@ const post = async (service: Service, path: string, body: object) => {
 const subscribe = (service: Service, more: object = {}) =>
   post(service, "/v1/webhooks", { url: "https://hook.inbox.test/", events: ["*"], ...more });
 const project = (service: Service, name = "web") => post(service, "/v1/projects", { name, region: "eu" });
-
-/** A runner that the test is in the place of: what it is told to do at the end of a test. */
-function runner(hook: "after" | "onTestFinished") {
-  const ends: (() => Promise<void>)[] = [];
-  const t = { [hook]: (end: () => Promise<void>) => void ends.push(end) } as unknown as Test;
-  return { t, end: async () => Promise.all(ends.map((end) => end())) };
-}
 
 test("a test's service closes itself with the test, in either runner; so do its forks", async () => {
   for (const hook of ["after", "onTestFinished"] as const) {
@@ -179,96 +173,4 @@ test("a baseline that every test forks", async (t) => {
       );
     }),
   );
-});
-
-const failing = () => {
-  throw new TypeError("not for me");
-};
-
-test("what a sink throws is the error of the attempt, and fails the test", async () => {
-  const { t, end } = runner("after");
-  const service = await createTestService(t);
-  const { id } = await subscribe(service);
-  service.webhooks.sink("hook", failing);
-  await project(service);
-  await service.settle();
-  const { data } = await service.client().webhooks.deliveries({ id });
-  assert.equal(data[0]?.attempts[0]?.error, 'the sink "hook" threw TypeError: not for me');
-  assert.deepEqual(service.sinkErrors[0], { sink: "hook", error: new TypeError("not for me") });
-  await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me$/);
-});
-
-test("a sink that moves the clock, or settles, throws instead of waiting for itself", async (t) => {
-  const service = await createService({ clock: "manual@2026-01-01T00:00:00Z" });
-  t.after(() => service.close());
-  await subscribe(service);
-  const refused: string[] = [];
-  const moves = [
-    () => service.settle(),
-    () => service.clock.advance("1h"),
-    () => service.clock.advanceTo("2027-01-01T00:00:00Z"),
-    () => service.clock.advanceToNext(),
-    () => service.clock.runUntilIdle(),
-  ];
-  service.webhooks.sink("hook", async () => {
-    for (const move of moves) await move().catch(({ message }) => refused.push(message));
-    return new Response();
-  });
-  await project(service);
-  await service.settle();
-  const right = "do that once the call that delivers to it has resolved";
-  assert.deepEqual(
-    refused,
-    moves.map(() => `clock cannot be moved or settled within the sink "hook"; ${right}`),
-  );
-  // Another service is nobody's concern, and after its end the sink may start what it likes.
-  const other = await service.fork();
-  t.after(() => other.close());
-  let later = (): Promise<unknown> => Promise.reject(new Error("the sink was not called"));
-  const begin = gate<void>();
-  service.webhooks.sink("hook", async () => {
-    await other.settle();
-    later = begin.promise.then.bind(begin.promise, () => service.settle());
-    return new Response();
-  });
-  await project(service, "api");
-  await service.settle();
-  begin.open();
-  await later();
-  assert.deepEqual(service.sinkErrors, []);
-});
-
-test("strict: nothing leaves the process, and no request is refused for its number", async (t) => {
-  const service = await createTestService(t, { strict: true });
-  const down = "https://127.0.0.1:1/hook";
-  const { id } = await subscribe(service, { url: down });
-  await project(service);
-  await service.settle();
-  assert.deepEqual(
-    service.inbox.list().map(({ endpoint, url }) => [endpoint, url]),
-    [["127.0.0.1", down]],
-  );
-  const { data } = await service.client().webhooks.deliveries({ id });
-  assert.equal(data[0]?.status, "succeeded");
-  const answer = await service.fetch("/v1/me", { headers: headersOf(service) });
-  assert.equal(answer.headers.get("x-ratelimit-limit"), "1000000000");
-});
-
-test("strict: a scenario that was never used, and an error of a sink, reject the close", async () => {
-  const { t, end } = runner("onTestFinished");
-  const service = await createTestService(t, { strict: true });
-  await service.scenarios.add({ match: { branch: "release" }, outcome: { result: "fail" } });
-  await service.scenarios.next("generation", { result: "fail" });
-  const fork = await service.fork();
-  await fork.close();
-  await assert.rejects(end(), {
-    message: 'the scenario {"branch":"release"} was never used; the scenario for the next generation was never used',
-  });
-  const other = await createService({ strict: true });
-  await subscribe(other);
-  other.webhooks.sink("hook", failing);
-  await project(other);
-  await other.settle();
-  await assert.rejects(other.close(), /^Error: the sink "hook" threw TypeError: not for me$/);
-  await assert.rejects(createService({ strict: true, mode: "start" }), /option strict is for the mode dev/);
 });
