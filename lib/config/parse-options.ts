@@ -47,8 +47,8 @@ export function parseOptions(given: unknown): Settings {
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
   if (!result.output.strict) return result.output;
   // What strict changes, where the option itself is not given.
-  const { rateLimit = 0, addressRateLimit = 0 } = given as Options;
-  return { ...result.output, rateLimit, addressRateLimit };
+  const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
+  return { ...result.output, rateLimit, addressRateLimit, generations: { ...result.output.generations, media } };
 }
 
 /** One option, for everything that reads it from text or documents it. */
