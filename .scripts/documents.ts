@@ -20,6 +20,19 @@ const methodDoc = ({ summary, method, path, needs }: Operation) => {
   return `/** ${summary}. \`${method} ${path}\` with ${key}. */`;
 };
 
+/** The prefixes of identifiers, by the collection that a path names before them: `projects` → `proj`. */
+function idPrefixes(): [collection: string, prefix: string][] {
+  const collections = new Set(operations.flatMap(({ path }) => path.match(/[\w-]+(?=\/\{)/g) ?? []));
+  return [...collections].flatMap((collection): [string, string][] => {
+    const list = operations.find(({ method, path }) => method === "GET" && path.endsWith(`/${collection}`));
+    const { properties } = (list?.result ? jsonSchema(list.result) : {}) as {
+      properties?: Record<string, { pattern?: string }>;
+    };
+    const [, prefix] = /^\^([a-z]+)_/.exec(properties?.["id"]?.pattern ?? "") ?? [];
+    return prefix === undefined ? [] : [[collection, prefix]];
+  });
+}
+
 /** The browser's client cannot hold the operations, whose schemas are the service's: it has their calls. */
 function clientCalls(): string {
   const features = [...new Set(operations.map(({ id }) => id.split(".")[0]))].map((feature) => {
@@ -38,6 +51,13 @@ function clientCalls(): string {
  */
 export const calls = {
 ${features.join("\n")}
+} as const;
+
+/** The prefix of the identifiers in each collection of the paths. */
+export const prefixes = {
+${idPrefixes()
+  .map(([collection, prefix]) => `  ${/^\w+$/.test(collection) ? collection : `"${collection}"`}: "${prefix}",`)
+  .join("\n")}
 } as const;
 `;
 }

@@ -1,4 +1,6 @@
 import { defineCommand } from "citty";
+import { pathExamples } from "../lib/client/typed-client.ts";
+import { UsageError } from "./arguments.ts";
 import { inputOf, operationOf } from "./call-fields.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
@@ -32,7 +34,13 @@ function format(answer: unknown): string {
 /** Calls the operation named by the first word, with the fields in the others. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
-  const input = inputOf(operationOf(id), words);
+  const operation = operationOf(id);
+  const input = inputOf(operation, words);
+  const missing = operation.path.find((name) => !Object.hasOwn(input, name));
+  if (missing !== undefined)
+    throw new UsageError(
+      `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
+    );
   const connection = connectionOf(args);
   const answer = await clientOf(connection)
     .call(id, input)

@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
-import { asDatabaseError } from "../lib/store/database-error.ts";
+import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
-export const inMemory = ":memory:";
+const inMemory = ":memory:";
 
 /** Options of the commands that work on a database file and need no server. */
 export const databaseArgs: ArgsDef = {
@@ -21,11 +22,25 @@ export const databaseArgs: ArgsDef = {
   ...json,
 };
 
-/** Opens the database for `work`, and closes it. Refuses a database in memory. */
-export async function withAdmin(args: Given, work: (admin: Admin) => Promise<void>): Promise<void> {
+/**
+ * Opens the database for `work`, and closes it. Refuses a database in memory, and names the call that does the same
+ * through its server.
+ */
+export async function withAdmin(
+  args: Given,
+  throughServer: string,
+  work: (admin: Admin) => Promise<void>,
+): Promise<void> {
   const database = databaseOf(args);
   if (database === inMemory)
-    throw new UsageError("option --database must be a file; a database in memory belongs to its server alone");
+    throw new UsageError(
+      `option --database must be a file; a database in memory belongs to its server alone: ${throughServer}`,
+    );
+  if (!existsSync(database))
+    throw new DatabaseError(
+      database,
+      `it does not exist; name it with --database. A server in memory (svc-server dev) has no file: ${throughServer}`,
+    );
   const admin = await openAdmin(database);
   try {
     await work(admin);

@@ -7,7 +7,7 @@ import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
 import { loadNative } from "../lib/store/native-module.ts";
-import { databaseOf } from "./arguments.ts";
+import { databaseOf, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { describeLost, say, table } from "./output.ts";
 import { requireFreePort } from "./serve.ts";
@@ -189,5 +189,6 @@ async function runChecks(args: Given): Promise<void> {
       : table(findings.map(({ check, ok, says }) => [ok ? "ok" : "WRONG", check, says])),
   );
   const wrong = findings.filter(({ ok }) => !ok).length;
+  if (!settings) throw new UsageError(finding.says);
   if (wrong > 0) throw new Error(`${wrong} of ${findings.length} checks failed`);
 }

@@ -52,7 +52,7 @@ const create = command(
     if (expires !== undefined && expires <= createClock("real").now())
       throw new UsageError("option --expires-at must be in the future");
     const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
-    return withAdmin(args, async (admin) => {
+    return withAdmin(args, "svc-server call keys.create name=ci", async (admin) => {
       const made = await admin.createKey({
         ...organizationOf(args),
         role: role as Role,
@@ -71,7 +71,7 @@ const create = command(
 );
 
 const list = command("list", "List the API keys of an organization.", databaseArgs, (args) =>
-  withAdmin(args, async (admin) => {
+  withAdmin(args, "svc-server call keys.list, or svc-server call keys.create name=ci", async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
     const rows = keys.map(({ id, name, user_name, role, scopes, last_used_at, expires_at }) => [
@@ -98,7 +98,7 @@ const revoke = command(
     },
   },
   (args) =>
-    withAdmin(args, async (admin) => {
+    withAdmin(args, "svc-server call keys.revoke key_…", async (admin) => {
       await admin.revokeKey(String(args.id), organizationOf(args).organization);
       say(args.json ? JSON.stringify({ revoked: args.id }) : `${args.id} is revoked.`);
     }),

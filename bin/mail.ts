@@ -1,8 +1,5 @@
-import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
-import { DatabaseError } from "../lib/store/database-error.ts";
-import { databaseOf } from "./arguments.ts";
-import { databaseArgs, inMemory, withAdmin } from "./database-admin.ts";
+import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { command, json } from "./define-command.ts";
 import { say } from "./output.ts";
 
@@ -13,18 +10,11 @@ export const mail = command(
     database: databaseArgs.database as ArgsDef[string],
     ...json,
   },
-  (args) => {
-    const database = databaseOf(args);
-    if (database !== inMemory && !existsSync(database))
-      throw new DatabaseError(
-        database,
-        "it does not exist; name it with --database. A server in memory (svc-server dev) answers GET /_svc/mail instead",
-      );
-    return withAdmin(args, async (admin) => {
+  (args) =>
+    withAdmin(args, "GET /_svc/mail", async (admin) => {
       const mails = await admin.mails();
       if (args.json) return say(JSON.stringify(mails));
       if (mails.length === 0) say("No e-mails were sent yet.");
       for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
-    });
-  },
+    }),
 );

@@ -22,7 +22,10 @@ export interface ClockControl {
 export function createClockControl(clock: Clock, loop: Loop): ClockControl {
   const requireManual = (path: string) => {
     if (clock.mode !== "manual")
-      throw invalid(path, "moves a manual clock only; start with the clock manual, or freeze it");
+      throw invalid(
+        path,
+        'moves a manual clock only; start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
+      );
   };
   const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {
     requireManual(path);

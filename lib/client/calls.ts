@@ -152,3 +152,16 @@ export const calls = {
     get: "GET /openapi.json",
   },
 } as const;
+
+/** The prefix of the identifiers in each collection of the paths. */
+export const prefixes = {
+  projects: "proj",
+  deployments: "dep",
+  users: "usr",
+  invitations: "inv",
+  integrations: "int",
+  deliveries: "dlv",
+  webhooks: "wh",
+  generations: "gen",
+  "api-keys": "key",
+} as const;

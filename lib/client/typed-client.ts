@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Schema } from "../kernel/validation.ts";
 import type { EveryOperation } from "../operations.ts";
-import { calls } from "./calls.ts";
+import { calls, prefixes } from "./calls.ts";
 import { follow } from "./follow.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 import { type WaitOptions, wait_s, waitFor } from "./wait.ts";
@@ -115,6 +115,18 @@ const byId: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/** What stands in the path of an operation, in order, each with an example: `{ id: "proj_…" }`. */
+export function pathExamples(id: string): Readonly<Record<string, string>> {
+  const names = (byId.get(id) ?? "").matchAll(/([\w-]+)\/\{(\w+)\}/g);
+  const prefixOf = new Map<string, string>(Object.entries(prefixes));
+  return Object.fromEntries(
+    [...names].map(([, collection = "", name = ""]) => {
+      const prefix = prefixOf.get(collection);
+      return [name, prefix === undefined ? "…" : `${prefix}_…`];
+    }),
+  );
+}
+
 /** Splits an input: names of the path go there; the rest is the body, or the query if the operation takes no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = (byId.get(id) ?? "").split(" ");
@@ -124,7 +136,10 @@ function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): R
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = rest[name];
     delete rest[name];
-    if (typeof value !== "string" || /^\.{0,2}$/.test(value)) throw new TypeError(`${id} needs ${name}, as text`);
+    if (typeof value !== "string" || /^\.{0,2}$/.test(value)) {
+      const examples = Object.entries(pathExamples(id)).map(([one, example]) => `${one}: "${example}"`);
+      throw new TypeError(`${id} needs ${name}: ${id}({ ${examples.join(", ")} })`);
+    }
     params[name] = value;
     return encodeURIComponent(value);
   });
