@@ -120,14 +120,13 @@ export async function createOrganization(
 }
 
 function requireValidRegions({ organizations }: ParsedSeed, regions: readonly string[] | undefined): void {
-  organizations.forEach(({ projects = [] }, i) => {
-    projects.forEach(({ region }, j) => {
-      if (!regions || regions.includes(region)) return;
-      throw new BadSeed(
-        `the seed cannot be used: organizations.${i}.projects.${j}.region must be one of ${regions.join(", ")}`,
-      );
-    });
-  });
+  if (!regions) return;
+  const mistakes = organizations.flatMap(({ projects = [] }, i) =>
+    projects.flatMap(({ region }, j) =>
+      regions.includes(region) ? [] : [`organizations.${i}.projects.${j}.region must be one of ${regions.join(", ")}`],
+    ),
+  );
+  if (mistakes.length > 0) throw new BadSeed(mistakes);
 }
 
 async function insertSeed(tx: Tx, features: Features, { organizations }: ParsedSeed): Promise<void> {

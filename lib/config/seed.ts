@@ -5,7 +5,8 @@ import { integrationTypes } from "../integrations/integration-types.ts";
 import { newIntegration } from "../integrations/schema.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { parseInstant } from "../kernel/clock.ts";
-import { detailOf, email, oneOf, textOf } from "../kernel/validation.ts";
+import type { Detail } from "../kernel/errors.ts";
+import { detailOf, email, isUnknown, oneOf, textOf } from "../kernel/validation.ts";
 import { fixedKey, keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, plans } from "../organizations/schema.ts";
 import { name as projectName, region } from "../projects/schema.ts";
@@ -81,58 +82,97 @@ export type Seed = v.InferInput<typeof seed>;
 export type ParsedSeed = v.InferOutput<typeof seed>;
 export type SeedUser = v.InferOutput<typeof user>;
 
+/** A seed that cannot be used. The message has a line for every mistake, or is one sentence for a single one. */
 export class BadSeed extends Error {
   override readonly name = "BadSeed";
+
+  constructor(mistakes: readonly string[]) {
+    const [first] = mistakes;
+    super(
+      mistakes.length === 1
+        ? `the seed cannot be used: ${first}`
+        : `the seed cannot be used, because of ${mistakes.length} mistakes:\n  ${mistakes.join("\n  ")}`,
+    );
+  }
 }
 
-/** Parses a seed. Throws {BadSeed}, which names the first wrong place and what it must be. */
+/** Parses a seed. Throws {BadSeed}, which names every wrong place and what it must be. */
 export function parseSeed(given: unknown): ParsedSeed {
   const result = v.safeParse(seed, given);
-  if (!result.success) {
-    const [first] = result.issues.map(detailOf);
-    throw new BadSeed(`the seed cannot be used: ${first?.path} ${first?.message}`);
-  }
-  requireUnique(result.output);
-  validateIntegrations(result.output);
+  const mistakes = new Map<string, string>();
+  const add = (place: string, message: string) => {
+    if (!mistakes.has(place)) mistakes.set(place, message);
+  };
+  for (const { path, message } of issuesOf(given)) add(path, message);
+  checkUnique(result.output, add);
+  checkIntegrations(result.output, add);
+  if (!result.success || mistakes.size > 0)
+    throw new BadSeed([...mistakes].map(([place, message]) => `${place} ${message}`));
   return result.output;
 }
 
+type Add = (place: string, message: string) => void;
+
+/** Every broken rule. Valibot names one unknown field of an object only, so known ones are removed until none is left. */
+function issuesOf(given: unknown): Detail[] {
+  const { issues = [] } = v.safeParse(seed, given);
+  const unknown = issues.filter(isUnknown);
+  if (unknown.length === 0) return issues.map(detailOf);
+  const rest: unknown = JSON.parse(JSON.stringify(given));
+  for (const issue of v.safeParse(seed, rest).issues?.filter(isUnknown) ?? []) {
+    const { input, key } = issue.path?.at(-1) ?? {};
+    Reflect.deleteProperty(Object(input), key as string);
+  }
+  return [...unknown.map(detailOf), ...issuesOf(rest)];
+}
+
+/** The entries of a list in what was parsed, where anything may be wrong or missing. */
+function entriesOf(parent: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {
+  const list = (parent as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  return Array.isArray(list) ? list.map((one) => (typeof one === "object" && one !== null ? one : {})) : [];
+}
+
 /** Checks each configuration by the rules of its type, as the interface does. */
-function validateIntegrations({ organizations }: ParsedSeed): void {
-  organizations.forEach(({ plan, integrations = [] }, i) => {
-    integrations.forEach(({ type, config }, j) => {
+function checkIntegrations(parsed: unknown, add: Add): void {
+  entriesOf(parsed, "organizations").forEach((organization, i) => {
+    entriesOf(organization, "integrations").forEach(({ type, config }, j) => {
       const place = `organizations.${i}.integrations.${j}`;
-      if (type === "monitoring" && plan === "starter") {
-        throw new BadSeed(`the seed cannot be used: ${place}.type must not be monitoring on the plan starter`);
+      const known = Object.entries(integrationTypes).find(([name]) => name === type);
+      if (!known) return;
+      if (type === "monitoring" && organization["plan"] === "starter")
+        add(`${place}.type`, "must not be monitoring on the plan starter");
+      const { issues = [] } = v.safeParse(v.object({ config: known[1].schema }), { config });
+      for (const issue of issues) {
+        const { path, message } = detailOf(issue);
+        add(`${place}.${path}`, message);
       }
-      const result = v.safeParse(v.object({ config: integrationTypes[type].schema }), { config });
-      if (result.success) return;
-      const [first] = result.issues.map(detailOf);
-      throw new BadSeed(`the seed cannot be used: ${place}.${first?.path} ${first?.message}`);
     });
   });
 }
 
 /** Finds duplicates before anything is written, so that the error can name both places. */
-function requireUnique({ organizations }: ParsedSeed): void {
+function checkUnique(parsed: unknown, add: Add): void {
   const seen = new Map<string, string>();
-  const unique = (place: string, kind: string, value: string) => {
-    const first = seen.get(`${kind} ${value}`);
-    if (first) throw new BadSeed(`the seed cannot be used: ${place} must be unique; ${first} is the same`);
-    seen.set(`${kind} ${value}`, place);
+  const unique = (place: string, kind: string, value: unknown, fold = (text: string) => text) => {
+    if (typeof value !== "string") return;
+    const entry = `${kind} ${fold(value)}`;
+    const first = seen.get(entry);
+    if (first === undefined) seen.set(entry, place);
+    else add(place, `must be unique; ${first} is the same`);
   };
-  organizations.forEach((one, i) => {
-    unique(`organizations.${i}.name`, "organization", foldCase(one.name));
-    one.users?.forEach((user, j) => {
-      unique(`organizations.${i}.users.${j}.email`, `user ${i}`, foldCase(user.email));
-      user.keys?.forEach(({ key }, k) => {
-        unique(`organizations.${i}.users.${j}.keys.${k}.key`, "key", key);
+  entriesOf(parsed, "organizations").forEach((one, i) => {
+    const top = `organizations.${i}`;
+    unique(`${top}.name`, "organization", one["name"], foldCase);
+    entriesOf(one, "users").forEach((user, j) => {
+      unique(`${top}.users.${j}.email`, `user ${i}`, user["email"], foldCase);
+      entriesOf(user, "keys").forEach(({ key }, k) => {
+        unique(`${top}.users.${j}.keys.${k}.key`, "key", key);
       });
     });
-    one.projects?.forEach((project, j) => {
-      unique(`organizations.${i}.projects.${j}.name`, `project ${i}`, foldCase(project.name));
-      project.environments?.forEach(({ name }, k) => {
-        unique(`organizations.${i}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
+    entriesOf(one, "projects").forEach((project, j) => {
+      unique(`${top}.projects.${j}.name`, `project ${i}`, project["name"], foldCase);
+      entriesOf(project, "environments").forEach(({ name }, k) => {
+        unique(`${top}.projects.${j}.environments.${k}.name`, `environment ${i} ${j}`, name);
       });
     });
   });
