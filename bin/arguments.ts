@@ -2,9 +2,25 @@ import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { packageFile } from "../lib/kernel/version.ts";
 
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
+
+/** The end of a command with an exit code of its own. */
+export class EndedWith extends Error {
+  readonly outcome: {
+    /** 0 for success or a requested stop, 1 for a failure, 2 for wrong usage; `exec` ends with its command's. */
+    readonly code: number;
+    /** The error message, for stderr. */
+    readonly message?: string;
+  };
+
+  constructor(code: number, message?: string) {
+    super(message ?? `ended with ${code}`);
+    this.outcome = message === undefined ? { code } : { code, message: `svc-server: ${message}\n` };
+  }
+}
 
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
@@ -74,7 +90,7 @@ const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: 
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: parseSwitch,
   list: (text) => text.split(",").map((one) => one.trim()),
-  file: (text) => readJson(text, "seed"),
+  file: readSeed,
   json: parseJson,
 };
 
@@ -97,6 +113,11 @@ export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
     if (given === undefined) return [];
     return [{ path, source, value: typeof given === "string" ? parsers[format](given, source) : given }];
   });
+}
+
+/** Reads a seed: a file, or `demo` for the demo organization of this package. */
+export function readSeed(path: string): unknown {
+  return path === "demo" ? JSON.parse(packageFile("fixtures/demo.json")) : readJson(path, "seed");
 }
 
 /** Reads a JSON file. The error names the line and column where it is wrong. */

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { renderUsage, runCommand } from "citty";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { version } from "../lib/kernel/version.ts";
-import { UsageError } from "./arguments.ts";
+import { EndedWith, UsageError } from "./arguments.ts";
 import { main } from "./commands.ts";
 
 type Command = Parameters<typeof runCommand>[0];
@@ -64,16 +64,12 @@ const isUsage = (error: unknown) =>
   ["BadOptions", "BadSeed"].includes((error as Error).name) ||
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
-export interface Outcome {
-  /** The exit code: 0 for success or a requested stop, 1 for a failure, 2 for wrong usage. */
-  readonly code: number;
-  /** The error message, for stderr. */
-  readonly message?: string;
-}
-
 /** Runs a command. Resolves when it has ended. */
-export async function run(given: readonly string[]): Promise<Outcome> {
+export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
+  // After -- come the words of another command.
+  const end = words.indexOf("--");
+  const own = end < 0 ? words : words.slice(0, end);
   const [first] = words;
   if (words.length === 1 && (first === "-v" || first === "--version")) {
     process.stdout.write(`${version()}\n`);
@@ -86,7 +82,7 @@ export async function run(given: readonly string[]): Promise<Outcome> {
     return { code: 0 };
   }
   try {
-    if (words.includes("-h") || words.includes("--help")) {
+    if (own.includes("-h") || own.includes("--help")) {
       process.stdout.write(`${await help(words)}\n`);
       return { code: 0 };
     }
@@ -95,6 +91,7 @@ export async function run(given: readonly string[]): Promise<Outcome> {
     });
     return { code: 0 };
   } catch (caught) {
+    if (caught instanceof EndedWith) return caught.outcome;
     const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
     const error = isCommand ? await unknownCommand(words) : caught;
     const { path } = await findCommand(words);

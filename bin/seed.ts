@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { parseSeed } from "../lib/config/seed.ts";
 import { createService } from "../lib/service.ts";
-import { readJson } from "./arguments.ts";
+import { readSeed } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { counted, say } from "./output.ts";
 
@@ -9,12 +9,12 @@ export const seed = command(
   "seed",
   "Check a seed file; with --database, make a new database from it.",
   {
-    file: { type: "positional", description: "The seed, as JSON. schema/seed.schema.json describes it." },
+    file: { type: "positional", description: "The seed, as JSON, or demo. schema/seed.schema.json describes it." },
     database: { type: "string", description: "The database to make. It must not exist yet.", valueHint: "PATH" },
     ...json,
   },
   async (args) => {
-    const given = readJson(String(args["file"]), "seed");
+    const given = readSeed(String(args["file"]));
     const { organizations } = parseSeed(given);
     const counts = {
       organizations: organizations.length,

@@ -6,7 +6,7 @@ import { systemTimer } from "../lib/kernel/clock.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
-import { configuration, listenArgs, type Mode } from "./server-options.ts";
+import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
 
 const serverArgs: ArgsDef = {
@@ -14,7 +14,7 @@ const serverArgs: ArgsDef = {
   json: { type: "boolean", description: "Print one JSON object per line to stdout, for programs." },
 };
 
-const optionsExcept = (...names: string[]) =>
+export const optionsExcept = (...names: string[]) =>
   Object.fromEntries(Object.entries(optionArgs).filter(([name]) => !names.includes(name)));
 
 const command = (mode: Mode, description: string, args: ArgsDef) =>
@@ -39,7 +39,8 @@ export const start = command("start", "Host the service on a database file. This
 });
 
 async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
-  const { options, notes, port, host, explainedError } = configuration(mode, args);
+  const configured = configuration(mode, args);
+  const { options, port, host } = configured;
   const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
   if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new UsageError(
@@ -49,10 +50,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   await requireFreePort(port, host);
   const { database = ":memory:" } = options;
   const isNew = database !== ":memory:" && !existsSync(database);
-  const { beginService } = await import("../lib/service.ts");
-  const { service, warnings } = await beginService(options, notes).catch((error: unknown) =>
-    Promise.reject(explainedError(error)),
-  );
+  const { service, warnings } = await begin(configured);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.
   const end = untilStopped(service);
@@ -76,6 +74,12 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   );
   await end;
   if (json) say(JSON.stringify({ event: "stopped" }));
+}
+
+/** Begins a service. An error of the options names the flag, variable or file that set them. */
+export async function begin({ options, notes, explainedError }: Configuration) {
+  const { beginService } = await import("../lib/service.ts");
+  return beginService(options, notes).catch((error: unknown) => Promise.reject(explainedError(error)));
 }
 
 const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/.test(host);

@@ -16,7 +16,8 @@ export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-tests-"));
   chmodSync(folder, 0o755); // some tests run as nobody
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"), "junction");
-  for (const name of ["package.json", "schema"]) cpSync(name, join(folder, name), { recursive: true });
+  for (const name of ["package.json", "schema", "fixtures/demo.json"])
+    cpSync(name, join(folder, name), { recursive: true });
   const files = readdirSync("test", { recursive: true }).map((name) => join("test", String(name)));
   const bundle = (entryPoints) =>
     build({

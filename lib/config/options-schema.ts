@@ -71,9 +71,9 @@ export const optionsSchema = v.strictObject({
   ),
   seed: v.optional(
     option(isObject<Seed>(), {
-      help: "The content of an empty database: an object, or the path of a JSON file on the command line.",
+      help: "The content of an empty database: an object, or on the command line the path of a JSON file, or `demo` for the demo organization.",
       flag: "seed",
-      value: "FILE",
+      value: "FILE|demo",
     }),
   ),
   key: v.optional(

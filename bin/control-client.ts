@@ -1,0 +1,41 @@
+import { ClientProblem } from "../lib/client.ts";
+import { createSender } from "../lib/client/send.ts";
+import { UsageError } from "./arguments.ts";
+import { connectionOf, explainedError } from "./connection.ts";
+import type { Given } from "./define-command.ts";
+
+/** Moving a clock over years runs all that falls due on the way. */
+const patience_ms = 10 * 60_000;
+
+/** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
+export type Control = <T>(call: `${"GET" | "POST"} ${string}`, body?: object) => Promise<T>;
+
+/** The control interface of the service that the options or SVC_URL name. It takes no key. */
+export function controlOf(args: Given): Control {
+  const connection = connectionOf(args);
+  const { url, urlSource } = connection;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
+  // A retry could advance the clock twice.
+  const sender = createSender({ baseUrl: `${new URL(url).origin}/_svc`, retries: 0, timeout: patience_ms });
+  const send = (method: string, path: string, body?: object) =>
+    sender.call({ id: path, method, path: `/${path}`, params: {}, query: new URLSearchParams(), ...(body && { body }) });
+  return async <T>(call: string, body?: object) => {
+    const [method = "", path = ""] = call.split(" ");
+    try {
+      const { meta: _, ...record } = (await send(method, path, body)) as Record<string, unknown>;
+      return record as T;
+    } catch (error) {
+      if (error instanceof ClientProblem && error.status === 404 && !(await hasClock(send)))
+        throw new Error(`${url} has no control interface; svc-server dev has one, on a loopback address`);
+      throw explainedError(error, connection);
+    }
+  };
+}
+
+/** Whether there is a control interface: every one shows its clock. */
+const hasClock = (send: (method: string, path: string) => Promise<unknown>) =>
+  send("GET", "clock").then(
+    () => true,
+    () => false,
+  );

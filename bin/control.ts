@@ -1,0 +1,86 @@
+import { defineCommand } from "citty";
+import { parseInstant } from "../lib/kernel/clock.ts";
+import { parseDuration } from "../lib/kernel/duration.ts";
+import { requireKnown, UsageError } from "./arguments.ts";
+import { connectionArgs } from "./connection.ts";
+import { controlOf } from "./control-client.ts";
+import { command, type Given } from "./define-command.ts";
+import { counted, say } from "./output.ts";
+
+const print = (args: Given, record: object, sentence: string) => say(args["json"] ? JSON.stringify(record) : sentence);
+
+const show = command("show", "Show the time of the service, and its kind of clock.", connectionArgs, async (args) => {
+  const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
+  print(args, clock, `${clock.now}  ${clock.mode}`);
+});
+
+/** The body of `POST /_svc/clock/advance`. */
+function targetOf({ by, to }: Given): { by: string } | { to: string } {
+  if ((by === undefined) === (to === undefined))
+    throw new UsageError("give a duration or --to: svc-server clock advance 2h");
+  if (to === undefined) {
+    if (parseDuration(String(by)) === undefined)
+      throw new UsageError(`"${by}" is not a duration; write one such as 2h or 2h42m30s`);
+    return { by: String(by) };
+  }
+  if (parseInstant(String(to)) === undefined)
+    throw new UsageError("option --to must be an instant such as 2027-01-01T00:00:00Z");
+  return { to: String(to) };
+}
+
+const advance = command(
+  "advance",
+  "Move a manual clock, and run what falls due on the way: svc-server clock advance 2h.",
+  {
+    by: { type: "positional", description: "By how much: 30s, 2h, 7d.", required: false },
+    to: { type: "string", description: "To when, such as 2027-01-01T00:00:00Z.", valueHint: "INSTANT" },
+    ...connectionArgs,
+  },
+  async (args) => {
+    const target = targetOf(args);
+    const moved = await controlOf(args)<{ now: string; ran: number }>("POST clock/advance", target);
+    print(args, moved, `${moved.now}, ${counted(moved.ran, "jobs")} ran`);
+  },
+);
+
+export const clock = defineCommand({
+  meta: { name: "clock", description: "Show the clock of an emulator, or move it." },
+  args: connectionArgs,
+  // Options before the name of the command below would be lost.
+  setup({ rawArgs }) {
+    if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
+  },
+  default: "show",
+  subCommands: { show, advance },
+});
+
+const create = command("create", "Keep the whole state of an emulator, and print its ID.", connectionArgs, async (args) => {
+  const kept = await controlOf(args)<{ id: string; now: string }>("POST snapshots");
+  print(args, kept, kept.id);
+});
+
+const restore = command(
+  "restore",
+  "Bring a kept state back.",
+  { id: { type: "positional", description: "The ID from snapshots create." }, ...connectionArgs },
+  async (args) => {
+    const id = encodeURIComponent(String(args["id"]));
+    const restored = await controlOf(args)<{ id: string; now: string }>(`POST snapshots/${id}/restore`);
+    print(args, restored, `${restored.id} is restored; the clock shows ${restored.now}.`);
+  },
+);
+
+export const snapshots = defineCommand({
+  meta: { name: "snapshots", description: "Keep the whole state of an emulator, and bring it back." },
+  subCommands: { create, restore },
+});
+
+export const reset = command(
+  "reset",
+  "Bring an emulator back to just after its start. A backup of a database file comes back with svc-server restore.",
+  connectionArgs,
+  async (args) => {
+    const now = await controlOf(args)<{ now: string }>("POST reset");
+    print(args, now, `The emulator is as after its start; the clock shows ${now.now}.`);
+  },
+);

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
+import { type ArgsDef, defineCommand } from "citty";
+import { EndedWith, requireKnown, UsageError } from "./arguments.ts";
+import { begin, optionsExcept } from "./serve.ts";
+import { configuration, listenArgs } from "./server-options.ts";
+import { stopSignals } from "./signals.ts";
+
+const args: ArgsDef = { config: listenArgs["config"] as ArgsDef[string], ...optionsExcept("create") };
+
+/** The words after `--`. */
+function commandIn(words: readonly string[]): [command: string, words: string[]] {
+  const at = words.indexOf("--");
+  const [command, ...rest] = at < 0 ? [] : words.slice(at + 1);
+  if (!command) throw new UsageError("the command comes after --, such as: svc-server exec -- npm test");
+  requireKnown(words.slice(0, at), args);
+  return [command, rest];
+}
+
+export const exec = defineCommand({
+  meta: {
+    name: "exec",
+    description:
+      "Run a command beside an emulator of its own, with SVC_URL and SVC_API_KEY set: svc-server exec -- npm test. Takes the options of dev before the --.",
+  },
+  args,
+  setup: ({ rawArgs }) => void commandIn(rawArgs),
+  async run({ args: given, rawArgs }) {
+    const host = "127.0.0.1";
+    const { service } = await begin(configuration("dev", { ...given, port: "0", host }));
+    try {
+      const { url } = await service.listen({ port: 0, host });
+      // A database from an earlier start shows its key no more.
+      const key = service.apiKey ?? (await service.keys.create({ name: "svc-server exec" })).key;
+      const code = await ended(commandIn(rawArgs), { SVC_URL: url, SVC_API_KEY: key });
+      if (code !== 0) throw new EndedWith(code);
+    } finally {
+      await service.close();
+    }
+  },
+});
+
+/** Runs a command on this terminal, and passes signals on to it. Resolves with its exit code. */
+async function ended([command, words]: [string, string[]], variables: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(command, words, {
+    stdio: "inherit",
+    // A profile would override the two variables.
+    env: { ...process.env, ...variables, SVC_PROFILE: undefined },
+    // On Windows npm and its like are scripts, which only a shell runs.
+    shell: process.platform === "win32",
+  });
+  for (const signal of stopSignals) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl+C to the command as well, and many programs take a second one as an order to end at once.
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  const [code, signal] = (await once(child, "close").catch((error: NodeJS.ErrnoException) => {
+    throw new EndedWith(
+      error.code === "ENOENT" ? 127 : 126,
+      error.code === "ENOENT" ? `${command} was not found` : `${command} cannot be run: ${error.message}`,
+    );
+  })) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + constants.signals[signal ?? "SIGTERM"];
+}
