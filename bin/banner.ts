@@ -3,6 +3,8 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
 
+type Row = [name: string, value: string];
+
 /** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: {
   mode: "dev" | "start";
@@ -18,7 +20,7 @@ export function banner(about: {
   const { mode, url, base_url, api_key, options, isNew, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
-  const rows: [string, string][] = [
+  const rows: Row[] = [
     ["Interface", base_url],
     [
       "API key",
@@ -30,7 +32,11 @@ export function banner(about: {
       "Database",
       database === ":memory:" ? "in memory; it ends with this program" : `${resolve(database)}${isNew ? " (new)" : ""}`,
     ],
-    ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as [string, string]] : []),
+    ...(mode === "dev" ? [["Control", `${url}/_svc: svc-server clock, trigger, snapshots, reset`] as Row] : []),
+    ...(mode === "dev" && options.seed === undefined && (isNew || database === ":memory:")
+      ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
+      : []),
+    ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as Row] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";
   const auth = `-H 'Authorization: Bearer ${key}'`;

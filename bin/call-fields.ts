@@ -104,8 +104,11 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
   };
 }
 
-/** The fields of an operation. */
-export const namesOf = ({ fields }: OperationInfo): string[] => partsOf(fields).names;
+/** The only words that a value may be; empty if it may be any. */
+export const enumOf = (schema: Json): string[] =>
+  formsOf(schema)
+    .flatMap((form) => (form["enum"] ?? (form["const"] === undefined ? [] : [form["const"]])) as unknown[])
+    .map(String);
 
 /** Converts the text of a value to the type in its schema. */
 function typed(text: string, schema: Json, place: string): unknown {

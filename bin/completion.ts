@@ -1,6 +1,9 @@
 import type { ArgsDef, CommandDef } from "citty";
+import { catalog } from "../lib/events/catalog.ts";
+import { roles } from "../lib/kernel/roles.ts";
 import { UsageError } from "./arguments.ts";
-import { documentedOperations, namesOf } from "./call-fields.ts";
+import { documentedOperations, enumOf, type OperationInfo, partsOf } from "./call-fields.ts";
+import { readProfiles } from "./connection.ts";
 import { command } from "./define-command.ts";
 import { say } from "./output.ts";
 
@@ -33,33 +36,86 @@ export const completion = command(
 type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
 const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
 
-/** The completions of the last word. */
-export async function candidates(words: readonly string[], commands: Commands): Promise<string[]> {
-  const last = words.at(-1) ?? "";
-  let args: ArgsDef = {};
-  let next = commands;
-  let id: string | undefined;
-  for (const word of words.slice(0, -1)) {
-    const found = await loadCommand(Object.hasOwn(next, word) ? next[word] : undefined);
-    if (found) {
-      args = ((await found.args) as ArgsDef) ?? {};
-      next = ((await found.subCommands) ?? {}) as Commands;
-    } else if (!word.startsWith("-")) id ??= word;
-  }
-  const flags = Object.entries(args)
-    .filter(([, one]) => one.type !== "positional")
-    .map(([name]) => `--${name}`);
-  const all = [
-    ...Object.keys(next),
-    ...(last.startsWith("-") ? flags : []),
-    ...(words[0] === "call" ? await fields(id) : []),
-  ];
-  return all.filter((one) => one.startsWith(last));
+/** The known values of a flag; of all others, shells complete file names. */
+const flagValues: Readonly<Record<string, () => readonly string[]>> = {
+  profile: () => Object.keys(readProfiles()),
+  events: () => Object.keys(catalog),
+  role: () => roles,
+  seed: () => ["demo"],
+};
+
+/** Bash parts `name=value` in three words. Answers them as one, and what the completions of the last one must not repeat. */
+function joined(words: readonly string[]): { words: string[]; before: string } {
+  const whole: string[] = [];
+  words.forEach((word, i) => {
+    if (i > 0 && (word === "=" || words[i - 1] === "=")) whole.push((whole.pop() ?? "") + word);
+    else whole.push(word);
+  });
+  const last = whole.at(-1) ?? "";
+  return { words: whole, before: last === words.at(-1) ? "" : last.slice(0, last.indexOf("=") + 1) };
 }
 
-async function fields(id: string | undefined): Promise<string[]> {
+/** The completions of the last word. */
+export async function candidates(given: readonly string[], commands: Commands): Promise<string[]> {
+  const { words, before } = joined(given);
+  // After -- comes another program's command.
+  if (words.includes("--")) return [];
+  return (await completionsOf(words, commands))
+    .filter((one) => one.startsWith(words.at(-1) ?? ""))
+    .map((one) => one.slice(before.length));
+}
+
+/** Everything that the last word may be. */
+async function completionsOf(words: readonly string[], commands: Commands): Promise<readonly string[]> {
+  const last = words.at(-1) ?? "";
+  let command = words[0]?.startsWith("-") ? await loadCommand(commands["start"]) : undefined;
+  let next = command ? {} : commands;
+  const positionals: string[] = [];
+  let flag: string | undefined;
+  for (const word of words.slice(0, -1)) {
+    const args = ((await command?.args) ?? {}) as ArgsDef;
+    const isValue = flag !== undefined;
+    flag = undefined;
+    if (isValue) continue;
+    const found = await loadCommand(Object.hasOwn(next, word) ? next[word] : undefined);
+    if (found) {
+      command = found;
+      next = ((await found.subCommands) ?? {}) as Commands;
+    } else if (!word.startsWith("-")) positionals.push(word);
+    else if (args[word.slice(2)]?.type === "string") flag = word.slice(2);
+  }
+  if (flag !== undefined) return valuesOf(flag);
+  const inline = /^--([\w-]+)=/.exec(last)?.[1];
+  if (inline !== undefined) return valuesOf(inline).map((value) => `--${inline}=${value}`);
+  if (last.startsWith("-")) return flagsOf(((await command?.args) ?? {}) as ArgsDef);
+  return [...Object.keys(next), ...wordsOf(words[0], positionals, last)];
+}
+
+const valuesOf = (flag: string) => (Object.hasOwn(flagValues, flag) ? (flagValues[flag]?.() ?? []) : []);
+
+const flagsOf = (args: ArgsDef) =>
+  Object.entries(args).flatMap(([name, { type }]) => (type === "positional" ? [] : [`--${name}`]));
+
+/** The words that a command takes beside its flags. */
+function wordsOf(command: string | undefined, [id]: readonly string[], last: string): readonly string[] {
+  if (command === "trigger") return id === undefined ? Object.keys(catalog) : [];
+  if (command === "completion") return id === undefined ? Object.keys(scripts) : [];
+  if (command !== "call" && command !== "users") return [];
+  const prefix = command === "users" ? "users." : "";
   const operations = documentedOperations();
-  if (id === undefined) return operations.map((one) => one.id);
-  const operation = operations.find((one) => one.id === id);
-  return operation ? namesOf(operation).map((name) => `${name}=`) : [];
+  if (id === undefined)
+    return operations.flatMap((one) => (one.id.startsWith(prefix) ? [one.id.slice(prefix.length)] : []));
+  const operation = operations.find((one) => one.id === prefix + id);
+  return operation ? fieldsOf(operation.fields, "", last) : [];
+}
+
+/** The fields, each with its words where it has only some. The fields of an object are written `source.repo=`. */
+function fieldsOf(schema: OperationInfo["fields"], above: string, last: string): string[] {
+  const parts = partsOf(schema);
+  return parts.names.flatMap((name) => {
+    const place = above + name;
+    const part = parts.of(name) ?? {};
+    if (partsOf(part).names.length > 0) return fieldsOf(part, `${place}.`, last);
+    return last.startsWith(`${place}=`) ? enumOf(part).map((word) => `${place}=${word}`) : [`${place}=`];
+  });
 }

@@ -1,5 +1,5 @@
-import { ClientProblem } from "../lib/client.ts";
 import { createSender } from "../lib/client/send.ts";
+import { ClientProblem } from "../lib/client.ts";
 import { UsageError } from "./arguments.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
@@ -19,7 +19,14 @@ export function controlOf(args: Given): Control {
   // A retry could advance the clock twice.
   const sender = createSender({ baseUrl: `${new URL(url).origin}/_svc`, retries: 0, timeout: patience_ms });
   const send = (method: string, path: string, body?: object) =>
-    sender.call({ id: path, method, path: `/${path}`, params: {}, query: new URLSearchParams(), ...(body && { body }) });
+    sender.call({
+      id: path,
+      method,
+      path: `/${path}`,
+      params: {},
+      query: new URLSearchParams(),
+      ...(body && { body }),
+    });
   return async <T>(call: string, body?: object) => {
     const [method = "", path = ""] = call.split(" ");
     try {

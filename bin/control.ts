@@ -54,10 +54,15 @@ export const clock = defineCommand({
   subCommands: { show, advance },
 });
 
-const create = command("create", "Keep the whole state of an emulator, and print its ID.", connectionArgs, async (args) => {
-  const kept = await controlOf(args)<{ id: string; now: string }>("POST snapshots");
-  print(args, kept, kept.id);
-});
+const create = command(
+  "create",
+  "Keep the whole state of an emulator, and print its ID.",
+  connectionArgs,
+  async (args) => {
+    const kept = await controlOf(args)<{ id: string; now: string }>("POST snapshots");
+    print(args, kept, kept.id);
+  },
+);
 
 const restore = command(
   "restore",

@@ -1,4 +1,12 @@
-import { documentedOperations, formsOf, type OperationInfo, operationOf, partsOf, requiredOf } from "./call-fields.ts";
+import {
+  documentedOperations,
+  enumOf,
+  formsOf,
+  type OperationInfo,
+  operationOf,
+  partsOf,
+  requiredOf,
+} from "./call-fields.ts";
 import { table } from "./output.ts";
 
 type Schema = Parameters<typeof formsOf>[0];
@@ -65,9 +73,7 @@ const titleOf = ({ title, properties }: Schema) =>
 /** The allowed words of a value, or its type. */
 function kindOf(schema: Schema): string {
   const forms = formsOf(schema);
-  const words = forms.flatMap(
-    (form) => (form["enum"] ?? (form["const"] === undefined ? [] : [form["const"]])) as unknown[],
-  );
+  const words = enumOf(schema);
   const items = forms.find(({ items }) => items)?.["items"];
   if (items) return `list of ${kindOf(items as Schema)}`;
   const types = words.length > 0 ? words : forms.flatMap(({ type }) => type ?? []);

@@ -42,7 +42,8 @@ async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Depl
   const source = { type: "git", repo: "acme/web", branch: "main" } as const;
   let now: Deployment = await client.deployments.create({ project_id, environment, source });
   for (let left = attempts; now.status !== until && ["queued", "building", "deploying"].includes(now.status); left--) {
-    if (left === 0) throw new Error(`the deployment ${now.id} is still ${now.status}; other deployments hold the slots`);
+    if (left === 0)
+      throw new Error(`the deployment ${now.id} is still ${now.status}; other deployments hold the slots`);
     const { status } = await control<Deployment>(`POST deployments/${now.id}/step`);
     if (status === now.status) await pause();
     now = { ...now, status };
