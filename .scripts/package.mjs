@@ -63,15 +63,20 @@ try {
 }
 
 async function start(home) {
-  const server = spawn(resolve(home, "node_modules/.bin/svc-server"), ["dev", "--json", "--port", "0"], {
-    cwd: home,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const server = spawn(
+    resolve(home, "node_modules/.bin/svc-server"),
+    ["dev", "--json", "--port", "0", "--seed", "demo"],
+    {
+      cwd: home,
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   for await (const line of createInterface({ input: server.stdout })) {
     const { event, base_url, api_key } = JSON.parse(line);
     if (event !== "listening") continue;
     const answer = await fetch(`${base_url}/me`, { headers: { authorization: `Bearer ${api_key}` } });
     assert.equal(answer.status, 200);
+    assert.equal((await answer.json()).organization.name, "acme");
     server.kill("SIGTERM");
   }
   const code = server.exitCode ?? (await new Promise((done) => server.once("exit", done)));

@@ -59,7 +59,7 @@ function joined(words: readonly string[]): { words: string[]; before: string } {
 export async function candidates(given: readonly string[], commands: Commands): Promise<string[]> {
   const { words, before } = joined(given);
   // After -- comes another program's command.
-  if (words.includes("--")) return [];
+  if (words.slice(0, -1).includes("--")) return [];
   return (await completionsOf(words, commands))
     .filter((one) => one.startsWith(words.at(-1) ?? ""))
     .map((one) => one.slice(before.length));

@@ -106,10 +106,9 @@ export const trigger = command(
   { event: { type: "positional", description: `The event: ${names.join(", ")}.` }, ...connectionArgs },
   async (args) => {
     const name = String(args["event"]);
+    const near = didYouMean(name, names);
     if (!isEvent(name))
-      throw new UsageError(
-        `no event is called "${name}"${didYouMean(name, names) || ";"} the events are ${names.join(", ")}`,
-      );
+      throw new UsageError(`no event is called "${name}"${near ? `${near} There` : "; there"} are ${names.join(", ")}`);
     const connection = connectionOf(args);
     const emulator = { client: clientOf(connection), control: controlOf(args) };
     try {

@@ -169,6 +169,8 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   assert.match(run(["login"], home, { ...common, input: key }).stdout, /^Saved the profile default: /);
   assert.equal(run(["call", "me.get"], home, { ...common, SVC_URL: "" }).status, 0, "the last resort");
   assert.notEqual(run(["call", "me.get"], home, { ...common, SVC_API_KEY: "sk_live_demo_other" }).status, 0);
+  const profiles = run(["complete", "--", "call", "me.get", "--profile", ""], home, nobody).stdout;
+  assert.deepEqual(profiles.trim().split("\n").sort(), ["default", "demo", "new"]);
   assert.match(run(["call", "me.get", "--profile", "dmo"], home, nobody).stderr, /no profile "dmo"/);
   const other = await launch(t, words);
   const foreign = run(["call", "me.get", "--profile", "demo", "--url", other.url], home, nobody);
@@ -222,6 +224,13 @@ test("openapi prints the document, and completion what may stand next", () => {
   );
   assert.deepEqual(complete("call", "projects.create", "n"), ["name="]);
   assert.deepEqual(complete("keys", ""), ["create", "list", "revoke"]);
+  assert.deepEqual(complete("call", "deployments.create", "source.t"), ["source.type=", "source.tag="]);
+  assert.deepEqual(complete("users", "invite", "role=o"), ["role=owner"]);
+  assert.deepEqual(complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");
+  assert.deepEqual(complete("trigger", "deployment.f"), ["deployment.failed"]);
+  assert.deepEqual(complete("clock", "advance", "--t"), ["--to"]);
+  assert.deepEqual(complete("--se"), ["--seed"]);
+  assert.deepEqual(complete("exec", "--", "npm", ""), [""], "the words of another program");
   for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
   assert.equal(run(["completion", "cmd"]).status, 2);
 });

@@ -80,6 +80,7 @@ test("doctor asks the servers that run models, as the options name them", async 
   assert.deepEqual([...new Set(asked)], ["/v1/models"]);
   assert.match(findings.find(({ check }) => check === "database")?.says ?? "", /svc\.db does not exist yet/);
   const wrong = run(["doctor", "--port", "0", "--json"], folder, { SVC_CLOCK: "manual" });
+  assert.deepEqual([wrong.status, /SVC_CLOCK must be real/.test(wrong.stderr)], [2, true], "wrong usage");
   assert.match(wrong.stdout, /"check":"options","ok":false,"says":"SVC_CLOCK must be real in the mode start"/);
   assert.ok(!existsSync(join(folder, "svc.db")) && !existsSync(join(folder, "svc-data")), "nothing is made");
 });

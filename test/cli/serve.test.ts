@@ -137,6 +137,8 @@ test("the banner's curl lines work as they are printed", async (t) => {
     warnings: [],
     color: false,
   });
+  assert.match(text, /^ {2}Control {4}http:\/\/127\.0\.0\.1:\d+\/_svc: svc-server clock, trigger, snapshots, reset$/m);
+  assert.match(text, /^ {2}Seed {7}none; --seed demo starts with/m);
   const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
   assert.equal(lines.length, 3);
   for (const line of lines) {

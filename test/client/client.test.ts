@@ -132,7 +132,8 @@ test("what cannot be right is refused before anything is sent, and no error show
     (error: Error) => /apiKey must be/.test(error.message) && !error.message.includes("demo_owner"),
   );
   const client = clientOf(here);
-  for (const id of ["", ".", ".."]) await assert.rejects(client.projects.get({ id }), /projects.get needs id/);
+  for (const id of ["", ".", ".."])
+    await assert.rejects(client.projects.get({ id }), /projects\.get needs id: projects\.get\(\{ id: "proj_…" \}\)/);
   // @ts-expect-error: an operation's fields are known
   await assert.rejects(client.projects.get({}), /needs id/);
   // @ts-expect-error: so are their types
