@@ -1,51 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { run as command } from "../../bin/main.ts";
+import { test } from "node:test";
 import { configuration } from "../../bin/server-options.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
-import { launch, run, scratch } from "../program.ts";
-
-/** Whoever runs this program in a folder of their own, with no profile. */
-function person(t: TestContext) {
-  const folder = scratch(t);
-  const home = process.cwd();
-  process.chdir(folder);
-  t.after(() => process.chdir(home));
-  const file = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return name;
-  };
-  return { folder, file };
-}
-
-/** Sets variables of the environment for as long as `work` takes. */
-async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
-  const before = { ...process.env };
-  Object.assign(process.env, variables);
-  try {
-    return await work();
-  } finally {
-    for (const name of Object.keys(variables)) delete process.env[name];
-    Object.assign(process.env, before);
-  }
-}
-
-type Case = readonly [words: readonly string[], sentence: RegExp, more?: Record<string, string>];
-
-/** Each ends with this code and its sentence, and in the folder nothing is made. */
-async function refused({ folder }: ReturnType<typeof person>, code: number, cases: readonly Case[]): Promise<void> {
-  const before = readdirSync(folder);
-  const nobody = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
-  for (const [words, sentence, more = {}] of cases) {
-    const outcome = await within({ ...nobody, ...more }, () => command(words));
-    assert.equal(outcome.code, code, `${words.join(" ")}: ${outcome.message}`);
-    assert.match(outcome.message ?? "", sentence);
-    assert.ok(!outcome.message?.includes("hush"));
-  }
-  assert.deepEqual(readdirSync(folder), before, "nothing was made");
-}
+import { launch, run } from "../program.ts";
+import { person, refused } from "../refusals.ts";
 
 test("options that are wrong end with 2, under the name of what set them, and what would be right", async (t) => {
   const here = person(t);
