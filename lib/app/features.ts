@@ -7,6 +7,7 @@ import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { createPainter } from "../drivers/painter/painter.ts";
 import { createAttempts } from "../endpoints/attempts.ts";
 import { createDeliveryApi } from "../endpoints/delivery-api.ts";
 import { deliveriesJobs } from "../endpoints/jobs.ts";
@@ -136,7 +137,7 @@ function createGenerations(
   },
   settings: Settings["generations"],
 ) {
-  const { driver, models, retention } = settings;
+  const { driver, media, models, retention } = settings;
   const backends = Object.values(settings.backends).flatMap((backend) => {
     const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
     return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
@@ -144,7 +145,7 @@ function createGenerations(
   const links = createAssetLinks(ports);
   const modelDrivers = createModelDrivers({
     driver,
-    makeDefault: simulatedGenerations,
+    makeDefault: () => simulatedGenerations(undefined, createPainter({ media })),
     backends,
     unknownModels: models,
   });

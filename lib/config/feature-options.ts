@@ -103,6 +103,13 @@ export const generations = v.optional(
       option(oneOf(finished), { help: "The status of a finished generation: `completed` or `succeeded`." }),
       "completed",
     ),
+    media: v.optional(
+      described(
+        oneOf(["painted", "fast"]),
+        "How offline models make files: `painted` is a scene, `fast` a placeholder in the prompt's colours with the prompt on it.",
+      ),
+      "painted",
+    ),
     models: v.optional(
       option(oneOf(["open", "strict"]), { help: "`open` runs any model; `strict` refuses unknown models." }),
       "open",

@@ -1,10 +1,11 @@
-import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
+import { type Canvas, type Colour, hex, mix, times } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import { NoiseField } from "./noise-field.ts";
 import type { PromptHints } from "./prompt-words.ts";
 import { between, pick, type Random } from "./random.ts";
+import { shapesOf } from "./shapes.ts";
 
-const palettes: readonly [string[], ...string[][]] = [
+export const palettes: readonly [string[], ...string[][]] = [
   ["#0b1d51", "#2b5fd0", "#33c7d8", "#f6d9a8", "#f2745f"],
   ["#2a0845", "#8b2fc9", "#f15bb5", "#fee0c0", "#00bbf9"],
   ["#052f2c", "#0f7a66", "#58c48a", "#f4f1bb", "#ed8a5b"],
@@ -13,12 +14,29 @@ const palettes: readonly [string[], ...string[][]] = [
   ["#0d1b2a", "#415a77", "#9fb8cf", "#f5efe0", "#d4a373"],
 ];
 
+const paper: Colour = [1, 1, 1];
+
+/** Colours from dark to bright: those that a prompt names, in its order, or a palette. */
+function rampOf(random: Random, { colours }: PromptHints): readonly Colour[] {
+  const chosen = pick(random, palettes).map(hex);
+  if (!colours) return chosen;
+  const named = colours.map(hex);
+  const [first, last] = [named[0] as Colour, named.at(-1) as Colour];
+  if (named.length === 1)
+    return [times(first, 0.12), times(first, 0.5), first, mix(first, paper, 0.3), mix(first, paper, 0.7)];
+  return [times(first, 0.35), ...named.flatMap((one) => [one, one]), mix(last, paper, 0.45)];
+}
+
+/** An abstract picture: of shapes where a prompt asks for them, else of folds. */
+export function abstractOf(random: Random, hints: PromptHints): (canvas: Canvas, time: number) => void {
+  const colours = rampOf(random, hints);
+  return hints.shapes ? shapesOf(random, colours, hints.shapes) : foldsOf(random, colours);
+}
+
 /** Folds as in silk or marble: noise warped by noise, coloured by height and lit by slope. */
-export function abstractOf(random: Random, { tint }: PromptHints): (canvas: Canvas, time: number) => void {
+function foldsOf(random: Random, colours: readonly Colour[]): (canvas: Canvas, time: number) => void {
   const field = new NoiseField(random, 256, 2, 3);
   const fine = new NoiseField(random, 512, 8, 5);
-  const chosen = pick(random, palettes).map(hex);
-  const colours = chosen.map((one, i) => (tint ? mix(one, hex(tint), i === 1 || i === 2 ? 0.75 : 0.3) : one));
   const [scale, bend, folds] = [between(random, 0.35, 0.6), between(random, 0.35, 0.8), between(random, 2.2, 5)];
   const [lightX, lightY] = [between(random, -1, 1), -0.8];
   const shown = (at: number, channel: 0 | 1 | 2) => {

@@ -127,9 +127,11 @@ export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const time = hints.time ?? drawn;
   const timeOfDay = timesOfDay[time];
   const colours = pick(random, timeOfDay.palettes);
-  const tint = hints.tint ? hex(hints.tint) : undefined;
+  // Of several colours, the first lies above and in the shade, the last at the horizon and in the light.
+  const [high, low] = [hints.colours?.[0], hints.colours?.at(-1)].map((colour) => (colour ? hex(colour) : undefined));
   const colourOf = (name: keyof Palette): Colour => {
     const colour = hints.storm ? mix(colours[name], times(storm[name], timeOfDay.directLight), 0.8) : colours[name];
+    const tint = ["horizon", "light", "cloudLit"].includes(name) ? low : high;
     if (!tint) return colour;
     const sameBrightness = times(tint, (brightness(colour) * 1.1) / Math.max(brightness(tint), 0.05));
     return mix(colour, sameBrightness, name === "light" ? 0.15 : 0.3);

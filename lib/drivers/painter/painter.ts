@@ -18,6 +18,14 @@ export interface PaintOrder {
   readonly duration_ms: number;
 }
 
+/** How files are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it. */
+export type Media = "painted" | "fast";
+
+/** What a worker gets. */
+export interface WorkerOrder extends PaintOrder {
+  readonly media: Media;
+}
+
 export interface Painted {
   readonly bytes: Uint8Array;
   readonly content_type: "image/png" | "image/jpeg" | "image/webp" | "video/mp4";
@@ -34,6 +42,7 @@ export interface Painter {
 }
 
 export interface PainterOptions {
+  readonly media?: Media;
   /** How many orders are painted at a time; by default one less than the cores, from one to four. */
   readonly threads?: number;
   /** Starts a thread; a test passes one that dies. */
@@ -41,7 +50,7 @@ export interface PainterOptions {
 }
 
 interface Task {
-  readonly order: PaintOrder;
+  readonly order: WorkerOrder;
   readonly done: (painted: Painted) => void;
   readonly fail: (reason: unknown) => void;
 }
@@ -85,7 +94,11 @@ function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrd
  * Paints in worker threads, so the event loop never stalls. Orders beyond `threads` wait in an unbounded queue. Workers
  * start at the first order and stop when idle; an idle worker does not keep the process alive.
  */
-export function createPainter({ threads = defaultThreads, start = startWorker }: PainterOptions = {}): Painter {
+export function createPainter({
+  media = "painted",
+  threads = defaultThreads,
+  start = startWorker,
+}: PainterOptions = {}): Painter {
   const waiting: Task[] = [];
   const workers = new Set<PaintWorker>();
   let closed = false;
@@ -139,7 +152,7 @@ export function createPainter({ threads = defaultThreads, start = startWorker }:
       checkOrder(order);
       let abort = () => {};
       const painted = new Promise<Painted>((done, fail) => {
-        const task: Task = { order: { ...order }, done, fail };
+        const task: Task = { order: { ...order, media }, done, fail };
         abort = () => {
           const worker = [...workers].find((one) => one.task === task);
           if (worker) void stopWorker(worker, signal?.reason);

@@ -1,3 +1,5 @@
+export type Shape = "circle" | "triangle" | "square";
+
 /** The features that the known words of a prompt ask for. */
 export interface PromptHints {
   readonly land?: "mountains" | "hills" | "forest" | "desert" | "city" | "sea" | "space" | "abstract";
@@ -15,8 +17,10 @@ export interface PromptHints {
   readonly rings?: boolean;
   /** The colour of leaves. */
   readonly leaves?: string;
-  /** Mixed into every colour. */
-  readonly tint?: string;
+  /** The colours that it names, in its order; mixed into every colour. */
+  readonly colours?: readonly [string, ...string[]];
+  /** What an abstract picture is made of, instead of folds. */
+  readonly shapes?: readonly [Shape, ...Shape[]];
 }
 
 const vocabulary: readonly (readonly [words: string, hints: PromptHints])[] = [
@@ -35,19 +39,25 @@ const vocabulary: readonly (readonly [words: string, hints: PromptHints])[] = [
     "city cities town street streets skyline downtown metropolis urban building buildings tokyo york london paris berlin shanghai skyscraper skyscrapers tower towers",
     { land: "city" },
   ],
-  ["cyberpunk neon", { land: "city", time: "night", neon: true, tint: "#c822b4" }],
-  ["sea ocean seascape coast island islands horizon sailing boat ship", { land: "sea", water: true }],
-  ["beach tropical lagoon", { land: "sea", water: true, tint: "#1ec8c8" }],
+  ["cyberpunk neon", { land: "city", time: "night", neon: true, colours: ["#c822b4"] }],
+  ["sea ocean seascape wave waves coast island islands horizon sailing boat ship", { land: "sea", water: true }],
+  ["beach tropical lagoon", { land: "sea", water: true, colours: ["#1ec8c8"] }],
   ["lake lakes river fjord pond water reflection reflections harbour harbor bay waterfront", { water: true }],
-  ["rings ringed saturn", { land: "space", rings: true }],
+  ["rings ringed", { rings: true }],
+  ["saturn", { land: "space", rings: true }],
   [
     "space galaxy galaxies nebula planet planets cosmos cosmic universe astronaut orbit asteroid rocket spaceship",
     { land: "space" },
   ],
   [
-    "abstract pattern patterns gradient gradients fluid marble swirl swirls texture wallpaper background shapes geometric minimal psychedelic liquid",
+    "abstract pattern patterns gradient gradients fluid marble swirl swirls texture wallpaper background minimal psychedelic liquid",
     { land: "abstract" },
   ],
+  ["geometric geometry shapes bauhaus", { land: "abstract", shapes: ["circle", "triangle", "square"] }],
+  ["circle circles dots", { land: "abstract", shapes: ["circle"] }],
+  ["triangle triangles", { land: "abstract", shapes: ["triangle"] }],
+  ["square squares rectangle rectangles", { land: "abstract", shapes: ["square"] }],
+  ["sky landscape landscapes scenery", {}],
   ["dawn sunrise morning daybreak", { time: "dawn" }],
   ["day noon midday daylight sunny bright summer", { time: "day", clouds: 0.4 }],
   ["golden afternoon warm", { time: "golden" }],
@@ -58,33 +68,80 @@ const vocabulary: readonly (readonly [words: string, hints: PromptHints])[] = [
   ["moon moonlight moonlit moonrise", { time: "night", moon: true }],
   ["aurora borealis northern polar arctic", { time: "night", aurora: true, clouds: 0 }],
   ["cloud clouds cloudy", { clouds: 0.62 }],
-  ["overcast grey gray", { clouds: 0.85, storm: true }],
+  ["overcast", { clouds: 0.85, storm: true }],
   ["clear cloudless", { clouds: 0 }],
   ["storm stormy thunder thunderstorm dramatic tempest", { clouds: 0.85, storm: true }],
   ["rain rainy raining drizzle", { clouds: 0.8, storm: true, falling: "rain" }],
   ["mist misty fog foggy haze hazy", { mist: 1, clouds: 0.3 }],
   ["snow snowy winter ice icy frozen frost glacier", { snow: true }],
   ["snowfall snowing blizzard snowstorm christmas", { snow: true, falling: "snow", clouds: 0.7 }],
-  ["red crimson scarlet", { tint: "#d22828" }],
-  ["orange amber", { tint: "#f07818" }],
-  ["yellow gold", { tint: "#f0c020" }],
-  ["green emerald lime", { tint: "#28aa50" }],
-  ["teal turquoise cyan", { tint: "#14b4b4" }],
-  ["blue azure cobalt", { tint: "#2860dc" }],
-  ["purple violet lavender lilac", { tint: "#8c46d2" }],
-  ["pink rose magenta", { tint: "#f05a9b" }],
+  ["red crimson scarlet", { colours: ["#d22828"] }],
+  ["orange amber", { colours: ["#f07818"] }],
+  ["yellow gold", { colours: ["#f0c020"] }],
+  ["green emerald lime", { colours: ["#28aa50"] }],
+  ["teal turquoise cyan", { colours: ["#14b4b4"] }],
+  ["blue azure cobalt", { colours: ["#2860dc"] }],
+  ["purple violet lavender lilac", { colours: ["#8c46d2"] }],
+  ["pink rose magenta", { colours: ["#f05a9b"] }],
+  ["brown beige", { colours: ["#8a5a30"] }],
+  ["grey gray silver", { colours: ["#8a929c"], clouds: 0.85, storm: true }],
+  ["black", { colours: ["#15161a"] }],
+  ["white", { colours: ["#f2f2ee"] }],
 ];
 
 const hintsOfWord = new Map(
   vocabulary.flatMap(([words, hints]) => words.split(" ").map((word) => [word, hints] as const)),
 );
 
-/** The hints of all words of a prompt; a later word wins. Only whole words count: a "street" holds no tree. */
-export const hintsOf = (prompt: string): PromptHints =>
-  Object.assign(
-    {},
-    ...prompt
-      .toLowerCase()
-      .split(/[^\p{L}\p{N}]+/u)
-      .map((word) => hintsOfWord.get(word)),
-  );
+const wordSet = (words: string) => new Set(words.split(" "));
+/** They ask for a setting, but as a subject they are not painted: a lake is no picture of a boat. */
+const onlySettings = wordSet(
+  "boat ship sailing astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
+);
+/** A phrase ends before them. */
+const links = wordSet(
+  "on in at of with without over under by near through across above below behind before beside between into from to during against along around and or while as is are was were that which where who",
+);
+/** They say nothing about the subject. */
+const fillers = wordSet(
+  "a an the this some very my one photo photograph picture image painting drawing illustration render rendering view scene shot panorama video film clip footage timelapse aerial wide cinematic beautiful stunning majestic epic realistic photorealistic detailed lights way hour hours time",
+);
+const falls = wordSet("fall falls falling flakes flurries drifting swirling");
+
+const wordsOf = (text: string) =>
+  text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
+const isColour = (word: string) => hintsOfWord.get(word)?.colours !== undefined && !hintsOfWord.get(word)?.land;
+
+/** The hints of all words of a prompt; a later word wins, but the first subject stays. Only whole words count: a "street" holds no tree. */
+export function hintsOf(prompt: string): PromptHints {
+  const words = wordsOf(prompt);
+  const found = words.flatMap((word) => hintsOfWord.get(word) ?? []);
+  const all = <Name extends "colours" | "shapes">(name: Name) => {
+    const values = [...new Set(found.flatMap((hints) => hints[name] ?? []))];
+    return values.length > 0 ? { [name]: values } : {};
+  };
+  const land = found.find((hints) => hints.land)?.land;
+  const hints: PromptHints = Object.assign({}, ...found, land ? { land } : {}, all("colours"), all("shapes"));
+  return hints.snow && words.some((word) => falls.has(word)) ? { ...hints, falling: "snow" } : hints;
+}
+
+/**
+ * Whether the painter knows the subject of a prompt: the last noun of its first phrase, as in "a frozen lake with a boat".
+ * So neither "a cat by a lake" nor "a city bus" counts as known.
+ */
+export function isUnderstood(prompt: string): boolean {
+  for (const part of prompt.split(/[^\p{L}\p{N}\s-]+/u)) {
+    const phrases: string[][] = [[]];
+    for (const word of wordsOf(part)) {
+      if (links.has(word)) phrases.push([]);
+      else if (!fillers.has(word) && !isColour(word)) phrases.at(-1)?.push(word);
+    }
+    const phrase = phrases.find(({ length }) => length > 0);
+    const subject = phrase?.findLast((word, i) => i === 0 || hintsOfWord.has(word) || !word.endsWith("ing"));
+    if (subject !== undefined) return hintsOfWord.has(subject) && !onlySettings.has(subject);
+  }
+  return false;
+}

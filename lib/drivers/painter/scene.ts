@@ -5,7 +5,7 @@ import { type Landscape, layouts } from "./landscape-layouts.ts";
 import { paintLayers, type SceneLight } from "./layers.ts";
 import { lightingOf } from "./lighting.ts";
 import { NoiseField } from "./noise-field.ts";
-import { hintsOf, type PromptHints } from "./prompt-words.ts";
+import { hintsOf, isUnderstood, type PromptHints } from "./prompt-words.ts";
 import { between, pick, type Random, seededRandom } from "./random.ts";
 import { paintSky, skyOf } from "./sky.ts";
 import { type Precipitation, rainfall, snowfall } from "./snow-and-rain.ts";
@@ -19,17 +19,18 @@ export interface Scene {
   readonly drawPrecipitation: Precipitation;
 }
 
-/** Subjects for a prompt that names none: open land where it names light, weather or water, else any subject. */
+/** Subjects for a prompt of light, weather or water alone. */
 const openLand = ["mountains", "hills", "forest", "mountains"] as const;
-const anySubject = [...openLand, "hills", "desert", "city", "sea", "space", "abstract"] as const;
 
-/** The scene of a prompt. The same prompt and seed give the same scene at any size. */
+/**
+ * The scene of a prompt. The same prompt and seed give the same scene at any size. A subject that is not known becomes an
+ * abstract picture in the prompt's colours, since any other scene would be a wrong one.
+ */
 export function sceneOf(prompt: string, seed: number): Scene {
   const random = seededRandom(createHash("sha256").update(`${seed} ${prompt}`).digest().readUInt32LE());
   const hints = hintsOf(prompt);
-  const { tint, ...subjectHints } = hints;
-  const drawn = pick(random, Object.keys(subjectHints).length > 0 ? openLand : anySubject);
-  const { land = drawn, falling } = hints;
+  if (!isUnderstood(prompt)) return { paint: abstractOf(random, hints), drawPrecipitation: () => {} };
+  const { land = pick(random, openLand), falling } = hints;
   const drawPrecipitation = falling ? { snow: snowfall, rain: rainfall }[falling](seed) : () => {};
   if (land === "space") return { paint: spaceOf(random, hints), drawPrecipitation };
   if (land === "abstract") return { paint: abstractOf(random, hints), drawPrecipitation };

@@ -1,55 +1,73 @@
 import type { Frame } from "./canvas.ts";
 import { randomAt } from "./random.ts";
 
+type Size = Pick<Frame, "width" | "height">;
+/** Makes a pixel whiter, by a part. */
+type Lighten = (x: number, y: number, part: number) => void;
+
 /** Draws snow or rain on a finished frame: it moves too fast to be blended between frames. */
-export type Precipitation = (frame: Frame, time: number) => void;
+export type Precipitation = (frame: Size, time: number, lighten: Lighten) => void;
 
 /** Drifting flakes; large ones are nearer and fall faster. */
 export const snowfall =
   (seed: number): Precipitation =>
-  (frame, time) => {
+  (frame, time, lighten) => {
     const unit = Math.sqrt(frame.width * frame.height);
     for (let i = 0; i < 700; i++) {
       const size = randomAt(seed, i) ** 2;
-      const y = ((randomAt(seed, i, 1) + time * (0.05 + 0.1 * size)) % 1.1) - 0.05;
+      const y = ((randomAt(seed, i, 1) + time * (0.18 + 0.3 * size)) % 1.1) - 0.05;
       const x = (randomAt(seed, i, 2) + Math.sin(time * 0.9 + i) * 0.008 + 1) % 1;
-      flake(frame, x * frame.width, y * frame.height, unit * (0.0012 + 0.0035 * size), 0.35 + 0.5 * size);
+      flake(frame, lighten, x * frame.width, y * frame.height, unit * (0.0012 + 0.0035 * size), 0.35 + 0.5 * size);
     }
   };
 
 /** Streaks that lean with the wind. */
 export const rainfall =
   (seed: number): Precipitation =>
-  (frame, time) => {
+  (frame, time, lighten) => {
     const unit = Math.sqrt(frame.width * frame.height);
     for (let i = 0; i < 520; i++) {
       const size = randomAt(seed, i) ** 2;
       const y = ((randomAt(seed, i, 1) + time * (1.3 + 0.7 * size)) % 1.1) - 0.05;
       const x = (randomAt(seed, i, 2) - y * 0.06 + 1.1) % 1;
-      streak(frame, x * frame.width, y * frame.height, unit * (0.02 + 0.03 * size), 0.1 + 0.16 * size);
+      streak(frame, lighten, x * frame.width, y * frame.height, unit * (0.02 + 0.03 * size), 0.1 + 0.16 * size);
     }
   };
 
-function lighten({ data }: Frame, at: number, part: number): void {
-  for (let i = at; i < at + 3; i++) data[i] = (data[i] as number) * (1 - part) + 240 * part;
-}
+export const lightenFrame =
+  ({ data, width }: Frame): Lighten =>
+  (x, y, part) => {
+    const at = (y * width + x) * 4;
+    for (let i = at; i < at + 3; i++) data[i] = (data[i] as number) * (1 - part) + 240 * part;
+  };
 
-function flake(frame: Frame, x: number, y: number, radius: number, strength: number): void {
-  const { width, height } = frame;
+function flake(
+  { width, height }: Size,
+  lighten: Lighten,
+  x: number,
+  y: number,
+  radius: number,
+  strength: number,
+): void {
   const reach = radius + 1;
   for (let row = Math.max(0, Math.ceil(y - reach)); row <= Math.min(height - 1, y + reach); row++) {
     for (let column = Math.max(0, Math.ceil(x - reach)); column <= Math.min(width - 1, x + reach); column++) {
       const inside = 1 - Math.hypot(column - x, row - y) / reach;
-      if (inside > 0) lighten(frame, (row * width + column) * 4, strength * Math.min(1, inside * 1.6));
+      if (inside > 0) lighten(column, row, strength * Math.min(1, inside * 1.6));
     }
   }
 }
 
-function streak(frame: Frame, x: number, y: number, length: number, strength: number): void {
-  const { width, height } = frame;
+function streak(
+  { width, height }: Size,
+  lighten: Lighten,
+  x: number,
+  y: number,
+  length: number,
+  strength: number,
+): void {
   for (let i = 0; i < length; i++) {
     const [row, column] = [Math.round(y + i), Math.round(x - i * 0.09)];
-    if (row >= 0 && row < height && column >= 0 && column < width)
-      lighten(frame, (row * width + column) * 4, strength * (i / length));
+    if (row >= 0 && row < height && column >= 0 && column < width) lighten(column, row, strength * (i / length));
   }
 }

@@ -23,13 +23,15 @@ const grounds = [
 ] as const;
 
 /** A nebula with stars, and before it a planet with an atmosphere, bands, and often rings. */
-export function spaceOf(random: Random, { tint, rings = false }: PromptHints): (canvas: Canvas, time: number) => void {
+export function spaceOf(
+  random: Random,
+  { colours, rings = false }: PromptHints,
+): (canvas: Canvas, time: number) => void {
   const field = new NoiseField(random, 512, 3, 7);
   const own = pick(random, clouds);
-  const lean = tint ? hex(tint) : undefined;
-  const [deep, middle, bright]: Three = lean
-    ? [mix(own[0], lean, 0.4), mix(own[1], lean, 0.4), mix(own[2], lean, 0.4)]
-    : own;
+  const [first, last] = [colours?.[0], colours?.at(-1)].map((colour) => colour && hex(colour));
+  const lean = (own: Colour, colour: Colour | "" | undefined) => (colour ? mix(own, colour, 0.4) : own);
+  const [deep, middle, bright]: Three = [lean(own[0], first), lean(own[1], first), lean(own[2], last)];
   const stars = starsOf(random, 1500);
   const sun: Colour = [-0.62 * (random() < 0.5 ? -1 : 1), between(random, -0.6, 0.1), 0.55];
   const planet = planetOf(random, field, sun, rings);

@@ -83,14 +83,16 @@ export function forest(
   const edge = ridgeLine(random, between(random, 0.7, 1.2), 0.2);
   const wide = 0.012 + 0.05 * near ** 1.5;
   const treeHeight = fir ? grove(random, wide * 0.62, wide * 2.6, 1, true) : grove(random, wide, wide * 1.5, 2, false);
-  const needle = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
+  const bare = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
+  // Snow softens the contrast between branches; white on dark needles would look like a field of spikes.
+  const needle = snow ? mix(bare, white, 0.3) : bare;
   return {
     near,
     haze,
     top: (x) => base + rise * edge(x) + treeHeight(x),
     shade(out, x, deep, { lighting, field }) {
       const branch = field.at(x * 11, deep * 5 - x * 2) - field.at(x * 11 + 0.02, deep * 5 - x * 2 - 0.02);
-      const cover = snow ? smoothstep(0.02, 0.08, branch + 0.05 - deep * 0.1) * 0.8 : 0;
+      const cover = snow ? smoothstep(-0.1, 0.12, branch - deep * 0.1) * 0.75 : 0;
       lightSurface(out, lighting, smoothstep(-0.2, 0.5, branch * 4 + 0.22 - deep * 1.6), needle, white, cover);
     },
   };
