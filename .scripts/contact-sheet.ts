@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { createPainter } from "../lib/drivers/painter/painter.ts";
+import { createPainter, type Painter } from "../lib/drivers/painter/painter.ts";
 import { png } from "../lib/drivers/painter/png.ts";
 import { decode } from "../test/pictures.ts";
 
@@ -29,21 +29,23 @@ const prompts = [
 const [tile, caption, columns] = [320, 48, 5];
 const [file = "contact-sheet.png"] = process.argv.slice(2);
 
-const painter = createPainter();
+// The caption of a picture is a placeholder of its prompt.
+const [painter, captions] = [createPainter(), createPainter({ media: "fast" })];
 const order = { kind: "image", format: "png", seed: 0, duration_ms: 0 } as const;
 const rows = Math.ceil(prompts.length / columns);
 const sheet = new Uint8ClampedArray(columns * tile * rows * (tile + caption) * 4).fill(255);
-const place = async (prompt: string, width: number, height: number, left: number, top: number) => {
-  const { bytes, content_type } = await painter.paint({ ...order, prompt, width, height });
+const place = async ({ paint }: Painter, prompt: string, height: number, i: number, below = 0) => {
+  const [width, left, top] = [tile, (i % columns) * tile, Math.floor(i / columns) * (tile + caption) + below];
+  const { bytes, content_type } = await paint({ ...order, prompt, width, height });
   const { data } = await decode(content_type, bytes);
-  for (let i = 0; i < width * height; i++) {
-    const to = ((top + Math.floor(i / width)) * columns * tile + left + (i % width)) * 4;
-    sheet.set(data.subarray(i * 3, i * 3 + 3), to);
+  for (let at = 0; at < width * height; at++) {
+    const to = ((top + Math.floor(at / width)) * columns * tile + left + (at % width)) * 4;
+    sheet.set(data.subarray(at * 3, at * 3 + 3), to);
   }
 };
 await Promise.all(
-  prompts.map((prompt, i) => place(prompt, tile, tile, (i % columns) * tile, Math.floor(i / columns) * (tile + caption))),
+  prompts.flatMap((prompt, i) => [place(painter, prompt, tile, i), place(captions, prompt, caption, i, tile)]),
 );
-await painter.close();
+await Promise.all([painter.close(), captions.close()]);
 writeFileSync(file, png({ data: sheet, width: columns * tile, height: rows * (tile + caption) }));
 console.log(`${prompts.length} prompts, painted into ${file}`);

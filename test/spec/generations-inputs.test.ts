@@ -111,7 +111,14 @@ test("The option models: strict refuses an unknown model, and names the known on
 
 test("Invalid options are refused with a message", async () => {
   const wrong = [
-    ...[{ concurrency: 0 }, { finishedStatus: "done" }, { models: "any" }, { retention: "soon" }, { retention: "0s" }],
+    ...[
+      { concurrency: 0 },
+      { finishedStatus: "done" },
+      { models: "any" },
+      { media: "quick" },
+      { retention: "soon" },
+      { retention: "0s" },
+    ],
     ...[{ driver: {} }, { driver: null }, { unknown: 1 }],
   ];
   for (const generations of wrong) {

@@ -20,12 +20,17 @@ export interface Layout {
 const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"] as const;
 const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"] as const;
 
+/** A colour of the ground, and of it what the prompt's first colour leaves. */
+const groundOf = (random: Random, own: readonly [string, ...string[]], { colours }: PromptHints) =>
+  mix(hex(pick(random, own)), hex(colours?.[0] ?? "#000000"), colours ? 0.5 : 0);
+
 /** The layout of each subject. `fog` is how much of the farthest layer is hidden. */
 export const layouts: Readonly<
   Record<Landscape, (random: Random, hints: PromptHints, water: boolean, fog: number) => Layout>
 > = {
-  mountains(random, { snow = false }, water, fog) {
-    const green = hex(pick(random, greens));
+  mountains(random, hints, water, fog) {
+    const { snow = false } = hints;
+    const green = groundOf(random, greens, hints);
     const high = between(random, 0.34, 0.5);
     const range = (near: number, base: number, rise: number) =>
       mountains(
@@ -40,8 +45,9 @@ export const layouts: Readonly<
     const meadow = hills(random, { near: 0.6, base: -0.14, rise: 0.12, haze: 0.12 * fog, colour: green }, 0.55, snow);
     return { horizon: 0.64, behind: [...behind, shore, meadow], front: [front] };
   },
-  hills(random, { snow = false }, water, fog) {
-    const green = hex(pick(random, greens));
+  hills(random, hints, water, fog) {
+    const { snow = false } = hints;
+    const green = groundOf(random, greens, hints);
     const range = (near: number, base: number, rise: number) =>
       hills(
         random,
@@ -71,8 +77,8 @@ export const layouts: Readonly<
     if (water) return { horizon: 0.6, behind, shore: 0.7, front: [] };
     return { horizon: 0.58, behind: [...behind, range(0.65, -0.2), range(1, -0.42)], front: [] };
   },
-  desert(random, _, water, fog) {
-    const sand = hex(pick(random, sands));
+  desert(random, hints, water, fog) {
+    const sand = groundOf(random, sands, hints);
     const range = (near: number, base: number, rise: number) =>
       dunes(random, { near, base, rise, haze: fog * (0.55 - near * 0.7), colour: mix(sand, times(sand, 0.85), near) });
     const far = mountains(random, { near: 0.05, base: -0.02, rise: 0.14, haze: 0.7 * fog, colour: hex("#8a5a44") }, -1);

@@ -106,29 +106,36 @@ export function lightSurface(
 
 const [widest, samplesPerUnit] = [8, 1024];
 
-/**
- * The height of a ridge, from 0 to about 1, for `x` from -8 to 8; `rough` 0 is smooth, 1 is jagged. Every pixel asks for
- * it, so a table holds it.
- */
-export function ridgeLine(random: Random, cells: number, rough: number): (x: number) => number {
-  const table = new Float32Array(2 * widest * samplesPerUnit + 2);
-  for (let octave = 0; octave < (rough > 0.1 ? 8 : 4); octave++) {
-    const scale = (cells * 2 ** octave * (1 + octave * 0.07)) / samplesPerUnit;
-    const strength = 0.6 * (0.22 + 0.27 * rough) ** octave;
-    const offset = random() * 256;
-    const values = Float32Array.from({ length: 256 }, random);
-    for (let i = 0; i < table.length; i++) {
-      const at = i * scale + offset;
-      const left = Math.floor(at);
-      const part = at - left;
-      const smooth = part * part * (3 - 2 * part);
-      const value = (values[left & 255] as number) * (1 - smooth) + (values[(left + 1) & 255] as number) * smooth;
-      table[i] = (table[i] as number) + strength * (rough > 0.6 ? 1 - Math.abs(2 * value - 1) : value);
-    }
-  }
+/** A function of `x` from -8 to 8 out of a table, since every pixel asks for it. */
+export function tabled(of: (x: number) => number): (x: number) => number {
+  const table = Float32Array.from({ length: 2 * widest * samplesPerUnit + 2 }, (_, i) =>
+    of(i / samplesPerUnit - widest),
+  );
   return (x) => {
     const at = clamp((x + widest) * samplesPerUnit, 0, 2 * widest * samplesPerUnit);
     const left = Math.floor(at);
     return (table[left] as number) + ((table[left + 1] as number) - (table[left] as number)) * (at - left);
   };
+}
+
+/** The height of a ridge, from 0 to about 1; `rough` 0 is smooth, 1 is jagged. */
+export function ridgeLine(random: Random, cells: number, rough: number): (x: number) => number {
+  const octaves = Array.from({ length: rough > 0.1 ? 8 : 4 }, (_, octave) => ({
+    scale: cells * 2 ** octave * (1 + octave * 0.07),
+    strength: 0.6 * (0.22 + 0.27 * rough) ** octave,
+    offset: random() * 256,
+    values: Float32Array.from({ length: 256 }, random),
+  }));
+  return tabled((x) => {
+    let sum = 0;
+    for (const { scale, strength, offset, values } of octaves) {
+      const at = (x + widest) * scale + offset;
+      const left = Math.floor(at);
+      const part = at - left;
+      const smooth = part * part * (3 - 2 * part);
+      const value = (values[left & 255] as number) * (1 - smooth) + (values[(left + 1) & 255] as number) * smooth;
+      sum += strength * (rough > 0.6 ? 1 - Math.abs(2 * value - 1) : value);
+    }
+    return sum;
+  });
 }

@@ -121,10 +121,10 @@ const stormTimes = ["day", "golden", "dusk"] as const;
 
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
-/** The lighting of a prompt; without a time of day in it, a random one. */
+/** The lighting of a prompt; without a time of day in it, a random one, or by day where it names colours, which dusk would hide. */
 export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const drawn = pick(random, hints.storm ? stormTimes : anyTime);
-  const time = hints.time ?? drawn;
+  const time = hints.time ?? (hints.colours ? "day" : drawn);
   const timeOfDay = timesOfDay[time];
   const colours = pick(random, timeOfDay.palettes);
   // Of several colours, the first lies above and in the shade, the last at the horizon and in the light.

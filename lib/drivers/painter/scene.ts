@@ -38,7 +38,7 @@ export function sceneOf(prompt: string, seed: number): Scene {
 }
 
 function landscapeOf(land: Landscape, random: Random, hints: PromptHints): Scene["paint"] {
-  const water = hints.water ?? (random() < 0.35 && land !== "desert");
+  const water = hints.water ?? (random() < 0.35 && (land === "mountains" || land === "city"));
   const lighting = lightingOf(hints, random);
   const field = new NoiseField(random, 512, 4, 6);
   const sky = skyOf(lighting, random, field, hints);

@@ -1,6 +1,6 @@
 import { type Colour, mix } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
-import { type Layer, lightSurface, ridgeLine } from "./layers.ts";
+import { type Layer, lightSurface, ridgeLine, tabled } from "./layers.ts";
 import { between, type Random, randomAt } from "./random.ts";
 
 /** The measures of one layer of terrain or buildings. */
@@ -82,18 +82,28 @@ export function forest(
 ): Layer {
   const edge = ridgeLine(random, between(random, 0.7, 1.2), 0.2);
   const wide = 0.012 + 0.05 * near ** 1.5;
-  const treeHeight = fir ? grove(random, wide * 0.62, wide * 2.6, 1, true) : grove(random, wide, wide * 1.5, 2, false);
-  const bare = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
-  // Snow softens the contrast between branches; white on dark needles would look like a field of spikes.
-  const needle = snow ? mix(bare, white, 0.3) : bare;
+  const high = wide * (fir ? 2.6 : 1.5);
+  const treeHeight = fir ? grove(random, wide * 0.62, high, 1, true) : grove(random, wide, high, 2, false);
+  const needle = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
+  // Rows of trees stand before each other down the slope, each lit at its tips and dark where the next one hides it.
+  const apart = high * 0.55;
+  const belowTip = (x: number, below: number) => {
+    for (let row = Math.max(0, Math.floor((below + high) / apart)); row > 0; row--) {
+      const under = below - row * apart + treeHeight(x + row * 0.371);
+      if (under >= 0) return under;
+    }
+    return below + treeHeight(x);
+  };
   return {
     near,
     haze,
     top: (x) => base + rise * edge(x) + treeHeight(x),
     shade(out, x, deep, { lighting, field }) {
       const branch = field.at(x * 11, deep * 5 - x * 2) - field.at(x * 11 + 0.02, deep * 5 - x * 2 - 0.02);
-      const cover = snow ? smoothstep(-0.1, 0.12, branch - deep * 0.1) * 0.75 : 0;
-      lightSurface(out, lighting, smoothstep(-0.2, 0.5, branch * 4 + 0.22 - deep * 1.6), needle, white, cover);
+      const tip = 1 - smoothstep(0, high * 0.8, belowTip(x, deep - treeHeight(x)));
+      const cover = snow ? smoothstep(0.25, 0.75, tip + branch * 2.5) * 0.8 : 0;
+      const sun = 0.1 + 0.5 * tip + branch * 2 - deep * 0.3;
+      lightSurface(out, lighting, Math.max(0.03, sun), needle, white, cover);
     },
   };
 }
@@ -102,7 +112,7 @@ export function forest(
 function grove(random: Random, wide: number, high: number, density: number, fir: boolean): (x: number) => number {
   const seed = Math.floor(random() * 2 ** 31);
   const clumps = ridgeLine(random, 2.5, 0.3);
-  return (x) => {
+  return tabled((x) => {
     const cell = Math.floor(x / wide);
     let top = 0;
     for (let i = cell - 2; i <= cell + 2; i++) {
@@ -117,7 +127,7 @@ function grove(random: Random, wide: number, high: number, density: number, fir:
       top = Math.max(top, high * size * shape);
     }
     return top;
-  };
+  });
 }
 
 /** Dunes: a lit and a shaded flank on either side of a winding crest, with ripples of wind. */
