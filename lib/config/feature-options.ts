@@ -104,10 +104,9 @@ export const generations = v.optional(
       "completed",
     ),
     media: v.optional(
-      described(
-        oneOf(["painted", "fast"]),
-        "How offline models make files: `painted` is a scene, `fast` a placeholder in the prompt's colours with the prompt on it.",
-      ),
+      option(oneOf(["painted", "fast"]), {
+        help: "The files of built-in models: `painted` pictures, or `fast` placeholders in the prompt's colours with the prompt on them.",
+      }),
       "painted",
     ),
     models: v.optional(
