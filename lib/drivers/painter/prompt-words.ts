@@ -96,7 +96,7 @@ const hintsOfWord = new Map(
 const wordSet = (words: string) => new Set(words.split(" "));
 /** They ask for a setting, but as a subject they are not painted: a lake is no picture of a boat. */
 const onlySettings = wordSet(
-  "boat ship sailing astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
+  "boat ship sailing star astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
 );
 /** A phrase ends before them. */
 const links = wordSet(
@@ -104,7 +104,7 @@ const links = wordSet(
 );
 /** They say nothing about the subject. */
 const fillers = wordSet(
-  "a an the this some very my one photo photograph picture image painting drawing illustration render rendering view scene shot panorama video film clip footage timelapse aerial wide cinematic beautiful stunning majestic epic realistic photorealistic detailed lights way hour hours time",
+  "a an the this some very my one oil watercolor watercolour photo photograph picture image painting drawing illustration render rendering view scene shot panorama video film clip footage timelapse aerial wide cinematic beautiful stunning majestic epic realistic photorealistic detailed lights way hour hours time",
 );
 const falls = wordSet("fall falls falling flakes flurries drifting swirling");
 
