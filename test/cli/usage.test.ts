@@ -20,8 +20,7 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     [["dev", "--envelope", "round"], /option --envelope must be flat or full/],
     [["dev", "--clock", "yesterday"], /option --clock must be real, manual/],
     [["dev", "--key", "sk_test_x"], /option --key must be sk_live_/],
-    [["dev", "--rate-limit", "0"], /option --rate-limit must be a whole number from 1 to 1000000000/],
-    [["dev", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1 to 1000000000/],
+    [["dev", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 0 to 1000000000/],
     [["dev"], /SVC_RATE_LIMIT must be a whole number from 1/, { SVC_RATE_LIMIT: "none" }],
     [["dev"], /SVC_BEHIND_PROXY must be true or false/, { SVC_BEHIND_PROXY: "maybe" }],
     [
@@ -65,7 +64,7 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
-    [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1/],
+    [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 0/],
     [["keys", "create", "--expires-at", "2020-01-01T00:00:00Z"], /option --expires-at must be in the future/],
     [["keys", "create", "--expires-at", "2027-02-30T00:00:00Z"], /option --expires-at must be an instant such as/],
     [["keys", "list", "--database", ":memory:"], /option --database must be a file/],
