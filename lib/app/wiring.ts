@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Settings } from "../config/parse-options.ts";
 import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
-import { createOutbound } from "../drivers/outbound/outbound.ts";
+import { createOutbound, type Outbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
 import { createIdempotency } from "../http/idempotency.ts";
@@ -41,10 +41,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
   setMaxListeners(0, closing.signal);
 
-  const { allow, send } = settings.outbound;
-  const network = settings.strict
-    ? closedOutbound
-    : createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
+  const network = networkOf(settings);
   const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
@@ -104,6 +101,10 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
       return app;
     },
   };
+}
+
+function networkOf({ strict, mode, outbound: { allow, send } }: Settings): Outbound {
+  return strict ? closedOutbound : createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
 }
 
 interface Prunable {
