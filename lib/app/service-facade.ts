@@ -119,7 +119,9 @@ export function createFacade(host: Host): Service {
     },
     async fetch(input, init) {
       const current = app();
-      return current.fetch(await ownRequest(input, init));
+      const request = ownRequest(input, init);
+      // Without an await between, a call before close() has begun before it.
+      return current.fetch(request instanceof Promise ? await request : request);
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');

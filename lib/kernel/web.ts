@@ -33,13 +33,14 @@ function ownSignal(signal: AbortSignal): AbortSignal {
 const isRequest = (input: string | URL | Request): input is Request =>
   Object(input) === input && "method" in (input as object);
 
-/** A request of Node, from a path, a URL, or a Request of any make. */
-export async function ownRequest(input: string | URL | Request, init?: RequestInit): Promise<Request> {
+/** A request of Node, from a path, a URL, or a Request of any make; at once, unless the body of a foreign one is read first. */
+export function ownRequest(input: string | URL | Request, init?: RequestInit): Request | Promise<Request> {
   const signal = init?.signal && ownSignal(init.signal);
   const options = signal ? { ...init, signal } : init;
   if (input instanceof Request) return init === undefined ? input : new Request(input, options);
   if (!isRequest(input)) return new Request(new URL(String(input), "http://localhost"), options);
   const { method, url, headers } = input;
-  const body = method === "GET" || method === "HEAD" ? null : await input.arrayBuffer();
-  return new Request(url, { method, headers: [...headers], body, signal: ownSignal(input.signal), ...options });
+  const own = { method, headers: [...headers], signal: ownSignal(input.signal), ...options };
+  if (method === "GET" || method === "HEAD") return new Request(url, own);
+  return input.arrayBuffer().then((body) => new Request(url, { body, ...own }));
 }

@@ -205,7 +205,7 @@ test("a slow or failing webhook does not delay another one", async (t) => {
   const [delivery] = await deliveriesOf(here, broken.id);
   assert.deepEqual(
     [delivery.status, delivery.attempts[0].status, delivery.attempts[0].error],
-    ["pending", null, "no answer"],
+    ["pending", null, 'the sink "broken" threw Error: no answer'],
   );
 });
 
