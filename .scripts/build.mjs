@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { build } from "esbuild";
-import { entries, external } from "./entries.mjs";
+import { entries, external, webFromNode } from "./entries.mjs";
 
 const out = "dist";
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -21,6 +21,7 @@ const { metafile } = await build({
   sourcemap: true,
   metafile: true,
   external,
+  plugins: [webFromNode],
   // Node decodes and parses every byte at each start. Names stay as they are, for the sake of stack traces.
   minifyWhitespace: true,
   minifySyntax: true,
@@ -28,6 +29,35 @@ const { metafile } = await build({
   chunkNames: "chunks/[name]-[hash]",
 });
 chmodSync(join(out, "bin/svc-server.js"), 0o755);
+
+// Stack traces lead to the lines of bundled packages, whose text would be a fifth of the package.
+for (const file of readdirSync(out, { recursive: true }).filter((name) => name.endsWith(".js.map"))) {
+  const map = JSON.parse(readFileSync(join(out, file), "utf8"));
+  const isOurs = (source) => !source.includes("node_modules/");
+  map.sourcesContent = map.sourcesContent.map((text, i) => (isOurs(map.sources[i]) ? text : null));
+  writeFileSync(join(out, file), JSON.stringify(map));
+}
+
+// Jest on Node 20 cannot require ESM, and its tests are CommonJS by default: everything once more, in one file.
+const names = ["index", "client", "testing"];
+await build({
+  stdin: { contents: names.map((name) => `export * as ${name} from "./lib/${name}.ts";`).join("\n"), resolveDir: "." },
+  outfile: join(out, "cjs/all.cjs"),
+  bundle: true,
+  format: "cjs",
+  platform: "node",
+  target: "node20.19",
+  external,
+  plugins: [webFromNode],
+  define: { "import.meta.url": "moduleUrl" },
+  logOverride: { "empty-import-meta": "silent" },
+  banner: { js: 'const moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
+  minify: true,
+});
+for (const name of names) {
+  writeFileSync(join(out, `cjs/${name}.cjs`), `module.exports = require("./all.cjs").${name};\n`);
+  writeFileSync(join(out, `cjs/${name}.d.cts`), `export * from "../lib/${name}.js";\n`);
+}
 
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
 keepReachable(["lib/index.d.ts", "lib/client.d.ts", "lib/testing.d.ts"].map((entry) => join(out, entry)));

@@ -36,7 +36,7 @@ const create = command(
     },
     "rate-limit": {
       type: "string",
-      description: "The key's requests per window of ten minutes.",
+      description: "The key's requests per window of ten minutes; 0 means no limit.",
       valueHint: "N",
     },
   },
@@ -51,7 +51,7 @@ const create = command(
       throw new UsageError("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
     if (expires !== undefined && expires <= createClock("real").now())
       throw new UsageError("option --expires-at must be in the future");
-    const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000, 1);
+    const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000);
     return withAdmin(args, "svc-server call keys.create name=ci", async (admin) => {
       const made = await admin.createKey({
         ...organizationOf(args),

@@ -10,32 +10,47 @@ type CleanUp = () => Promise<void>;
 /** The context of a test: `t` of node:test, or that of Vitest; Jest has none. */
 export type Test = { after(cleanUp: CleanUp): unknown } | { onTestFinished(cleanUp: CleanUp): unknown } | undefined;
 
-/** The clean-up of the current test, for runners without a context, such as Jest. */
-const pending: CleanUp[] = [];
-const { afterEach } = globalThis as { afterEach?: (run: CleanUp) => void };
-afterEach?.(async () => {
-  for (const cleanUp of pending.splice(0).reverse()) await cleanUp();
+type Hook = (run: () => void | Promise<void>) => void;
+
+/** The global hooks of a runner that gives no context, such as Jest. */
+const { beforeEach, afterEach, afterAll } = globalThis as { [name in "beforeEach" | "afterEach" | "afterAll"]?: Hook };
+const cleanUps: { test: CleanUp[]; file: CleanUp[] } = { test: [], file: [] };
+/** What is made outside of a test, as in `beforeAll`, serves all tests of the file. */
+let scope: keyof typeof cleanUps = "file";
+const cleanUp = async (of: keyof typeof cleanUps) => {
+  for (const run of cleanUps[of].splice(0).reverse()) await run();
+};
+beforeEach?.(() => {
+  scope = "test";
 });
+afterEach?.(async () => {
+  scope = "file";
+  await cleanUp("test");
+});
+afterAll?.(() => cleanUp("file"));
 
 /** Finds how to register clean-up with this runner. Throws for anything but a context; Vitest's is a function. */
 function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
   if (t === undefined || t === null) {
-    if (afterEach) return (cleanUp) => pending.push(cleanUp);
+    if (afterEach) return (cleanUp) => cleanUps[scope].push(cleanUp);
   } else if (Object(t) === t) {
     if ("after" in t) return (cleanUp) => t.after(cleanUp);
     if ("onTestFinished" in t) return (cleanUp) => t.onTestFinished(cleanUp);
   }
-  throw new TypeError("hand in the test's context: createTestService(t), or createTestService(t, options)");
+  const right = "in before or beforeAll make the service with createService, and close it in after or afterAll";
+  throw new TypeError(`hand in the test's context: createTestService(t), or createTestService(t, options); ${right}`);
 }
 
-/** Makes a service that closes when the test ends. The test fails if jobs still run then. */
+/** Makes a service that closes when the test ends. The test fails if a sink threw, or jobs still run then. */
 async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> {
   // First, so that a wrong context is refused before a service is made.
   const register = registrarOf(t);
   const service = await make();
   register(async () => {
-    const { busy } = service;
+    const { busy, sinkErrors } = service;
     await service.close();
+    const [thrown] = sinkErrors;
+    if (thrown) throw new Error(`the sink "${thrown.sink}" threw ${String(thrown.error)}`, { cause: thrown.error });
     if (busy > 0)
       throw new Error(
         `${busy} jobs were still running when the test ended: await what advances or settles the service`,
@@ -46,7 +61,8 @@ async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> 
 
 /**
  * A service that closes when its test ends. By default it has a manual clock that starts at the beginning of 2026, and
- * seeded random numbers, so every run gives the same bytes.
+ * seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the process, and the
+ * test fails for a scenario that was never used.
  */
 export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
   return forTest(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));

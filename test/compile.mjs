@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { entries, external } from "../.scripts/entries.mjs";
+import { entries, external, webFromNode } from "../.scripts/entries.mjs";
 
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
@@ -32,6 +32,7 @@ export async function compile() {
       format: "esm",
       target: "node20.19",
       external: [...external, "esbuild", "oxc-parser"],
+      plugins: [webFromNode],
     });
   // Apart from each other, because what is common to more entries lies in more files, and each costs at every start.
   await Promise.all([

@@ -57,7 +57,8 @@ const withoutShell = process.platform === "win32" && "the lines are for a shell"
 async function said(t: Parameters<typeof launch>[0], name: string): Promise<string> {
   const { start } = JSON.parse(readFileSync("package.json", "utf8")).scripts;
   const [, words = ""] = start.split("bin/svc-server.ts ");
-  assert.ok(readme.includes("\nnpm start -- --clock manual\n"));
+  const line = `npx svc-server ${words} --clock manual   # in the clone: npm start -- --clock manual`;
+  assert.ok(readme.includes(`\n${line}\n`), line);
   const { url } = await launch(t, [...words.split(" "), "--clock", "manual", "--port", "0"]);
   const folder = scratch(t);
   writeFileSync(join(folder, ".curlrc"), "fail\nsilent\nshow-error\n");

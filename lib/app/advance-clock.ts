@@ -18,9 +18,19 @@ export interface ClockControl {
   settle(): Promise<Advanced>;
 }
 
-/** Every function but `settle` rejects with a 422 unless the clock is manual. */
-export function createClockControl(clock: Clock, loop: Loop): ClockControl {
+/**
+ * Every function but `settle` rejects with a 422 unless the clock is manual. All do within a sink, whose name `sink`
+ * answers: they would wait for the delivery that waits for them.
+ */
+export function createClockControl(clock: Clock, loop: Loop, sink: () => string | undefined): ClockControl {
+  const requireOutsideSink = () => {
+    const name = sink();
+    if (name === undefined) return;
+    const right = "do that once the call that delivers to it has resolved";
+    throw invalid("clock", `cannot be moved or settled within the sink "${name}"; ${right}`);
+  };
   const requireManual = (path: string) => {
+    requireOutsideSink();
     if (clock.mode !== "manual")
       throw invalid(
         path,
@@ -48,6 +58,9 @@ export function createClockControl(clock: Clock, loop: Loop): ClockControl {
       requireManual("clock");
       return { ran: await loop.runUntilIdle(), now: clock.iso() };
     },
-    settle: async () => ({ ran: await loop.settle(), now: clock.iso() }),
+    async settle() {
+      requireOutsideSink();
+      return { ran: await loop.settle(), now: clock.iso() };
+    },
   };
 }

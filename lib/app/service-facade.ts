@@ -3,10 +3,12 @@ import { inProcessSender } from "../client/in-process.ts";
 import { type Client, clientOver } from "../client/typed-client.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
+import type { SinkError } from "../instruments/sinks.ts";
 import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
+import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
@@ -79,6 +81,8 @@ export interface Service extends Instruments<Service> {
     /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` adds users to it. */
     create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
   };
+  /** What sinks threw, oldest first. `createTestService` fails its test for it. */
+  readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run right now because a manual clock is moved or settled. */
   readonly busy: number;
   /** Ends everything: ports, job loop, store. No timer and no handle stays. */
@@ -114,8 +118,8 @@ export function createFacade(host: Host): Service {
       return host.listening[0]?.url;
     },
     async fetch(input, init) {
-      if (input instanceof Request) return app().fetch(init ? new Request(input, init) : input);
-      return app().fetch(new Request(new URL(String(input), "http://localhost"), init));
+      const current = app();
+      return current.fetch(await ownRequest(input, init));
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
@@ -195,6 +199,7 @@ export function createFacade(host: Host): Service {
     organizations: {
       create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
     },
+    sinkErrors: host.sinks.errors,
     get busy() {
       return host.state.wiring.loop.runningByHand();
     },

@@ -1,6 +1,7 @@
 import type { Listening } from "../http/server.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { reasonOf } from "../kernel/log.ts";
+import type { Scenario } from "../scenarios/service.ts";
 import type { HostState } from "./wiring.ts";
 
 /** Waits until the work is done, but no longer than `limit` of the machine's time. */
@@ -13,14 +14,18 @@ async function within(limit: string, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, timeout]).finally(() => cancel());
 }
 
-/** Ends a service. The store is closed and its file released in any case, even where a step fails. */
+/**
+ * Ends a service. The store is closed and its file released in any case, even where a step fails. Answers the scenarios
+ * that were never used.
+ */
 export async function shutDown(
   { foundation, wiring }: HostState,
   listening: readonly Listening[],
   { isFork }: { readonly isFork: boolean },
-): Promise<void> {
+): Promise<readonly Scenario[]> {
   const { store, clock, log, opened } = foundation;
   const { closing, loop, features, outbound, deferredWrites, storeClock } = wiring;
+  let unused: readonly Scenario[] = [];
   closing.abort();
   features.outbox.stop();
   features.execution.stop();
@@ -29,9 +34,10 @@ export async function shutDown(
     await features.modelDrivers.close();
     await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
     const warnOfUnused = async () => {
-      const { unused, isOwn } = features.scenarios;
+      const { scenarios } = features;
       // A fork also holds its parent's scenarios, which its parent reports.
-      for (const scenario of (await unused()).filter((one) => !isFork || isOwn(one)))
+      unused = (await scenarios.unused()).filter((one) => !isFork || scenarios.isOwn(one));
+      for (const scenario of unused)
         log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
     const saveTime = () => storeClock(clock.now());
@@ -44,6 +50,7 @@ export async function shutDown(
     await store.close();
     opened.release();
   }
+  return unused;
 }
 
 /** Ends a replaced state at once: requests in flight are cut off, and nothing is written any more. */

@@ -1,7 +1,8 @@
 import type { Settings } from "../config/parse-options.ts";
-import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { createHosts } from "../http/hosts.ts";
+import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
+import type { Scenario } from "../scenarios/service.ts";
 import { type OpenDatabase, openImage } from "../store/database-files.ts";
 import type { HostContext } from "./host-context.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
@@ -32,7 +33,7 @@ interface Snapshot {
 
 /** What a fork takes over from its parent. */
 interface Inheritance {
-  readonly sinks: ReadonlyMap<string, Sink>;
+  readonly sinks: Sinks;
   readonly snapshots: ReadonlyMap<string, Snapshot>;
   /** How many snapshots were taken, so that no identifier comes twice. */
   readonly count: number;
@@ -57,6 +58,17 @@ const snapshotOf = ({ foundation, wiring, apiKey }: HostState): Snapshot => ({
   apiKey,
 });
 
+/** Throws where a strict service was not used as its test said. */
+function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]): void {
+  const found = [
+    ...errors.map(({ sink, error }) => `the sink "${sink}" threw ${String(error)}`),
+    ...unused.map(
+      ({ match, next }) => `the scenario ${next ? `for the next ${next}` : JSON.stringify(match)} was never used`,
+    ),
+  ];
+  if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
+}
+
 export function createHost(settings: Settings, inherited?: Inheritance): Host {
   const snapshots = new Map(inherited?.snapshots);
   let count = inherited?.count ?? 0;
@@ -65,7 +77,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   /** States that were replaced and still end. */
   const discarding = new Set<Promise<void>>();
   let restoring: Promise<unknown> = Promise.resolve();
-  let shutdown: Promise<unknown> | undefined;
+  let shutdown: Promise<void> | undefined;
 
   const current = (): HostState => {
     if (!state) throw new Error("the service has not begun yet");
@@ -107,7 +119,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   const context: HostContext = {
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
-    sinks: new Map(inherited?.sinks),
+    sinks: inherited?.sinks.copy() ?? createSinks(),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
       async snapshot() {
@@ -145,11 +157,13 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
       // Forks share a driver that the user gave, so only the service that was given it closes it.
       const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
       const isFork = inherited !== undefined;
-      shutdown ??= restoring.then(() =>
-        Promise.all([closeDriver(), shutDown(current(), context.listening, { isFork }), ...discarding]),
-      );
+      shutdown ??= restoring.then(async () => {
+        const end = shutDown(current(), context.listening, { isFork });
+        const [unused] = await Promise.all([end, closeDriver(), ...discarding]);
+        context.listening.length = 0;
+        if (settings.strict) rejectLoose(unused, context.sinks.errors);
+      });
       await shutdown;
-      context.listening.length = 0;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Settings } from "../config/parse-options.ts";
+import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
@@ -15,6 +16,7 @@ import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { AbortController } from "../kernel/web.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
 import { createClockControl } from "./advance-clock.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";
@@ -40,7 +42,9 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   setMaxListeners(0, closing.signal);
 
   const { allow, send } = settings.outbound;
-  const network = createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
+  const network = settings.strict
+    ? closedOutbound
+    : createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
   const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
@@ -52,7 +56,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const idempotency = createIdempotency({ store, clock, encryption });
 
   const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
-  const clockControl = createClockControl(clock, loop);
+  const clockControl = createClockControl(clock, loop, host.sinks.caller);
 
   const faults = createFaults({ clock, closing: closing.signal });
   const journal = createJournal(clock);

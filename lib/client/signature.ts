@@ -1,5 +1,3 @@
-const encoder = new TextEncoder();
-
 /**
  * Verifies `X-Service-Signature` for receivers without Node, such as edge functions. It answers a promise: await it, because
  * a promise is true in every condition. In Node, `verifySignature` of `svc-server` answers at once. Pass the raw bytes of the body, or
@@ -14,12 +12,12 @@ export async function verifySignatureAsync(
   const [, hex] = /^sha256=([0-9a-f]{64})$/.exec(typeof header === "string" ? header : "") ?? [];
   if (hex === undefined || secret.length === 0) return false;
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["verify"]);
+  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["verify"]);
   const given = Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
   return crypto.subtle.verify(
     "HMAC",
     key,
     given,
-    typeof body === "string" ? encoder.encode(body) : new Uint8Array(body),
+    typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body),
   );
 }

@@ -5,6 +5,9 @@ import { wholeNumber } from "../kernel/validation.ts";
 /** A whole number of at least one. */
 export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
 
+/** A whole number, or 0 for none. */
+export const limit = () => wholeNumber(0, 1_000_000_000);
+
 /** A text such as `"30d"`, parsed to milliseconds. */
 export const duration = v.pipe(
   v.string("must be a string"),

@@ -6,7 +6,7 @@ import { oneOf, textLike, textOf } from "../kernel/validation.ts";
 import { fixedKey } from "../keys/schema.ts";
 import { region } from "../projects/schema.ts";
 import { codeHost, deliveries, deployments, generations, outbound } from "./feature-options.ts";
-import { option, positive } from "./option-types.ts";
+import { limit, option, positive } from "./option-types.ts";
 import type { Seed } from "./seed.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
@@ -60,6 +60,12 @@ export const optionsSchema = v.strictObject({
     }),
     "dev",
   ),
+  strict: v.optional(
+    option(v.boolean(), {
+      help: "For tests (`dev`): nothing leaves the process, no rate limit unless one is set, and `close` rejects for a scenario that was never used or an error that a sink threw.",
+    }),
+    false,
+  ),
   database: v.optional(
     option(textOf(1, 4096), {
       help: "The path of the database file, or `:memory:`. The default of `svc-server start` is `./svc-data`.",
@@ -99,15 +105,17 @@ export const optionsSchema = v.strictObject({
     "flat",
   ),
   rateLimit: v.optional(
-    option(positive(), {
-      help: "Requests per window of ten minutes, for each API key that has no limit of its own.",
+    option(limit(), {
+      help: "Requests per window of ten minutes, for each API key that has no limit of its own. 0 means no limit.",
       flag: "rate-limit",
       value: "N",
     }),
     1000,
   ),
   addressRateLimit: v.optional(
-    option(positive(), { help: "Requests without a valid API key per window of ten minutes, for each address." }),
+    option(limit(), {
+      help: "Requests without a valid API key per window of ten minutes, for each address. 0 means no limit.",
+    }),
     1000,
   ),
   bodyLimit: v.optional(option(positive(), { help: "The largest request body, in bytes." }), 1_048_576),

@@ -44,7 +44,11 @@ export function parseOptions(given: unknown): Settings {
     throw new BadOptions("outbound.send", "must not be false in the mode start, which sends every delivery");
   if (/^postgres(ql)?:/.test(database))
     throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store yet");
-  return result.output;
+  if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
+  if (!result.output.strict) return result.output;
+  // What strict changes, where the option itself is not given.
+  const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
+  return { ...result.output, rateLimit, addressRateLimit, generations: { ...result.output.generations, media } };
 }
 
 /** One option, for everything that reads it from text or documents it. */

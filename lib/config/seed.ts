@@ -26,7 +26,7 @@ const key = v.strictObject({
   scopes: v.optional(keyScopes, ["*"]),
   expires_at: v.optional(instantText),
   rate_limit: v.optional(
-    v.pipe(v.number("must be a number"), v.integer("must be a whole number"), v.minValue(1, "must be 1 or more")),
+    v.pipe(v.number("must be a number"), v.integer("must be a whole number"), v.minValue(0, "must be 0 or more")),
   ),
 });
 

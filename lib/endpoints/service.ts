@@ -6,6 +6,7 @@ import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import { AbortController } from "../kernel/web.ts";
 import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";

@@ -5,6 +5,7 @@ import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { Handler } from "./handler.ts";
 import { type Call, contextOfCall, contextOfEvent, contextOfUpgrade } from "./request-context.ts";

@@ -65,12 +65,15 @@ const unauthorized = () =>
     headers: { "www-authenticate": "Bearer" },
   });
 
-const exceeded = ({ allowed, limit, retry_after }: Window) =>
-  allowed
-    ? undefined
-    : new Problem("rate_limited", `the ${limit} requests of this window are used up; wait ${retry_after} seconds`, {
-        headers: { "retry-after": String(retry_after) },
-      });
+const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
+  if (allowed) return undefined;
+  const wait = stands
+    ? `the clock stands, so move it by ${retry_after} seconds (service.clock.advance, POST /_svc/clock/advance), or set rateLimit to 0 for no limit`
+    : `wait ${retry_after} seconds`;
+  return new Problem("rate_limited", `the ${limit} requests of this window are used up; ${wait}`, {
+    headers: { "retry-after": String(retry_after) },
+  });
+};
 
 export function createAuthenticator(ports: {
   identify: Identify;

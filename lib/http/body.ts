@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Problem } from "../kernel/errors.ts";
+import { TextDecoder } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** CONTRACT section 1: "nested deeper than 32 (32 levels pass)". */

@@ -1,4 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
+import { AbortController } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Ends work that outlasts a moment: a request that waits, or a stream. */

@@ -9,6 +9,9 @@ const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, further addresses share one, which bounds memory. */
 const mostBuckets = 50_000;
 
+/** CONTRACT section 7: "0: no limit, `X-RateLimit-Limit` and `-Remaining` are then 1000000000 and stay". */
+const unlimited = 1_000_000_000;
+
 /** The numbers of the rate-limit headers. `reset_at` is a Unix timestamp in seconds. */
 export interface Window {
   readonly allowed: boolean;
@@ -16,6 +19,8 @@ export interface Window {
   readonly remaining: number;
   readonly reset_at: number;
   readonly retry_after: number;
+  /** Whether a manual clock counts it, which ends no window by itself. */
+  readonly stands: boolean;
 }
 
 interface Bucket {
@@ -57,6 +62,7 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
       remaining: Math.max(0, limit - requests),
       reset_at: reset / 1000,
       retry_after,
+      stands: clock.mode === "manual",
     };
   };
 
@@ -86,6 +92,7 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
     /** Counts a request where the limit allows it; without a promise where this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
       const started_at = startOfWindow();
+      if (limit === 0) return windowOf(0, unlimited, started_at);
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
       const bucket = buckets.get(name);
@@ -94,7 +101,8 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
     },
 
     /** The window by this process's own count, without counting and without the store. */
-    look: (name: string, limit: number): Window => windowOf(buckets.get(name)?.requests ?? 0, limit, startOfWindow()),
+    look: (name: string, limit: number): Window =>
+      windowOf(buckets.get(name)?.requests ?? 0, limit || unlimited, startOfWindow()),
 
     async flush(tx: Tx) {
       for (const [bucket, state] of buckets) {

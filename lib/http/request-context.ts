@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
-import { monotonicNow } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { monotonicNow } from "../kernel/system.ts";
+import { AbortController, TextEncoder } from "../kernel/web.ts";
 import { clientAddress } from "./client-address.ts";
 
 /** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */

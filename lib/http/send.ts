@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { FastResponse } from "srvx";
+import { ReadableStream, Response } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
+import { WebResponse } from "./web-response.ts";
 
 /** Stands for an answer that has gone to its socket already. */
-export const sent: Response = new FastResponse(null);
+export const sent: Response = new WebResponse(null);
 
 /**
  * Sends an answer: to its socket without a detour over a Response, unless it is a stream.
@@ -22,7 +23,7 @@ export function send(outcome: Outcome, request: RequestContext, leave: (run: () 
   if (shown === null && body instanceof ReadableStream) void body.cancel();
   const headers = headersOf(outcome, method);
   if (!outgoing || shown instanceof ReadableStream) {
-    return new FastResponse(shown, {
+    return new WebResponse(shown, {
       status,
       statusText: phraseOf(status),
       headers: Object.fromEntries(pairsOf(headers)),

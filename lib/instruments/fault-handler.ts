@@ -5,6 +5,7 @@ import type { Window } from "../http/rate-limit.ts";
 import { isVersioned, type RequestContext } from "../http/request-context.ts";
 import type { Route } from "../http/route-table.ts";
 import { headersOf, pairsOf, stamped } from "../http/send.ts";
+import { ReadableStream } from "../kernel/web.ts";
 import type { Fault, Faults } from "./faults.ts";
 
 interface Ports {

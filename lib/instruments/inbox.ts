@@ -6,6 +6,7 @@ import type { Log } from "../kernel/log.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check } from "../kernel/validation.ts";
 import { answers, forwardTo, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
+import type { Sinks } from "./sinks.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
@@ -51,7 +52,7 @@ interface Ports {
   readonly now: () => string;
   readonly log: Pick<Log, "warn">;
   /** No part of a snapshot: they stay when one is restored. */
-  readonly sinks: Map<string, Sink>;
+  readonly sinks: Sinks;
 }
 
 interface Saved {

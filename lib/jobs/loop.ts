@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { clearTimeout, setTimeout } from "../kernel/system.ts";
 import { isSuspect, type Runner } from "./runner.ts";
 
 /** Jobs that run concurrently. Most of them wait for a slow receiver. */

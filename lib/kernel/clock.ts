@@ -1,9 +1,10 @@
 import { milliseconds } from "./duration.ts";
 import type { Snapshotable } from "./snapshotable.ts";
+import { clearTimeout, setTimeout, systemNow } from "./system.ts";
 
 /**
  * The time of a service. Everything that waits uses it: lifecycles, retries, leases, invitations, rate windows,
- * periodic jobs. Only this module, `ids`, `random` and `jobs/loop` may use the system time.
+ * periodic jobs. Only `kernel` and `jobs/loop` may use the time of the machine.
  */
 export interface Clock extends Snapshotable {
   readonly mode: "real" | "manual" | "scaled";
@@ -26,9 +27,9 @@ export function createClock(setting: string, notBefore = 0): Clock {
   if (setting === "real") return clockOf({ mode: "real", at: 0, speed: 1 });
   const scale = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(setting);
   if (scale && Number(scale[1]) > 0)
-    return clockOf({ mode: "scaled", at: Math.max(Date.now(), notBefore), speed: Number(scale[1]) });
+    return clockOf({ mode: "scaled", at: Math.max(systemNow(), notBefore), speed: Number(scale[1]) });
   // A stored clock continues where it stopped: plain `manual` starts at the present in a new database only.
-  const at = setting === "manual" ? notBefore || Date.now() : parseInstant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
+  const at = setting === "manual" ? notBefore || systemNow() : parseInstant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
   }
@@ -80,10 +81,10 @@ interface ClockState {
 
 function clockOf(state: ClockState): Clock {
   let { mode, at, speed } = state;
-  let since = Date.now();
+  let since = systemNow();
   const now = () => {
     if (mode === "manual") return at;
-    return mode === "real" ? Date.now() : Math.floor(at + (Date.now() - since) * speed);
+    return mode === "real" ? systemNow() : Math.floor(at + (systemNow() - since) * speed);
   };
   const until = (to: number) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed)));
   const alarms = createAlarms({ now, until });
@@ -109,7 +110,7 @@ function clockOf(state: ClockState): Clock {
     save: (): ClockState => ({ mode, at: now(), speed }),
     load(saved) {
       ({ mode, at, speed } = saved as ClockState);
-      since = Date.now();
+      since = systemNow();
       alarms.clockMoved();
     },
   };
@@ -151,9 +152,6 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
     },
   };
 }
-
-/** Monotonic milliseconds of the system, for measuring how long something took. No behaviour may depend on it. */
-export const monotonicNow = (): number => performance.now();
 
 /** A timer of the system time, for flushing and shutting down. Only with `hold` it keeps the process alive. */
 export function systemTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {

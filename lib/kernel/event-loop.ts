@@ -1,3 +1,5 @@
+import { setImmediate } from "./system.ts";
+
 /** Resolves in the next tick, after pending timers, commits and I/O. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

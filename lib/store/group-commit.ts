@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { setImmediate } from "../kernel/system.ts";
 
 interface Member {
   readonly work: () => Promise<unknown>;

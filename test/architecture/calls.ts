@@ -3,7 +3,11 @@ import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source
 
 /** Modules that may use the machine's own time and chance, each with what it needs and why. */
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
-  "lib/kernel/clock.ts": { names: /^(Date|new Date|setTimeout|performance\.now)/, because: "it is the source of time" },
+  "lib/kernel/system.ts": {
+    names: /^((node:)?(timers|perf_hooks)|performance\.now)/,
+    because: "it is the machine's time",
+  },
+  "lib/kernel/clock.ts": { names: /^setTimeout$/, because: "it is the source of time" },
   "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
   "lib/health/event-loop-delay.ts": {
     names: /^(node:)?perf_hooks$/,

@@ -170,7 +170,7 @@ test("a seed is checked, and makes a new database", (t) => {
   assert.equal(run(["mail", "--database", database]).stdout, "No e-mails were sent yet.\n");
   assert.match(
     run(["mail"], folder).stderr,
-    /svc-data cannot be used: it does not exist; .* \(svc-server dev\) answers GET \/_svc\/mail/,
+    /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: GET \/_svc\/mail/,
   );
   const again = run(["seed", demo, "--database", database]);
   assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);

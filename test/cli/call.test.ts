@@ -229,7 +229,7 @@ test("openapi prints the document, and completion what may stand next", () => {
   assert.deepEqual(complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");
   assert.deepEqual(complete("trigger", "deployment.f"), ["deployment.failed"]);
   assert.deepEqual(complete("clock", "advance", "--t"), ["--to"]);
-  assert.deepEqual(complete("--se"), ["--seed"]);
+  assert.deepEqual(complete("--se"), ["--seed", "--send"]);
   assert.deepEqual(complete("exec", "--", "npm", ""), [""], "the words of another program");
   for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
   assert.equal(run(["completion", "cmd"]).status, 2);

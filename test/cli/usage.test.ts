@@ -1,51 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { run as command } from "../../bin/main.ts";
+import { test } from "node:test";
 import { configuration } from "../../bin/server-options.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
-import { launch, run, scratch } from "../program.ts";
-
-/** Whoever runs this program in a folder of their own, with no profile. */
-function person(t: TestContext) {
-  const folder = scratch(t);
-  const home = process.cwd();
-  process.chdir(folder);
-  t.after(() => process.chdir(home));
-  const file = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return name;
-  };
-  return { folder, file };
-}
-
-/** Sets variables of the environment for as long as `work` takes. */
-async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
-  const before = { ...process.env };
-  Object.assign(process.env, variables);
-  try {
-    return await work();
-  } finally {
-    for (const name of Object.keys(variables)) delete process.env[name];
-    Object.assign(process.env, before);
-  }
-}
-
-type Case = readonly [words: readonly string[], sentence: RegExp, more?: Record<string, string>];
-
-/** Each ends with this code and its sentence, and in the folder nothing is made. */
-async function refused({ folder }: ReturnType<typeof person>, code: number, cases: readonly Case[]): Promise<void> {
-  const before = readdirSync(folder);
-  const nobody = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };
-  for (const [words, sentence, more = {}] of cases) {
-    const outcome = await within({ ...nobody, ...more }, () => command(words));
-    assert.equal(outcome.code, code, `${words.join(" ")}: ${outcome.message}`);
-    assert.match(outcome.message ?? "", sentence);
-    assert.ok(!outcome.message?.includes("hush"));
-  }
-  assert.deepEqual(readdirSync(folder), before, "nothing was made");
-}
+import { launch, run } from "../program.ts";
+import { person, refused } from "../refusals.ts";
 
 test("options that are wrong end with 2, under the name of what set them, and what would be right", async (t) => {
   const here = person(t);
@@ -60,8 +20,7 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     [["dev", "--envelope", "round"], /option --envelope must be flat or full/],
     [["dev", "--clock", "yesterday"], /option --clock must be real, manual/],
     [["dev", "--key", "sk_test_x"], /option --key must be sk_live_/],
-    [["dev", "--rate-limit", "0"], /option --rate-limit must be a whole number from 1 to 1000000000/],
-    [["dev", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1 to 1000000000/],
+    [["dev", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 0 to 1000000000/],
     [["dev"], /SVC_RATE_LIMIT must be a whole number from 1/, { SVC_RATE_LIMIT: "none" }],
     [["dev"], /SVC_BEHIND_PROXY must be true or false/, { SVC_BEHIND_PROXY: "maybe" }],
     [
@@ -105,7 +64,7 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
     [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
-    [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 1/],
+    [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 0/],
     [["keys", "create", "--expires-at", "2020-01-01T00:00:00Z"], /option --expires-at must be in the future/],
     [["keys", "create", "--expires-at", "2027-02-30T00:00:00Z"], /option --expires-at must be an instant such as/],
     [["keys", "list", "--database", ":memory:"], /option --database must be a file/],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { createService } from "../../lib/index.ts";
 import { forkTestService } from "../../lib/testing.ts";
+import { mockTime } from "../mock-time.ts";
 import { keyOf, start, world } from "../world.ts";
 
 /** What JavaScript hands in although the types say otherwise. */
@@ -129,7 +130,7 @@ test("a fork of nothing says what is missing", async (t) => {
 test("whoever waits for the end under a clock that nobody moves is told that it stands", async (t) => {
   const here = await world(t);
   const { id } = await here.deploy((await here.project()).id);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const client = here.service.client({ apiKey: keyOf("owner") });
   const overFetch = createClient({
     ...{ baseUrl: "http://localhost/v1", apiKey: keyOf("owner") },
@@ -164,7 +165,7 @@ test("work that a tester moves under a standing clock is waited for", async (t) 
   const here = await world(t);
   await here.service.scenarios.next("deployment", { pace: "manual" });
   const { id } = await here.deploy((await here.project()).id);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const waiting = here.service.client({ apiKey: keyOf("owner") }).waitUntilDone("deployments", id);
   for (const pause of [250, 500]) {
     await turns();

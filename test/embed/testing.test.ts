@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createService, type Service } from "../../lib/index.ts";
 import { createTestService, forkTestService, type Test, verifyStandardWebhook } from "../../lib/testing.ts";
 import { bearer, jsonBearer } from "../headers.ts";
+import { runner } from "../runner.ts";
 
 const headersOf = (service: Service) => jsonBearer(service.apiKey);
 const post = async (service: Service, path: string, body: object) => {
@@ -13,13 +14,6 @@ const post = async (service: Service, path: string, body: object) => {
 const subscribe = (service: Service, more: object = {}) =>
   post(service, "/v1/webhooks", { url: "https://hook.inbox.test/", events: ["*"], ...more });
 const project = (service: Service, name = "web") => post(service, "/v1/projects", { name, region: "eu" });
-
-/** A runner that the test is in the place of: what it is told to do at the end of a test. */
-function runner(hook: "after" | "onTestFinished") {
-  const ends: (() => Promise<void>)[] = [];
-  const t = { [hook]: (end: () => Promise<void>) => void ends.push(end) } as unknown as Test;
-  return { t, end: async () => Promise.all(ends.map((end) => end())) };
-}
 
 test("a test's service closes itself with the test, in either runner; so do its forks", async () => {
   for (const hook of ["after", "onTestFinished"] as const) {
@@ -41,7 +35,7 @@ test("what is no context is refused before anything is made", async () => {
   const options = { clock: "real", random: "other" };
   const refused = {
     name: "TypeError",
-    message: /^hand in the test's context: createTestService\(t\), or .*\(t, options\)$/,
+    message: /^hand in the test's context: createTestService\(t\), or .*\(t, options\); in before or beforeAll /,
   };
   for (const wrong of [5, "t", true, null, options, [], () => {}])
     await assert.rejects(createTestService(wrong as unknown as Test), refused);

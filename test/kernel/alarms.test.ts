@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createClock } from "../../lib/kernel/clock.ts";
+import { mockTime } from "../mock-time.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 
 /** Mocks the system time. */
-const mockTime = (t: TestContext) => t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: start });
+const mocked = (t: TestContext) => mockTime(t, { apis: ["setTimeout", "Date"], now: start });
 
 test("alarms of a manual clock fire when it moves, in order, once, and not after they were cancelled", () => {
   const clock = createClock(`manual@${new Date(start).toISOString()}`);
@@ -31,7 +32,7 @@ for (const [setting, real_ms] of [
   ["0.5x", 600_000],
 ] as const) {
   test(`an alarm of the clock ${setting} fires by itself, however far away it is`, (t) => {
-    mockTime(t);
+    mocked(t);
     const clock = createClock(setting);
     let fired = 0;
     clock.alarm(start + 300_000, () => {
@@ -47,7 +48,7 @@ for (const [setting, real_ms] of [
 }
 
 test("an alarm of a frozen clock waits until the clock moves", (t) => {
-  mockTime(t);
+  mocked(t);
   const clock = createClock("real");
   let fired = 0;
   clock.alarm(start + 1_000, () => {

@@ -5,6 +5,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { Subscriber } from "../../lib/live/subscriber.ts";
 import { member, withMembers } from "../callers.ts";
 import { bearer } from "../headers.ts";
+import { mockTime } from "../mock-time.ts";
 import { dial } from "../readers.ts";
 import { owner, wire } from "../sockets.ts";
 import { expect } from "../world.ts";
@@ -48,7 +49,7 @@ test("close() ends streams with 1001, those that wait for a key too", { timeout:
 
 test("a connection that answers no ping is cut", async (t) => {
   const here = await wire(t);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const dead = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream`, { headers: owner, autoPong: false });
   const closed = once(dead, "close");
   const begun = once(dead, "ping");
@@ -68,7 +69,7 @@ test("a connection that answers no ping is cut", async (t) => {
 });
 
 test("a slow reader is closed, and its unsent messages are bounded", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const server = new WebSocketServer({ port: 0 });
   t.after(() => server.close());
   const { port } = server.address() as { port: number };

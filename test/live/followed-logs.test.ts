@@ -5,6 +5,7 @@ import { simulatedDeployments } from "../../lib/index.ts";
 import { member, withMembers } from "../callers.ts";
 import { parse } from "../events.ts";
 import { bearer } from "../headers.ts";
+import { mockTime } from "../mock-time.ts";
 import { lines, open, owner, type Wire, wire } from "../sockets.ts";
 import { expect } from "../world.ts";
 
@@ -72,7 +73,7 @@ test("A reader that takes nothing is cut off, and costs no memory meanwhile", { 
   const here = await wire(t, { deployments: { driver }, logger });
   const id = await made(here);
   await here.service.clock.advance("1m");
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const socket = await open(here.port);
   socket.pause();
   socket.write(lines(`GET ${path(id)} HTTP/1.1`, "Host: localhost", "X-Request-Id: slow"));

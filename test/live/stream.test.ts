@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { WebSocket } from "ws";
 import { member, withMembers } from "../callers.ts";
 import { bearer } from "../headers.ts";
+import { mockTime } from "../mock-time.ts";
 import { dial, refused } from "../readers.ts";
 import { lines, owner, wire } from "../sockets.ts";
 import { expect, keyOf } from "../world.ts";
@@ -133,7 +134,7 @@ test("a first message that is no valid key closes with 4401, one without the sco
 
 test("no key within ten seconds closes with 4401", async (t) => {
   const here = await wire(t);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const stream = dial(t, here, "", {});
   await stream.opened;
   t.mock.timers.tick(10_000);

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import type { BackendRequest } from "../../lib/drivers/outbound/backend-request.ts";
 import { createFunctionTransport } from "../../lib/drivers/outbound/function-transport.ts";
 import { systemTimer } from "../../lib/kernel/clock.ts";
+import { mockTime } from "../mock-time.ts";
 import { gate } from "../room.ts";
 
 // A request's timer does not keep the process alive, and these tests have no socket that would.
@@ -52,7 +53,7 @@ test("a backend behind a function has the limits of one behind a socket", async 
 });
 
 test("an attempt's duration is by the service's clock; a timeout counts in full on a clock that stands still", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const request = { url: backendRequest.url, headers: {}, body: "{}" };
   let clock = Date.parse(now());
   const { send } = createFunctionTransport(() => new Date(clock).toISOString());

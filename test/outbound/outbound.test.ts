@@ -173,7 +173,10 @@ describe("connections", () => {
     const { post } = sender(t, { resolve: async () => ["127.0.0.3", "127.0.0.1"] });
     assert.equal((await post(there.url)).status, 200);
     await there.close();
-    assert.deepEqual(result(await post(there.url)), failure("connection refused"));
+    const refused = `connection refused (ECONNREFUSED 127.0.0.1:${there.port})`;
+    assert.deepEqual(result(await post(there.url)), failure(refused));
+    const hosted = sender(t, { mode: "start", allow: ["127.0.0.1/32"], resolve: async () => ["127.0.0.1"] });
+    assert.deepEqual(result(await hosted.post(there.url)), failure("connection refused"));
   });
 });
 

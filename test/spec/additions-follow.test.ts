@@ -4,6 +4,7 @@ import { simulatedDeployments } from "../../lib/index.ts";
 import { member, withMembers } from "../callers.ts";
 import { follow } from "../events.ts";
 import { bearer } from "../headers.ts";
+import { mockTime } from "../mock-time.ts";
 import { expect, type World, world } from "../world.ts";
 
 const made = async (here: World) => (await here.deploy((await here.project()).id)).id as string;
@@ -164,7 +165,7 @@ test("close() ends a stream with an event", async (t) => {
 test("A comment every 15 seconds keeps the stream alive, and a reader who reads nothing is dropped", async (t) => {
   const here = await world(t);
   const id = await made(here);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const log = await follow(here, id);
   const idle = await follow(here, id);
   await log.take(1);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { callAs, member, withMembers } from "../callers.ts";
+import { mockTime } from "../mock-time.ts";
 import { expect, type Reply, type World, world } from "../world.ts";
 
 const missing = "dep_01ARZ3NDEKTSV4RRFFQ69G5FAV";
@@ -50,7 +51,7 @@ test("?wait answers after that many seconds of the service's clock, with the sta
 
 test("?wait also ends after that many seconds of the machine, since a manual clock must hold no caller", async (t) => {
   const here = await queued(t);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
+  mockTime(t, { apis: ["setTimeout"] });
   const asked = pending(here.wait(7));
   await drainEventLoop();
   t.mock.timers.tick(6_999);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import type { Caught } from "../../lib/index.ts";
 import { createInbox } from "../../lib/instruments/inbox.ts";
+import { createSinks } from "../../lib/instruments/sinks.ts";
 import { pathsOf } from "../stories.ts";
 import { expect, start, type World, world } from "../world.ts";
 
@@ -125,7 +126,7 @@ test("a listed delivery is a copy, and changing it changes nothing", async (t) =
 });
 
 const inboxAlone = () =>
-  createInbox({ network: createOutbound({ mode: "dev" }), now: () => start, log: console, sinks: new Map() });
+  createInbox({ network: createOutbound({ mode: "dev" }), now: () => start, log: console, sinks: createSinks() });
 
 test("the last 1,000 are stored", async () => {
   const inbox = inboxAlone();

@@ -174,3 +174,24 @@ test("Windows that ended before a restart are not counted after it", async (t) =
   assert.deepEqual(statuses(await times(3, () => ask(after))), [200, 200, 429]);
   await after.service.close();
 });
+
+test("0 is no limit, of the service, of an address and of a key, and its numbers stay", async (t) => {
+  const seed = withMembers(member("free", "viewer", { rate_limit: 0 }), member("slow", "viewer", { rate_limit: 2 }));
+  const unlimited = { limit: 1_000_000_000, remaining: 1_000_000_000, reset: firstReset };
+  const here = await world(t, { seed, rateLimit: 0, addressRateLimit: 0 });
+  for (const reply of [...(await times(3, () => ask(here))), ...(await times(2, () => ask(here, "nobody")))])
+    assert.deepEqual(told(reply), unlimited);
+  assert.deepEqual(statuses(await times(3, () => callAs(here, "slow", "GET", "/v1/me"))), [200, 200, 429]);
+  const limited = await world(t, { seed, rateLimit: 1 });
+  for (const reply of await times(3, () => callAs(limited, "free", "GET", "/v1/me")))
+    assert.deepEqual(told(reply), unlimited);
+  await assert.rejects(world(t, { rateLimit: -1 }), /rateLimit must be a whole number from 0/);
+});
+
+test("429 under a manual clock says that time stands, and what moves it", async (t) => {
+  const here = await world(t, { rateLimit: 1 });
+  const [, reply] = await times(2, () => ask(here));
+  const { message } = expect(reply as Reply, 429).error;
+  const moves = "move it by 600 seconds (service.clock.advance, POST /_svc/clock/advance), or set rateLimit to 0";
+  assert.equal(message, `the 1 requests of this window are used up; the clock stands, so ${moves} for no limit`);
+});

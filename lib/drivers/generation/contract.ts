@@ -1,3 +1,4 @@
+import { isUint8Array } from "node:util/types";
 import * as v from "valibot";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
@@ -37,7 +38,7 @@ export const progress = v.variant("state", [
   }),
   v.object({
     state: v.literal("done"),
-    bytes: v.custom<Uint8Array>((value) => value instanceof Uint8Array && value.length > 0, "bytes must hold the file"),
+    bytes: v.custom<Uint8Array>((value) => isUint8Array(value) && value.length > 0, "bytes must hold the file"),
     cost_usd: v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
   }),
   v.object({ state: v.literal("failed"), code: v.optional(v.string(), "generation_failed"), message }),

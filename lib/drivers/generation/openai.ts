@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { milliseconds } from "../../kernel/duration.ts";
+import { AbortController, TextDecoder } from "../../kernel/web.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";

@@ -1,4 +1,5 @@
 import { milliseconds } from "../../kernel/duration.ts";
+import { AbortController } from "../../kernel/web.ts";
 import { createPainter, type Painted, type Painter } from "../painter/painter.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 

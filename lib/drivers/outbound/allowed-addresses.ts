@@ -112,6 +112,9 @@ const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPriva
 const isOpened = ({ ranges, targets }: AllowList, address: IpAddress, { host, port }: HostPort) =>
   inAnyRange(ranges, address) || targets.some((one) => one.host === host && one.port === port);
 
+/** Whether an address is of this machine or of a private network. */
+export const isPrivateAddress = (text: string): boolean => classOf(text)?.isPrivate ?? false;
+
 /** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
 export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, target: HostPort): boolean {
   const known = classOf(text);

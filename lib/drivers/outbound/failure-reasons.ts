@@ -1,4 +1,4 @@
-/** Constant words for each code of Node: the endpoint's owner reads them, so they name no address. */
+/** Constant words for each code of Node: the endpoint's owner reads them, so in `start` they name no address. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
@@ -32,12 +32,12 @@ const certificate =
   /^(ERR_TLS_)?(CERT|CRL|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME_MISMATCH|ERROR_IN|UNABLE_TO)(_|$)/;
 const plain = (code: string) => code.toLowerCase().replaceAll("_", " ");
 
-/** Why a request got no response, in a few words. */
-export function failureReason(error: unknown): string {
+/** Why a request got no response, in a few words. `address` is where it went, if its reader may know that. */
+export function failureReason(error: unknown, address?: string): string {
   const { code, reason } = Object(error) as { code?: unknown; reason?: unknown };
   if (typeof code !== "string") return "could not be sent";
   const known = reasons[code];
-  if (known) return known;
+  if (known) return address !== undefined && code === "ECONNREFUSED" ? `${known} (${code} ${address})` : known;
   if (code.startsWith("HPE_")) return "not an HTTP answer";
   if (certificate.test(code)) return `certificate: ${plain(code.replace(/^ERR_TLS_/, ""))}`;
   if (code.startsWith("ERR_SSL_")) return `TLS: ${plain(code.slice("ERR_SSL_".length))}`;

@@ -1,3 +1,4 @@
+import { AbortController, Request } from "../../kernel/web.ts";
 import type { BackendRequest, BackendResponse } from "./backend-request.ts";
 import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
 import type { OutboundRequest, Sent } from "./outbound.ts";

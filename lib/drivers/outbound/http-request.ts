@@ -22,6 +22,8 @@ export interface HttpRequest {
   readonly address: string;
   readonly agent: Agent;
   readonly cancellation: Cancellation;
+  /** Whether errors may name the address. */
+  readonly namesAddress?: boolean;
   /** For the connection alone; undefined for the last address, which has the request's own timeout. */
   readonly connectTimeout_ms: number | undefined;
   /** The largest body that is read whole; undefined for a receiver's response, which needs an excerpt only. */
@@ -182,6 +184,8 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
       interimResponses += 1;
       if (interimResponses > maxInterimResponses) settle(failed("too many interim answers"));
     });
-    sending.on("error", (error) => settle(failed(failureReason(error), retryOf(connection))));
+    const { namesAddress, address, target } = request;
+    const where = namesAddress ? `${address.includes(":") ? `[${address}]` : address}:${target.port}` : undefined;
+    sending.on("error", (error) => settle(failed(failureReason(error, where), retryOf(connection))));
   });
 }

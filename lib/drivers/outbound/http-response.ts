@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { TextDecoder } from "../../kernel/web.ts";
 
 /** CONTRACT section 6: "at most 64 KiB of an answer is read". */
 export const maxRead = 64 * 1024;

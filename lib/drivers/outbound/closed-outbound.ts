@@ -1,0 +1,18 @@
+import type { Outbound } from "./outbound.ts";
+import { httpsTarget } from "./target.ts";
+
+const error =
+  "the option strict lets nothing out of the process: give the service a transport, or a driver of your own";
+
+const nothing = { status: null, response: null, duration_ms: 0 };
+
+/** The network under the option `strict`: nothing is looked up and nothing is sent. The inbox catches every delivery. */
+export const closedOutbound: Outbound = {
+  send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),
+  callBackend: async () => ({ status: null, error, bytes: Buffer.alloc(0), retry_after_ms: undefined }),
+  async checkUrl(text) {
+    const target = httpsTarget(text);
+    return "problem" in target ? target.problem : undefined;
+  },
+  async close() {},
+};

@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Sink } from "../drivers/outbound/function-transport.ts";
+
+/** What a sink threw. */
+export interface SinkError {
+  /** The NAME of `https://NAME.inbox.test/…`. */
+  readonly sink: string;
+  readonly error: unknown;
+}
+
+/** The functions of a tester that answer deliveries, by the name of their inbox. */
+export interface Sinks {
+  set(name: string, sink: Sink): void;
+  get(name: string): Sink | undefined;
+  /** The name of the sink that runs the caller, however many promises lie between. */
+  caller(): string | undefined;
+  /** What the sinks of this service threw, oldest first; the first hundred. */
+  readonly errors: readonly SinkError[];
+  /** For a fork: the same functions, and no errors so far. */
+  copy(): Sinks;
+}
+
+interface Run {
+  readonly of: Sinks;
+  readonly name: string;
+  ended: boolean;
+}
+
+const maxErrors = 100;
+/** It costs nothing before its first use, which is the first call of a sink. */
+const runs = new AsyncLocalStorage<Run>();
+
+export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): Sinks {
+  const all = new Map(functions);
+  const errors: SinkError[] = [];
+  const call = async (name: string, sink: Sink, request: Request): Promise<Response> => {
+    const run: Run = { of: sinks, name, ended: false };
+    try {
+      return await runs.run(run, sink, request);
+    } catch (error) {
+      // A sink that gives up because its request was cancelled has done nothing wrong.
+      if (!request.signal.aborted && errors.length < maxErrors) errors.push({ sink: name, error });
+      throw new Error(`the sink "${name}" threw ${String(error)}`, { cause: error });
+    } finally {
+      run.ended = true;
+    }
+  };
+  const sinks: Sinks = {
+    set: (name, sink) => void all.set(name, sink),
+    get(name) {
+      const sink = all.get(name);
+      return sink && ((request) => call(name, sink, request));
+    },
+    caller() {
+      const run = runs.getStore();
+      return run?.of === sinks && !run.ended ? run.name : undefined;
+    },
+    errors,
+    copy: () => createSinks(all),
+  };
+  return sinks;
+}

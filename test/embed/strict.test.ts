@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createService, type Service } from "../../lib/index.ts";
+import { createTestService } from "../../lib/testing.ts";
+import { gate } from "../room.ts";
+import { runner } from "../runner.ts";
+
+const subscribe = (service: Service, url = "https://hook.inbox.test/") =>
+  service.client().webhooks.create({ url, events: ["*"] });
+const project = (service: Service, name = "web") => service.client().projects.create({ name, region: "eu" });
+
+const failing = () => {
+  throw new TypeError("not for me");
+};
+
+test("what a sink throws is the error of the attempt, and fails the test", async () => {
+  const { t, end } = runner("after");
+  const service = await createTestService(t);
+  const { id } = await subscribe(service);
+  service.webhooks.sink("hook", failing);
+  await project(service);
+  await service.settle();
+  const { data } = await service.client().webhooks.deliveries({ id });
+  assert.equal(data[0]?.attempts[0]?.error, 'the sink "hook" threw TypeError: not for me');
+  assert.deepEqual(service.sinkErrors[0], { sink: "hook", error: new TypeError("not for me") });
+  await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me$/);
+});
+
+test("a sink that moves the clock, or settles, throws instead of waiting for itself", async (t) => {
+  const service = await createService({ clock: "manual@2026-01-01T00:00:00Z" });
+  t.after(() => service.close());
+  await subscribe(service);
+  const refused: string[] = [];
+  const moves = [
+    () => service.settle(),
+    () => service.clock.advance("1h"),
+    () => service.clock.advanceTo("2027-01-01T00:00:00Z"),
+    () => service.clock.advanceToNext(),
+    () => service.clock.runUntilIdle(),
+  ];
+  service.webhooks.sink("hook", async () => {
+    for (const move of moves) await move().catch(({ message }) => refused.push(message));
+    return new Response();
+  });
+  await project(service);
+  await service.settle();
+  const right = "do that once the call that delivers to it has resolved";
+  assert.deepEqual(
+    refused,
+    moves.map(() => `clock cannot be moved or settled within the sink "hook"; ${right}`),
+  );
+  // Another service is nobody's concern, and after its end the sink may start what it likes.
+  const other = await service.fork();
+  t.after(() => other.close());
+  let later = (): Promise<unknown> => Promise.reject(new Error("the sink was not called"));
+  const begin = gate<void>();
+  service.webhooks.sink("hook", async () => {
+    await other.settle();
+    later = begin.promise.then.bind(begin.promise, () => service.settle());
+    return new Response();
+  });
+  await project(service, "api");
+  await service.settle();
+  begin.open();
+  await later();
+  assert.deepEqual(service.sinkErrors, []);
+});
+
+test("strict: nothing leaves the process, and no request is refused for its number", async (t) => {
+  const service = await createTestService(t, { strict: true });
+  const down = "https://127.0.0.1:1/hook";
+  const { id } = await subscribe(service, down);
+  await project(service);
+  await service.settle();
+  assert.deepEqual(
+    service.inbox.list().map(({ endpoint, url }) => [endpoint, url]),
+    [["127.0.0.1", down]],
+  );
+  const { data } = await service.client().webhooks.deliveries({ id });
+  assert.equal(data[0]?.status, "succeeded");
+  const answer = await service.fetch("/v1/me", { headers: { authorization: `Bearer ${service.apiKey}` } });
+  assert.equal(answer.headers.get("x-ratelimit-limit"), "1000000000");
+});
+
+test("strict: a scenario that was never used, and an error of a sink, reject the close", async () => {
+  const { t, end } = runner("onTestFinished");
+  const service = await createTestService(t, { strict: true });
+  await service.scenarios.add({ match: { branch: "release" }, outcome: { result: "fail" } });
+  await service.scenarios.next("generation", { result: "fail" });
+  const fork = await service.fork();
+  await fork.close();
+  await assert.rejects(end(), {
+    message: 'the scenario {"branch":"release"} was never used; the scenario for the next generation was never used',
+  });
+  const other = await createService({ strict: true });
+  await subscribe(other);
+  other.webhooks.sink("hook", failing);
+  await project(other);
+  await other.settle();
+  await assert.rejects(other.close(), /^Error: the sink "hook" threw TypeError: not for me$/);
+  await assert.rejects(createService({ strict: true, mode: "start" }), /option strict is for the mode dev/);
+});
