@@ -45,7 +45,8 @@ function processes() {
       return group;
     });
   });
-  return [...files.filter(isAlone).map(compiled), ...groups];
+  // In this order short ones come last, so that no core is left without work for long.
+  return [...files.filter(isAlone).map(compiled), ...groups.reverse()];
 }
 
 const command = [
