@@ -23,30 +23,30 @@ if (files.length === 0) {
 if (!flags.some((flag) => flag.startsWith("--test-reporter")))
   flags.push(`--test-reporter=${process.stdout.isTTY ? "spec" : "./test/reporter.mjs"}`);
 
-const folder = await compile();
-const compiled = (file) => join(folder, "dist/test", file.replace(/ts$/, "js"));
-
 /**
- * Up to ten files of a folder share a process, which starts and warms up once. Files that start programs themselves have
- * a process each: those of `cli/` and those beside this one.
+ * What each process runs: up to ten files of a folder, so that they start and warm up once. Files that start programs
+ * themselves have a process each: those of `cli/` and those beside this one. Short groups come last, so that no core is
+ * left without work for long.
  */
-function processes() {
+function groups() {
   const isAlone = (file) => dirname(file) === "." || dirname(file) === "cli";
-  const shared = files.filter((file) => !isAlone(file));
-  const groups = [...new Set(shared.map(dirname))].flatMap((name) => {
+  const shared = files.filter((file) => !isAlone(file)).reverse();
+  const folders = [...new Set(shared.map(dirname))].flatMap((name) => {
     const own = shared.filter((file) => dirname(file) === name);
     const count = Math.ceil(own.length / 10);
-    return Array.from({ length: count }, (_, i) => {
-      const group = compiled(`${name}-${i + 1}.ts`);
-      const imports = own
-        .filter((_, at) => at % count === i)
-        .map((file) => `import "./${file.replace(/ts$/, "js")}";\n`);
-      writeFileSync(group, imports.join(""));
-      return group;
-    });
+    return Array.from({ length: count }, (_, i) => own.filter((_, at) => at % count === i));
   });
-  return [...files.filter(isAlone).map(compiled), ...groups];
+  return [...files.filter(isAlone).map((file) => [file]), ...folders];
 }
+
+const folder = await compile();
+const processes = groups().map((group, i) => {
+  // Node runs them in the order of their names.
+  const name = `${String(i).padStart(2, "0")}-${group[0]?.split("/", 1)}.js`;
+  const path = join(folder, "dist/test", name);
+  writeFileSync(path, group.map((file) => `import "./${file.replace(/ts$/, "js")}";\n`).join(""));
+  return path;
+});
 
 const command = [
   "--enable-source-maps",
@@ -55,7 +55,7 @@ const command = [
   `--test-concurrency=${availableParallelism() + 1}`,
   "--test-timeout=240000",
   ...flags,
-  ...processes(),
+  ...processes,
 ];
 const tests = spawn(process.execPath, command, { stdio: "inherit" });
 // Ctrl+C reaches the tests as well; this waits for their end, and takes the folder away.
