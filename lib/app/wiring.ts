@@ -12,7 +12,7 @@ import { createInbox } from "../instruments/inbox.ts";
 import { createJournal } from "../instruments/journal.ts";
 import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
 import { createLoop } from "../jobs/loop.ts";
-import { type PeriodicJob, periodicJobs } from "../jobs/periodic.ts";
+import { type PeriodicJob, periodicJobs, schedule } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
@@ -119,7 +119,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };
-  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: "17 3 * * *", run: prune }];
+  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: schedule["service.prune"], run: prune }];
   const runner = createRunner({
     store,
     clock,

@@ -19,6 +19,9 @@ export interface PeriodicJob {
   run(): Promise<void>;
 }
 
+/** When the periodic jobs run. */
+export const schedule = { "service.prune": "17 3 * * *" } as const;
+
 /** croner computes the slots; the job loop waits for them on the service's clock. */
 function nextSlot(cron: string, clock: Clock): number {
   const next = new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(clock.now()));
