@@ -38,8 +38,13 @@ const pause = () => new Promise<void>((resolve) => void systemTimer("100ms", res
 async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Deployment["status"]): Promise<Deployment> {
   const { client, control } = emulator;
   const project_id = await demoProject(emulator);
-  await control("POST scenarios", { next: "deployment", outcome: { ...outcome, pace: "manual" } });
-  const source = { type: "git", repo: "acme/web", branch: "main" } as const;
+  // The branch is of this run alone, so that the scenario of a failed run decides about no other deployment.
+  const source = { type: "git", repo: "acme/web", branch: unique() } as const;
+  await control("POST scenarios", {
+    match: { branch: source.branch },
+    outcome: { ...outcome, pace: "manual" },
+    times: 1,
+  });
   let now: Deployment = await client.deployments.create({ project_id, environment, source });
   for (let left = attempts; now.status !== until && ["queued", "building", "deploying"].includes(now.status); left--) {
     if (left === 0)
@@ -112,6 +117,8 @@ export const trigger = command(
     const connection = connectionOf(args);
     const emulator = { client: clientOf(connection), control: controlOf(args) };
     try {
+      // Only an emulator answers: a service that is hosted for real must not be written to.
+      await emulator.control("GET clock");
       const before = (await emulator.client.events.list({ per_page: 1 })).data[0]?.id ?? "";
       await triggers[name](emulator);
       const event = await newest(emulator, name, before);

@@ -94,7 +94,13 @@ test("a service without a control interface, and one that is not there, are name
   const database = `${scratch(t)}/svc.db`;
   const server = await launch(t, ["start", "--port", "0", "--database", database]);
   const env = { SVC_URL: server.url, SVC_API_KEY: server.api_key ?? "" };
-  for (const words of [["clock"], ["reset"], ["snapshots", "restore", "x"], ["trigger", "deployment.queued"]]) {
+  for (const words of [
+    ["clock"],
+    ["reset"],
+    ["snapshots", "restore", "x"],
+    ["trigger", "deployment.queued"],
+    ["trigger", "project.created"],
+  ]) {
     const { code, message } = await quietly(env, words);
     assert.equal(code, 1);
     assert.match(message ?? "", /has no control interface; svc-server dev has one/, words.join(" "));
