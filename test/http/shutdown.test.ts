@@ -24,7 +24,12 @@ test("close() does not wait for idle clients, and leaves no handle", { timeout: 
   await closed;
   await ended;
   agent.destroy();
-  assert.deepEqual(handles(), before);
+  // Handles of earlier tests in this process may have ended meanwhile; none may have come.
+  for (const name of handles()) {
+    const known = before.indexOf(name);
+    assert.notEqual(known, -1, `${name} is left`);
+    before.splice(known, 1);
+  }
   await here.service.close();
 });
 
