@@ -1,10 +1,12 @@
 // `npm run build`: dist/ with the bundles, their source maps, the declarations that the public surface needs, and the
-// licences of what is bundled. Bundling is what makes the import short: Kysely alone is 279 files.
+// licences of what is bundled. Bundling makes the import fast: Kysely alone is 279 files.
 import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { entries, external, webFromNode } from "./entries.mjs";
+import { writePage } from "./page.mjs";
 
 const out = "dist";
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -56,14 +58,31 @@ await build({
 });
 for (const name of names) {
   writeFileSync(join(out, `cjs/${name}.cjs`), `module.exports = require("./all.cjs").${name};\n`);
-  writeFileSync(join(out, `cjs/${name}.d.cts`), `export * from "../lib/${name}.js";\n`);
+  writeFileSync(join(out, `cjs/${name}.d.cts`), await commonJsTypes(name));
 }
 
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
 keepReachable(["lib/index.d.ts", "lib/client.d.ts", "lib/testing.d.ts"].map((entry) => join(out, entry)));
-writeFileSync(join(out, "LICENSES.txt"), licences(Object.keys(metafile.inputs)));
+const page = await writePage(join(out, "dashboard"));
+writeFileSync(join(out, "LICENSES.txt"), licences([...Object.keys(metafile.inputs), ...page]));
 
-/** Declarations that no entry leads to are of no use to anybody. */
+/**
+ * The declarations of an entry for CommonJS. They take the types of the ES module, which TypeScript allows with this mode
+ * only, and for types only; so each value is declared by its type.
+ */
+async function commonJsTypes(name) {
+  const from = `"../lib/${name}.js"`;
+  const mode = 'with { "resolution-mode": "import" }';
+  const all = `import(${from}, { ${mode.replace("with", "with:")} })`;
+  const values = Object.entries(await import(pathToFileURL(resolve(out, `lib/${name}.js`)).href));
+  const lines = values.flatMap(([value, given]) => [
+    `export declare const ${value}: typeof ${all}.${value};`,
+    ...(/^class\b/.test(String(given)) ? [`export type ${value} = ${all}.${value};`] : []),
+  ]);
+  return [`export type * from ${from} ${mode};`, ...lines, ""].join("\n");
+}
+
+/** Removes declarations that no entry uses. */
 function keepReachable(entries) {
   const reached = new Set();
   const visit = (file) => {
@@ -81,7 +100,7 @@ function keepReachable(entries) {
   }
 }
 
-/** Types of packages that users do not get are nobody's business outside: whatever is said of them is `any`. */
+/** Users do not get the types of bundled packages, so declarations that use them become `any`. */
 function opaque(text) {
   return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "([^".][^"]*)";$/gm, (whole, names, from) => {
     if (
@@ -94,7 +113,7 @@ function opaque(text) {
   });
 }
 
-/** MIT and its kin ask that their text travels with the code. */
+/** MIT and similar licences require that their text is shipped with the code. */
 function licences(inputs) {
   const packages = new Set(
     inputs.map((input) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),

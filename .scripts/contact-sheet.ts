@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { createPainter, type Painter } from "../lib/drivers/painter/painter.ts";
 import { png } from "../lib/drivers/painter/png.ts";
-import { decode } from "../test/pictures.ts";
+import { decode } from "../test/helpers/decode-media.ts";
 
 /** Twenty prompts: subjects and weather that the painter knows, colours, shapes, and things that it does not know. */
 const prompts = [

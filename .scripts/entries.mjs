@@ -8,11 +8,13 @@ export const entries = {
   "lib/testing": "lib/testing.ts",
   "bin/svc-server": "bin/svc-server.ts",
   "lib/painting": "lib/drivers/painter/worker.ts",
+  "lib/checking": "lib/store/invariants-worker.ts",
+  "lib/checkpoints": "lib/store/checkpoint-worker.ts",
 };
 
 const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** The packages that stay outside. Of valibot users need the types alone; what we need of its code is a third of it. */
+/** The packages that are not bundled. Users need only the types of valibot; our code needs a third of it. */
 export const external = Object.keys(dependencies).filter((name) => name !== "valibot");
 
 /** h3 and its server take the classes of the web from Node, as our own code does: `lib/kernel/web.ts` says why. */

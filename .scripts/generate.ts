@@ -1,4 +1,4 @@
-// `npm run generate`: writes what is made from the code. A test compares the two, so nothing of it can rot.
+// `npm run generate`: writes the generated documents. A test compares them with the code, so they cannot become outdated.
 import { writeFileSync } from "node:fs";
 import { documents } from "./documents.ts";
 

@@ -7,7 +7,7 @@ import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
 import { problems } from "../lib/kernel/errors.ts";
-import type { Machine } from "../lib/kernel/machine.ts";
+import type { Machine } from "../lib/kernel/state-machine.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { operations } from "../lib/operations.ts";
 import type { Document } from "./documents.ts";
@@ -37,7 +37,7 @@ const commonOptions = common.map((path) => {
   return option;
 });
 
-/** A state diagram in words: one line a move. */
+/** A state diagram in words: one line per move. */
 function moves(machine: Machine<string, string>): string {
   return table(
     ["move", "from", "to", "event"],
@@ -130,7 +130,7 @@ const parts: Record<string, () => string | Promise<string>> = {
 /** `<!-- recipe driver -->` is the code of that recipe. A page may leave recipes out: the index has them all. */
 const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(/\.\w+$/, "")}`, () => code]));
 
-/** Every command with those below it, as `--help` tells of them. */
+/** Every command with its subcommands, as `--help` describes them. */
 async function commandRows(command: CommandDef, name: string): Promise<string[][]> {
   const below = Object.entries((await resolved(command.subCommands)) ?? {});
   if (below.length === 0) return [[`\`${name}\``, String((await resolved(command.meta))?.description ?? "")]];
@@ -150,7 +150,7 @@ const paths = () => [
   ),
 ];
 
-/** The pages with their marked parts written anew: `<!-- name -->` … `<!-- /name -->`. */
+/** The pages with their generated parts: `<!-- name -->` … `<!-- /name -->`. */
 export async function pages(): Promise<Document[]> {
   const left = new Set(Object.keys(parts));
   const documents: Document[] = [];

@@ -7,7 +7,7 @@ import { packageFile } from "../lib/kernel/version.ts";
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
 
-/** The end of a command with an exit code of its own. */
+/** Ends a command with a given exit code. */
 export class EndedWith extends Error {
   readonly outcome: {
     /** 0 for success or a requested stop, 1 for a failure, 2 for wrong usage; `exec` ends with its command's. */
@@ -48,8 +48,7 @@ export function requireKnown(words: readonly string[], args: ArgsDef, { more = f
       continue;
     }
     const takesValue = known.get(option);
-    if (takesValue === undefined)
-      throw new UsageError(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, [...known.keys()], "--")}`);
+    if (takesValue === undefined) throw unknownOption(word, option, [...known.keys()]);
     if (!takesValue && inline !== undefined) throw new UsageError(`option --${option} takes no value`);
     if (!takesValue) continue;
     const value = inline?.slice(1) ?? words[++i];
@@ -58,18 +57,27 @@ export function requireKnown(words: readonly string[], args: ArgsDef, { more = f
   }
 }
 
-/** The flags of the options schema, in the form that citty takes. */
-export const optionArgs: ArgsDef = Object.fromEntries(
-  allOptions.flatMap(({ flag, help, value }) =>
-    flag === undefined
-      ? []
-      : [
-          value === undefined
-            ? [flag, { type: "boolean", description: help }]
-            : [flag, { type: "string", description: help, valueHint: value }],
-        ],
-  ),
-);
+function unknownOption(word: string, option: string, known: readonly string[]): UsageError {
+  if (/^-\d/.test(word)) return new UsageError(`"${word}" must not be negative`);
+  const mode = allOptions.find(({ flag }) => flag === option)?.mode;
+  if (mode !== undefined) return new UsageError(`option --${option} is for svc-server ${mode}`);
+  return new UsageError(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, known, "--")}`);
+}
+
+const ofStart = / The default of `svc-server start` is `[^`]+`\./;
+
+/** The flags of the options that a mode has, in the form that citty takes. */
+export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
+  Object.fromEntries(
+    allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode }) => {
+      if (flag === undefined || only !== mode) return [];
+      // The tables of options name the mode of an option; here it is the command's.
+      const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? ofStart : "", "");
+      return [
+        [flag, valueHint === undefined ? { type: "boolean", description } : { type: "string", description, valueHint }],
+      ];
+    }),
+  );
 
 /** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
@@ -84,7 +92,7 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
-/** Parses the text of an option by its format. A text that is no number stays text, and the schema then refuses it. */
+/** Parses the text of an option by its format. Text that is not a number stays text, and the schema then refuses it. */
 const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
@@ -107,9 +115,11 @@ export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
     const { path, flag = "", format } = option;
     if (format === undefined) return [];
     const variable = variableOf(option);
-    const isFlag = args[flag] !== undefined;
+    // citty takes `--no-dashboard` for `dashboard: false`.
+    const value = flag.startsWith("no-") ? args[flag.slice("no-".length)] : args[flag];
+    const isFlag = value !== undefined;
     const source = isFlag ? `option --${flag}` : variable;
-    const given = isFlag ? args[flag] : fromEnvironment(variable);
+    const given = isFlag ? value : fromEnvironment(variable);
     if (given === undefined) return [];
     return [{ path, source, value: typeof given === "string" ? parsers[format](given, source) : given }];
   });
@@ -136,7 +146,9 @@ function parseJson(text: string, what: string): unknown {
     return JSON.parse(text);
   } catch {
     const lines = text.slice(0, syntaxErrorAt(text)).split("\n");
-    throw new UsageError(`${what} is not JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`);
+    throw new UsageError(
+      `${what} is not valid JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`,
+    );
   }
 }
 

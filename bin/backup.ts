@@ -9,7 +9,7 @@ const database: ArgsDef = {
 };
 const force: ArgsDef = { force: { type: "boolean", description: "Overwrite existing files." } };
 
-/** A sentence about files that the copy lacks; empty if it has all. */
+/** A sentence about the files that the copy lacks; empty if it lacks none. */
 const missingFiles = (lost: readonly string[]) =>
   lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
 
@@ -34,7 +34,7 @@ export const backup = command(
     say(
       args["json"]
         ? JSON.stringify({ file, key, lost_files: lost, warnings })
-        : `${file} is a complete copy. ${key} decrypts its secrets: store it apart.${missingFiles(lost)}${lines(warnings)}`,
+        : `${file} is a complete copy. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
     );
   },
 );

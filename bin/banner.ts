@@ -7,41 +7,49 @@ type Row = [name: string, value: string];
 
 const deliveriesRow = ({ outbound }: Options) =>
   outbound?.send
-    ? "leave for the world (--send)"
-    : "stay on this machine and in private networks; the inbox catches the rest (--send lets it out)";
+    ? "are sent to public addresses (--send)"
+    : "go to this machine and private networks; the inbox catches all others (--send sends them)";
 
 /** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: {
   mode: "dev" | "start";
   url: string;
   base_url: string;
+  dashboard_url: string | null;
   api_key: string | null;
+  /** Null where deployments are simulated. */
+  apps_url: string | null;
   options: Options;
   /** Whether this start made the database. */
   isNew: boolean;
   readonly warnings: readonly string[];
   color: boolean;
 }): string {
-  const { mode, url, base_url, api_key, options, isNew, warnings } = about;
+  const { mode, url, base_url, dashboard_url, api_key, apps_url, options, isNew, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
+  const isShownOnce = database !== ":memory:" && options.seed === undefined && options.key === undefined;
   const rows: Row[] = [
     ["Interface", base_url],
+    ...(dashboard_url === null ? [] : [["Dashboard", dashboard_url] as Row]),
     [
       "API key",
-      api_key ??
+      (api_key && api_key + (isShownOnce ? " (shown only now; store it)" : "")) ??
         "was shown at the first start; make another with: svc-server keys create" +
           (database === "./svc-data" ? "" : ` --database ${database}`),
     ],
     [
       "Database",
-      database === ":memory:" ? "in memory; it ends with this program" : `${resolve(database)}${isNew ? " (new)" : ""}`,
+      database === ":memory:"
+        ? "in memory; it is lost when this program ends"
+        : `${resolve(database)}${isNew ? " (new)" : ""}`,
     ],
     ...(mode === "dev" ? [["Control", `${url}/_svc: svc-server clock, trigger, snapshots, reset`] as Row] : []),
     ...(mode === "dev" && options.seed === undefined && (isNew || database === ":memory:")
       ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
       : []),
     ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as Row] : []),
+    ["Apps", apps_url ?? "none: deployments are simulated; --runtime process builds and runs them"],
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as Row] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";

@@ -91,7 +91,7 @@ export function requiredOf(schema: Json): string[] {
   return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(requiredOf), ...common];
 }
 
-/** The names that an object may have, and the schema of each; undefined for a name that the schema does not know. */
+/** The names of an object's fields, and the schema of each; undefined for an unknown name. */
 export function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
   const forms = formsOf(schema);
   const named = forms.map(({ properties }) => (properties ?? {}) as Record<string, Json>);
@@ -107,11 +107,14 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
   };
 }
 
-/** The only words that a value may be; empty if it may be any. */
+/** The allowed values of a field; empty if it allows any. */
 export const enumOf = (schema: Json): string[] =>
   formsOf(schema)
     .flatMap((form) => (form["enum"] ?? (form["const"] === undefined ? [] : [form["const"]])) as unknown[])
     .map(String);
+
+const withArticle = (type: unknown) =>
+  type === "null" ? "null" : `${/^[aeiou]/.test(String(type)) ? "an" : "a"} ${type}`;
 
 /** Converts the text of a value to the type in its schema. */
 function typed(text: string, schema: Json, place: string): unknown {
@@ -131,7 +134,7 @@ function typed(text: string, schema: Json, place: string): unknown {
   } catch {
     // If the schema allows any value, text that is not JSON stays text.
     if (isText || types.size === 0) return text;
-    throw new UsageError(`${place} must be ${[...types].join(" or ")}, not "${text}"`);
+    throw new UsageError(`${place} must be ${[...types].map(withArticle).join(" or ")}, not "${text}"`);
   }
 }
 
@@ -144,7 +147,7 @@ export function inputOf({ id, fields, path }: OperationInfo, words: readonly str
     const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
     const [, place, text = ""] = /^([^=]+)=(.*)$/s.exec(bare === undefined ? word : `${bare}=${word}`) ?? [];
     if (place === undefined)
-      throw new UsageError(`"${word}" is not a field; write name=value, a.b=value or list[]=value`);
+      throw new UsageError(`"${word}" is not a field; use name=value, a.b=value or list[]=value`);
     if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
     else put(input, place, text, fields, id);
   }

@@ -64,7 +64,7 @@ export { callCommand as call };
 /** `svc-server users invite …` is `svc-server call users.invite …`. */
 export const users = command(
   "users",
-  "List users, or call another users operation: svc-server users invite email=ada@example.com role=developer.",
+  "List users, or call another operation on users: svc-server users invite email=ada@example.com role=developer.",
   {
     verb: {
       type: "positional",

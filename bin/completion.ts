@@ -36,7 +36,7 @@ export const completion = command(
 type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
 const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
 
-/** The known values of a flag; of all others, shells complete file names. */
+/** The known values of a flag; without any, shells complete file names. */
 const flagValues: Readonly<Record<string, () => readonly string[]>> = {
   profile: () => Object.keys(readProfiles()),
   events: () => Object.keys(catalog),
@@ -44,7 +44,7 @@ const flagValues: Readonly<Record<string, () => readonly string[]>> = {
   seed: () => ["demo"],
 };
 
-/** Bash parts `name=value` in three words. Answers them as one, and what the completions of the last one must not repeat. */
+/** Bash splits `name=value` into three words. Returns them as one word, and the prefix that completions must not repeat. */
 function joined(words: readonly string[]): { words: string[]; before: string } {
   const whole: string[] = [];
   words.forEach((word, i) => {
@@ -58,14 +58,14 @@ function joined(words: readonly string[]): { words: string[]; before: string } {
 /** The completions of the last word. */
 export async function candidates(given: readonly string[], commands: Commands): Promise<string[]> {
   const { words, before } = joined(given);
-  // After -- comes another program's command.
+  // The words after -- are another program's command.
   if (words.slice(0, -1).includes("--")) return [];
   return (await completionsOf(words, commands))
     .filter((one) => one.startsWith(words.at(-1) ?? ""))
     .map((one) => one.slice(before.length));
 }
 
-/** Everything that the last word may be. */
+/** All candidates for the last word. */
 async function completionsOf(words: readonly string[], commands: Commands): Promise<readonly string[]> {
   const last = words.at(-1) ?? "";
   let command = words[0]?.startsWith("-") ? await loadCommand(commands["start"]) : undefined;
@@ -109,7 +109,7 @@ function wordsOf(command: string | undefined, [id]: readonly string[], last: str
   return operation ? fieldsOf(operation.fields, "", last) : [];
 }
 
-/** The fields, each with its words where it has only some. The fields of an object are written `source.repo=`. */
+/** The fields, each with its allowed values if it has a fixed list. The fields of an object are written `source.repo=`. */
 function fieldsOf(schema: OperationInfo["fields"], above: string, last: string): string[] {
   const parts = partsOf(schema);
   return parts.names.flatMap((name) => {

@@ -5,10 +5,11 @@ import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { parseUrl } from "../lib/kernel/url.ts";
 import { fromEnvironment, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
-/** Options of the commands that call a running service. There is none for a key: every user of the machine could read it. */
+/** Options of the commands that call a running service. None takes a key: every user of the machine can read arguments. */
 export const connectionArgs: ArgsDef = {
   url: {
     type: "string",
@@ -41,7 +42,7 @@ export function readProfiles(): Profiles {
   try {
     return v.parse(file, JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    throw new Error(`${path} is not a file of profiles; remove it and run svc-server login again`);
+    throw new Error(`${path} is not a valid file of profiles; remove it and run svc-server login again`);
   }
 }
 
@@ -73,7 +74,7 @@ export function connectionOf(args: Given, named = profileName(args)): Connection
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (named !== null && !profile)
     throw new UsageError(
-      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; make it with: svc-server login`,
+      `there is no profile "${name}"${didYouMean(name, Object.keys(profiles))}; create it with: svc-server login`,
     );
   const saved = { url: profile?.url, urlSource: `the address in the profile ${name}` };
   const candidates = [
@@ -97,15 +98,22 @@ export function connectionOf(args: Given, named = profileName(args)): Connection
   };
 }
 
-const sameOrigin = (a: string, b: string) =>
-  URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+const sameOrigin = (a: string, b: string) => {
+  const origin = parseUrl(a)?.origin;
+  return origin !== undefined && origin === parseUrl(b)?.origin;
+};
 
 /** The base URL of the interface: the address, with `/v1` added if it is missing. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
+/** A wait that people notice is not silent. */
+function sayRetry({ message }: ClientProblem, wait_ms: number): void {
+  if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
+}
+
 export function clientOf({ url, urlSource, apiKey, keySource }: Connection): Client {
   try {
-    return createClient({ baseUrl: baseOf(url), apiKey });
+    return createClient({ baseUrl: baseOf(url), apiKey, onRetry: sayRetry });
   } catch (error) {
     // Name the flag, variable or profile instead of the library's option.
     const { message } = error as Error;
@@ -116,14 +124,16 @@ export function clientOf({ url, urlSource, apiKey, keySource }: Connection): Cli
 
 /** An error of a call, for people: each broken rule on its own line, and how to fix a refused key. */
 export function explainedError(error: unknown, { apiKey, keySource, url }: Connection): unknown {
-  // The client refuses a wrong input before it sends anything.
+  // The client refuses invalid input before it sends anything.
   if (error instanceof TypeError) return new UsageError(error.message);
   if (!(error instanceof ClientProblem)) return error;
-  const lines = error.details.length > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
+  const count = error.details.length;
+  const message = count > 1 ? `${count} fields are wrong` : error.message;
+  const lines = count > 1 ? error.details.map(({ path, message }) => `\n  ${path} ${message}`) : [];
   const remedy = apiKey
     ? `${keySource} was refused: it is wrong, revoked, expired, or belongs to another service than ${url}`
     : "Set SVC_API_KEY, or save a key with: svc-server login";
   const key = error.code === "unauthorized" ? `\n  ${remedy}` : "";
   const id = error.requestId ? `, ${error.requestId}` : "";
-  return new Error(`${error.message} (${error.code}${id})${lines.join("")}${key}`, { cause: error });
+  return new Error(`${message} (${error.code}${id})${lines.join("")}${key}`, { cause: error });
 }

@@ -1,20 +1,21 @@
 import { createSender } from "../lib/client/send.ts";
 import { ClientProblem } from "../lib/client.ts";
+import { parseUrl } from "../lib/kernel/url.ts";
 import { UsageError } from "./arguments.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
 
-/** Moving a clock over years runs all that falls due on the way. */
+/** Advancing a clock by years runs much work on the way. */
 const patience_ms = 10 * 60_000;
 
 /** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
 export type Control = <T>(call: `${"GET" | "POST"} ${string}`, body?: object) => Promise<T>;
 
-/** The control interface of the service that the options or SVC_URL name. It takes no key. */
+/** The control interface of the service that the options or SVC_URL name. It needs no key. */
 export function controlOf(args: Given): Control {
   const connection = connectionOf(args);
   const { url, urlSource } = connection;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+  if (!/^https?:$/.test(parseUrl(url)?.protocol ?? ""))
     throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
   // A retry could advance the clock twice.
   const sender = createSender({ baseUrl: `${new URL(url).origin}/_svc`, retries: 0, timeout: patience_ms });
@@ -40,7 +41,7 @@ export function controlOf(args: Given): Control {
   };
 }
 
-/** Whether there is a control interface: every one shows its clock. */
+/** Whether the service has a control interface: each one shows its clock. */
 const hasClock = (send: (method: string, path: string) => Promise<unknown>) =>
   send("GET", "clock").then(
     () => true,

@@ -9,14 +9,20 @@ import { counted, say } from "./output.ts";
 
 const print = (args: Given, record: object, sentence: string) => say(args["json"] ? JSON.stringify(record) : sentence);
 
-const show = command("show", "Show the time of the service, and its kind of clock.", connectionArgs, async (args) => {
-  const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
-  print(args, clock, `${clock.now}  ${clock.mode}`);
-});
+const show = command(
+  "show",
+  "Show the time of the service, and the mode of its clock.",
+  connectionArgs,
+  async (args) => {
+    const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
+    print(args, clock, `${clock.now}  ${clock.mode}`);
+  },
+);
 
 /** The body of `POST /_svc/clock/advance`. */
 function targetOf({ by, to }: Given): { by: string } | { to: string } {
-  if ((by === undefined) === (to === undefined))
+  if (by !== undefined && to !== undefined) throw new UsageError("give a duration or --to, not both");
+  if (by === undefined && to === undefined)
     throw new UsageError("give a duration or --to: svc-server clock advance 2h");
   if (to === undefined) {
     if (parseDuration(String(by)) === undefined)
@@ -30,10 +36,10 @@ function targetOf({ by, to }: Given): { by: string } | { to: string } {
 
 const advance = command(
   "advance",
-  "Move a manual clock, and run what falls due on the way: svc-server clock advance 2h.",
+  "Advance a manual clock, and run all work that falls due on the way: svc-server clock advance 2h.",
   {
-    by: { type: "positional", description: "By how much: 30s, 2h, 7d.", required: false },
-    to: { type: "string", description: "To when, such as 2027-01-01T00:00:00Z.", valueHint: "INSTANT" },
+    by: { type: "positional", description: "The duration: 30s, 2h, 7d.", required: false },
+    to: { type: "string", description: "The new time, such as 2027-01-01T00:00:00Z.", valueHint: "INSTANT" },
     ...connectionArgs,
   },
   async (args) => {
@@ -44,7 +50,7 @@ const advance = command(
 );
 
 export const clock = defineCommand({
-  meta: { name: "clock", description: "Show the clock of an emulator, or move it." },
+  meta: { name: "clock", description: "Show the clock of an emulator, or advance it." },
   args: connectionArgs,
   // Options before the name of the command below would be lost.
   setup({ rawArgs }) {
@@ -56,7 +62,7 @@ export const clock = defineCommand({
 
 const create = command(
   "create",
-  "Keep the whole state of an emulator, and print its ID.",
+  "Take a snapshot of the whole state of an emulator, and print its ID.",
   connectionArgs,
   async (args) => {
     const kept = await controlOf(args)<{ id: string; now: string }>("POST snapshots");
@@ -66,7 +72,7 @@ const create = command(
 
 const restore = command(
   "restore",
-  "Bring a kept state back.",
+  "Restore a snapshot.",
   { id: { type: "positional", description: "The ID from snapshots create." }, ...connectionArgs },
   async (args) => {
     const id = encodeURIComponent(String(args["id"]));
@@ -76,16 +82,16 @@ const restore = command(
 );
 
 export const snapshots = defineCommand({
-  meta: { name: "snapshots", description: "Keep the whole state of an emulator, and bring it back." },
+  meta: { name: "snapshots", description: "Take snapshots of the whole state of an emulator, and restore them." },
   subCommands: { create, restore },
 });
 
 export const reset = command(
   "reset",
-  "Bring an emulator back to just after its start. A backup of a database file comes back with svc-server restore.",
+  "Reset an emulator to its state just after the start. To restore the backup of a database file, use svc-server restore.",
   connectionArgs,
   async (args) => {
     const now = await controlOf(args)<{ now: string }>("POST reset");
-    print(args, now, `The emulator is as after its start; the clock shows ${now.now}.`);
+    print(args, now, `The emulator is reset; the clock shows ${now.now}.`);
   },
 );

@@ -1,18 +1,22 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
+import { probeSandbox } from "../lib/drivers/process/probe.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
 import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";
-import { checkDatabase, checkKey, damagedAssets } from "../lib/store/integrity-check.ts";
+import { runningServer } from "../lib/store/database-lock.ts";
+import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store/integrity-check.ts";
+import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
-import { databaseOf, UsageError } from "./arguments.ts";
+import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { describeLost, say, table } from "./output.ts";
-import { requireFreePort } from "./serve.ts";
+import { isPortFree, portInUse } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 
 interface Finding {
@@ -51,7 +55,7 @@ const checks: Readonly<Record<string, Check>> = {
     loadNative();
     return "better-sqlite3 opens a database";
   },
-  restore: ({ database }) => settleSwitch(database) ?? "no restore was interrupted",
+  restore: ({ database }) => settleSwitch(database) ?? "no interrupted restore",
   database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
@@ -66,7 +70,7 @@ const checks: Readonly<Record<string, Check>> = {
     if (!existsSync(key)) {
       if (existsSync(database))
         throw new Error(`${key} is missing; restore it from the backup: secrets cannot be read without it`);
-      return "will be made with the database";
+      return "will be created with the database";
     }
     if (!existsSync(database))
       throw new Error(
@@ -78,15 +82,15 @@ const checks: Readonly<Record<string, Check>> = {
     return `only its owner can read ${key}, and it decrypts the secrets`;
   },
   checksums({ database }) {
-    if (!existsSync(checksumFileOf(database))) return "only a backup has them";
+    if (!existsSync(checksumFileOf(database))) return "none; only backups have checksums";
     checkSums(database);
     return `${database} and its key match ${checksumFileOf(database)}`;
   },
   files({ database }) {
-    if (!existsSync(database)) return "will be made with the first generation";
+    if (!existsSync(database)) return "will be created with the first generation";
     const lost = damagedAssets(database);
     if (lost.length > 0) throw new Error(`${describeLost(lost)}; restore ${database}-files from the backup`);
-    return "all files of generations are there and unchanged";
+    return "all files of generations are present and unchanged";
   },
   disk({ database }) {
     let folder = dirname(database);
@@ -108,9 +112,12 @@ const checks: Readonly<Record<string, Check>> = {
       );
     return new Date(now).toISOString();
   },
-  async port({ port, host }) {
-    await requireFreePort(port, host);
-    return `${host}, port ${port} is free`;
+  async port({ port, host, database }) {
+    if (await isPortFree(port, host))
+      return port === 0 ? `${host}, a free port is available` : `${host}, port ${port} is free`;
+    const server = runningServer(database);
+    if (!server) throw new Error(portInUse(port));
+    return `${host}, port ${port} is in use; ${server} is running on this database`;
   },
   async drivers() {
     const painter = createPainter({ threads: 1 });
@@ -122,9 +129,41 @@ const checks: Readonly<Record<string, Check>> = {
     } finally {
       await painter.close();
     }
-    return "deployments are simulated; a picture was painted offline; e-mails are stored and not sent";
+    return "a picture was painted offline; e-mails are stored and not sent";
   },
 };
+
+/** Checks the rules of the store. A server may be running on the database. */
+function rulesOf(database: string): Finding[] {
+  if (!existsSync(database)) return [];
+  try {
+    const broken = new Map(checkRules(database).map((violation) => [violation.rule, violation]));
+    return Object.keys(invariants).map((sentence) => {
+      const { count, examples = [] } = broken.get(sentence) ?? {};
+      const rows = examples.map((row) => JSON.stringify(row)).join(", ");
+      const wrong = `${count} rows break the rule that ${sentence}: ${rows}; restore a backup, and report this line`;
+      return { check: "rule", ok: count === undefined, says: count === undefined ? sentence : wrong };
+    });
+  } catch (error) {
+    return [{ check: "rules", ok: false, says: (error as Error).message }];
+  }
+}
+
+/** Tries the runtime out. Where none is chosen, it is no fault that it does not work. */
+async function runtime(settings: Settings | undefined): Promise<string> {
+  const isChosen = settings !== undefined && runsForReal(settings);
+  const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
+  try {
+    const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
+    const state = isChosen ? "is chosen and works here" : "works here; choose it with --runtime process";
+    return `process ${state}, with the isolation ${name}${isChosen ? "" : ". Deployments are simulated"}`;
+  } catch (error) {
+    if (isChosen) throw error;
+    return `deployments are simulated. ${(error as Error).message}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 type Backend = Settings["generations"]["backends"][string];
 
@@ -152,8 +191,9 @@ export const doctor = command(
   "doctor",
   "Check whether svc-server can run here with these options, and say how to fix what is wrong.",
   {
-    database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
+    deep: { type: "boolean", description: "Check the rules of the store too. Reads every row." },
     ...listenArgs,
+    ...optionArgs("start"),
     ...json,
   },
   runChecks,
@@ -184,13 +224,15 @@ async function runChecks(args: Given): Promise<void> {
     `backend ${name}`,
     () => backend(name, one),
   ]);
-  for (const [check, look] of [...Object.entries(checks), ...backends]) {
+  const runs: [string, Check] = ["runtime", () => runtime(settings)];
+  for (const [check, look] of [...Object.entries(checks), runs, ...backends]) {
     try {
       findings.push({ check, ok: true, says: await look({ database, port, host }) });
     } catch (error) {
       findings.push({ check, ok: false, says: (error as Error).message });
     }
   }
+  if (args["deep"]) findings.push(...rulesOf(database));
   say(
     args["json"]
       ? JSON.stringify(findings)

@@ -70,9 +70,9 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
     return new ClientProblem("unauthorized", reason || "the API key is no longer valid");
   if (code === 403 || code === codes.forbidden)
     return new ClientProblem("insufficient_scope", reason || "the API key must have the scope webhooks:read");
-  // A service that restarts, or a proxy before it. All other close codes of WebSockets are above 500, too.
+  // A restarting service, or a proxy in front of it. All other close codes of WebSockets are above 500, too.
   if (code === 429 || code >= 500) return undefined;
-  const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy before it must pass WebSockets on`;
+  const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy in front of it must forward WebSockets`;
   return new ClientProblem("unreadable", sentence);
 }
 
@@ -80,7 +80,7 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
 const waitBeforeRetry = (attempts: number) =>
   new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
 
-/** The events after this one, oldest first, from the list: it goes back further than the stream. */
+/** The events after this one, oldest first, from the list, which goes back further than the stream. */
 async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {
   const events: ServiceEvent[] = [];
   for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
@@ -90,7 +90,7 @@ async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[
   return events;
 }
 
-/** An identifier before that of every event. */
+/** An identifier that sorts before every event's. */
 const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /**

@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { type ArgsDef, defineCommand } from "citty";
-import { EndedWith, requireKnown, UsageError } from "./arguments.ts";
-import { begin, optionsExcept } from "./serve.ts";
+import { EndedWith, optionArgs, requireKnown, UsageError } from "./arguments.ts";
+import { begin } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
 
-const args: ArgsDef = { config: listenArgs["config"] as ArgsDef[string], ...optionsExcept("create") };
+const args: ArgsDef = { config: listenArgs["config"] as ArgsDef[string], ...optionArgs("dev") };
 
 /** The words after `--`. */
 function commandIn(words: readonly string[]): [command: string, words: string[]] {
@@ -22,7 +22,7 @@ export const exec = defineCommand({
   meta: {
     name: "exec",
     description:
-      "Run a command beside an emulator of its own, with SVC_URL and SVC_API_KEY set: svc-server exec -- npm test. Takes the options of dev before the --.",
+      "Start an emulator, run a command against it, and stop it: svc-server exec -- npm test. The command gets SVC_URL and SVC_API_KEY. Takes the options of dev before the --.",
   },
   args,
   setup: ({ rawArgs }) => void commandIn(rawArgs),
@@ -31,7 +31,7 @@ export const exec = defineCommand({
     const { service } = await begin(configuration("dev", { ...given, port: "0", host }));
     try {
       const { url } = await service.listen({ port: 0, host });
-      // A database from an earlier start shows its key no more.
+      // The key of an existing database was shown at its first start and cannot be shown again.
       const key = service.apiKey ?? (await service.keys.create({ name: "svc-server exec" })).key;
       const code = await ended(commandIn(rawArgs), { SVC_URL: url, SVC_API_KEY: key });
       if (code !== 0) throw new EndedWith(code);
@@ -47,12 +47,12 @@ async function ended([command, words]: [string, string[]], variables: NodeJS.Pro
     stdio: "inherit",
     // A profile would override the two variables.
     env: { ...process.env, ...variables, SVC_PROFILE: undefined },
-    // On Windows npm and its like are scripts, which only a shell runs.
+    // On Windows npm and similar commands are scripts, which only a shell runs.
     shell: process.platform === "win32",
   });
   for (const signal of stopSignals) {
     process.on(signal, () => {
-      // A terminal sends Ctrl+C to the command as well, and many programs take a second one as an order to end at once.
+      // A terminal sends Ctrl+C to the command as well, and many programs end at once at a second one.
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
     });
   }

@@ -11,12 +11,12 @@ const organizationOf = ({ organization }: Given) =>
 
 const create = command(
   "create",
-  "Make an API key. It is shown only once.",
+  "Create an API key. It is shown only once.",
   {
     ...databaseArgs,
     role: {
       type: "string",
-      description: `The role of the key's user: ${roles.join(", ")} (owner). Makes the user if the organization has none.`,
+      description: `The role of the key's user: ${roles.join(", ")} (owner). Creates the user if the organization has none.`,
       valueHint: "ROLE",
     },
     scopes: {
@@ -42,10 +42,11 @@ const create = command(
   },
   (args) => {
     const role = String(args.role ?? "owner");
-    if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be ${roles.join(", ")}`);
+    if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be one of ${roles.join(", ")}`);
     const given = String(args.scopes ?? "*").split(",");
     const wrong = given.find((one) => !scopes.some((scope) => scope === one));
-    if (wrong !== undefined) throw new UsageError(`option --scopes: "${wrong}" is none of ${scopes.join(", ")}`);
+    if (wrong !== undefined)
+      throw new UsageError(`option --scopes: "${wrong}" is not a scope; the scopes are ${scopes.join(", ")}`);
     const expires = args["expires-at"] === undefined ? undefined : parseInstant(String(args["expires-at"]));
     if (args["expires-at"] !== undefined && expires === undefined)
       throw new UsageError("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
@@ -107,7 +108,7 @@ const revoke = command(
 export const keys = defineCommand({
   meta: {
     name: "keys",
-    description: "Make, list and revoke the API keys in a database file.",
+    description: "Create, list and revoke the API keys in a database file.",
   },
   subCommands: { create, list, revoke },
 });

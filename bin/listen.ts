@@ -1,10 +1,12 @@
 import type { ArgsDef } from "citty";
 import { signatureOf } from "../lib/endpoints/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
+import { isLoopbackName } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { parseDuration } from "../lib/kernel/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
+import { parseUrl } from "../lib/kernel/url.ts";
 import { version } from "../lib/kernel/version.ts";
 import { UsageError } from "./arguments.ts";
 import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
@@ -64,7 +66,7 @@ async function forward(
 /** The receiver's URL: `localhost:3000/webhooks` is plain http. */
 function parseReceiver(text: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
-  if (text === "" || !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+  if (text === "" || !/^https?:$/.test(parseUrl(url)?.protocol ?? ""))
     throw new UsageError("option --forward-to must be a URL such as http://localhost:3000/webhooks");
   return url;
 }
@@ -84,12 +86,12 @@ function parseEvents(text: string): string[] {
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
     throw new UsageError(
-      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; there are ${known.join(", ")}`}`,
+      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; the events are ${known.join(", ")}`}`,
     );
   return wanted;
 }
 
-/** A timer of the system waits a minute at most. */
+/** A system timer waits a minute at most. */
 function after(wait: number, work: () => void): void {
   systemTimer(wait, () => (wait > 60_000 ? after(wait - 60_000, work) : work()));
 }
@@ -110,6 +112,9 @@ async function run(given: Given): Promise<void> {
     const delay = delays[attempt - 1];
     if (delay !== undefined && !isAcknowledged) after(delay, () => void post(serviceEvent, attempt + 1));
   };
+  const { hostname } = new URL(to);
+  if (!isLoopbackName(hostname) && !hostname.endsWith(".localhost"))
+    process.stderr.write(`Warning: ${hostname} is another machine; event data will leave this one.\n`);
   exitOnSignal();
   const connection = connectionOf(given);
   try {

@@ -11,7 +11,7 @@ interface FoundCommand {
   readonly command: Command;
   /** The command above it, for the usage line. */
   readonly parent: Command | undefined;
-  /** The words that name it. */
+  /** The words of its name. */
   readonly path: readonly string[];
   /** The names of the commands below it. */
   readonly below: readonly string[];
@@ -34,22 +34,24 @@ async function findCommand(words: readonly string[]): Promise<FoundCommand> {
 }
 
 async function help(words: readonly string[]): Promise<string> {
-  const { command, parent, path } = await findCommand(words);
+  const { command, parent, path, below } = await findCommand(words);
+  const next = words[path.length] ?? "-";
+  if (below.length > 0 && !next.startsWith("-")) throw await unknownCommand(words);
   const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
   const usage = await renderUsage(command, above);
   // Padding after the last column would wrap to empty lines in a narrow terminal.
   const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
-  if (path[0] !== "call") return text;
+  if (path[0] !== "call" && path[0] !== "users") return text;
   const { operationHelp, operationList } = await import("./operation-help.ts");
-  const [, id = "-"] = words;
-  return id.startsWith("-") ? `${text}\n${operationList()}` : operationHelp(id);
+  if (next.startsWith("-")) return path[0] === "call" ? `${text}\n${operationList()}` : text;
+  return operationHelp(path[0] === "call" ? next : `users.${next}`);
 }
 
 /** The error for an unknown command. It lists the known ones. */
 async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
-  const known = `; the commands are ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  const known = `; the ${below.length === 1 ? "command is" : "commands are"} ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
   if (word === undefined || word.startsWith("-")) return new UsageError(`${path.join(" ")} needs a command${known}`);
   const { documentedOperations } = await import("./call-fields.ts");
   const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
@@ -67,7 +69,7 @@ const isUsage = (error: unknown) =>
 /** Runs a command. Resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
-  // After -- come the words of another command.
+  // The words after -- are another program's command.
   const end = words.indexOf("--");
   const own = end < 0 ? words : words.slice(0, end);
   const [first] = words;
@@ -93,10 +95,15 @@ export async function run(given: readonly string[]): Promise<EndedWith["outcome"
   } catch (caught) {
     if (caught instanceof EndedWith) return caught.outcome;
     const isCommand = ["E_UNKNOWN_COMMAND", "E_NO_COMMAND"].includes(String((caught as { code?: unknown }).code));
-    const error = isCommand ? await unknownCommand(words) : caught;
     const { path } = await findCommand(words);
+    const [, argument] = /^Missing required positional argument: (\w+)/.exec((caught as Error).message) ?? [];
+    const error = isCommand
+      ? await unknownCommand(words)
+      : argument === undefined
+        ? caught
+        : new UsageError(`${path.join(" ")} needs the argument ${argument}`);
     const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
-    // A key that was given by mistake must not appear in the message.
+    // A key that was given as an argument by mistake must not appear in the message.
     const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
     const text = `svc-server: ${message}${see}\n`;
     return { code: isUsage(error) ? 2 : 1, message: text };

@@ -8,7 +8,7 @@ export const counted = (count: number, plural: string) => `${count} ${count === 
 export const describeLost = (lost: readonly string[]) =>
   `${lost.length === 1 ? "the file of 1 generation is" : `the files of ${lost.length} generations are`} missing or changed, such as that of ${lost[0]}`;
 
-/** Columns as wide as their widest cell. Control characters are replaced, so no cell can steer the terminal. */
+/** Columns as wide as their widest cell. Control characters are replaced, so no cell can control the terminal. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));
   const widths = rows.reduce<number[]>(

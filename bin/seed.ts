@@ -7,10 +7,10 @@ import { counted, say } from "./output.ts";
 
 export const seed = command(
   "seed",
-  "Check a seed file; with --database, make a new database from it.",
+  "Check a seed file; with --database, create a new database from it.",
   {
     file: { type: "positional", description: "The seed, as JSON, or demo. schema/seed.schema.json describes it." },
-    database: { type: "string", description: "The database to make. It must not exist yet.", valueHint: "PATH" },
+    database: { type: "string", description: "The database to create. It must not exist yet.", valueHint: "PATH" },
     ...json,
   },
   async (args) => {
@@ -34,7 +34,7 @@ export const seed = command(
     say(
       args["json"]
         ? JSON.stringify({ ...counts, database: path ?? null })
-        : `${path === undefined ? "The seed is valid" : `${path} was made`}: ${sum}.`,
+        : `${path === undefined ? "The seed is valid" : `${path} was created`}: ${sum}.`,
     );
   },
 );

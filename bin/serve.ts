@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
+import { parseOptions, runsForReal } from "../lib/config/parse-options.ts";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
+import { runningServer } from "../lib/store/database-lock.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
@@ -14,29 +16,21 @@ const serverArgs: ArgsDef = {
   json: { type: "boolean", description: "Print one JSON object per line to stdout, for programs." },
 };
 
-export const optionsExcept = (...names: string[]) =>
-  Object.fromEntries(Object.entries(optionArgs).filter(([name]) => !names.includes(name)));
-
-const command = (mode: Mode, description: string, args: ArgsDef) =>
-  defineCommand({
+function command(mode: Mode, description: string) {
+  const args: ArgsDef = { ...serverArgs, ...optionArgs(mode) };
+  return defineCommand({
     meta: { name: mode, description },
     args,
     setup: ({ rawArgs }) => requireKnown(rawArgs, args),
     run: ({ args: given }) => serve(mode, given),
   });
+}
 
 export const dev = command(
   "dev",
   "Run the emulator: in memory, on loopback, with simulated work and the control interface. Prints an API key.",
-  {
-    ...serverArgs,
-    ...optionsExcept("create"),
-  },
 );
-export const start = command("start", "Host the service on a database file. This is the default command.", {
-  ...serverArgs,
-  ...optionArgs,
-});
+export const start = command("start", "Host the service on a database file. This is the default command.");
 
 async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
   const configured = configuration(mode, args);
@@ -44,21 +38,24 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
   if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new UsageError(
-      `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy stands before it`,
+      `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it`,
     );
   }
-  await requireFreePort(port, host);
   const { database = ":memory:" } = options;
+  const { apps } = checkOptions(configured);
+  await requireFreePort(port, host, database);
+  if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
   const isNew = database !== ":memory:" && !existsSync(database);
-  const { service, warnings } = await begin(configured);
+  const { service, warnings } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.
   const end = untilStopped(service);
   const address = {
     url,
     base_url: `${url}/v1`,
-    dashboard_url: null,
+    dashboard_url: options.dashboard === false ? null : `${options.publicUrl ?? url}/dashboard`,
     api_key: service.apiKey,
+    apps_url: service.appsUrl,
   };
   say(
     json
@@ -76,23 +73,51 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   if (json) say(JSON.stringify({ event: "stopped" }));
 }
 
-/** Begins a service. An error of the options names the flag, variable or file that set them. */
-export async function begin({ options, notes, explainedError }: Configuration) {
+/**
+ * Starts a service. An error of the options names the flag, variable or file that set them. Deployed apps are reached at
+ * the address of the service, unless they have one of their own.
+ */
+export async function begin({ options, notes, explainedError }: Configuration, host = "127.0.0.1") {
   const { beginService } = await import("../lib/service.ts");
-  return beginService(options, notes).catch((error: unknown) => Promise.reject(explainedError(error)));
+  return beginService({ ...options, apps: { host, ...options.apps } }, notes).catch((error: unknown) =>
+    Promise.reject(explainedError(error)),
+  );
+}
+
+/** Checked before the ports, so that a port in use does not hide a wrong option. Returns the apps' port, if it opens. */
+function checkOptions({ options, explainedError }: Configuration) {
+  try {
+    const settings = parseOptions(options);
+    return { apps: runsForReal(settings) ? settings.apps : undefined };
+  } catch (error) {
+    throw explainedError(error);
+  }
 }
 
 const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/.test(host);
 
 /** Opens the port before the database is made: a first start that cannot listen must not use up the key shown once. */
-export async function requireFreePort(port: number, host: string): Promise<void> {
+async function requireFreePort(port: number, host: string, database: string, flag = "--port"): Promise<void> {
+  if (await isPortFree(port, host)) return;
+  const server = runningServer(database);
+  throw new Error(
+    server
+      ? `port ${port} is in use, and ${server} is already running on the database ${database}; stop it first`
+      : portInUse(port, flag),
+  );
+}
+
+export const portInUse = (port: number, flag = "--port") =>
+  `port ${port} is in use; choose another port with ${flag} (0 picks a free one), or stop the program that uses it`;
+
+/** Whether this process can listen there; rejects if that fails for any reason but another listener. */
+export async function isPortFree(port: number, host: string): Promise<boolean> {
   try {
     await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
+    return true;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") {
-      throw new Error(`port ${port} is in use; stop the program that uses it, or choose another port with --port`);
-    }
+    if (code === "EADDRINUSE") return false;
     throw new Error(`cannot listen on ${host}, port ${port}: ${message}`);
   }
 }

@@ -4,7 +4,7 @@ import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/did-you-mean.ts";
 import { fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
-/** The options of a server that are none of createService(): where it listens, and its configuration file. */
+/** The options of a server that createService() does not have: where it listens, and its configuration file. */
 export const listenArgs: ArgsDef = {
   port: { type: "string", description: "The port to listen on; 0 picks a free one (7400).", valueHint: "N" },
   host: { type: "string", description: "The address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
@@ -56,18 +56,22 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
     options: options as Options,
     port: port ?? filePort ?? 7400,
     host: given("host").text ?? fileHost ?? "127.0.0.1",
-    notes: misspelledVariables(),
+    notes: [...misspelledVariables(), ...(mode === "start" && given("seed").text === "demo" ? [demoSeed] : [])],
     explainedError(error) {
       if (!(error instanceof BadOptions)) return error;
       const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
       if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
       const within = error.path.slice(setting.path.length + 1);
-      return new UsageError(`${setting.source}${within && ` (${within})`} ${error.rule}`);
+      const part = /^\d+$/.test(within) ? `entry ${Number(within) + 1}` : within;
+      return new UsageError(`${setting.source}${part && ` (${part})`} ${error.rule}`);
     },
   };
 }
 
-/** Variables that set no option but are read elsewhere. */
+const demoSeed =
+  "the API keys of the seed demo are public: anyone can use them; start a new database with a seed of your own";
+
+/** Variables that other code reads, and that set no option. */
 const otherVariables = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "WEBHOOK_SECRET"];
 
 /** Warnings about variables whose names are close to a known one. Any other SVC_ variable may belong to another program. */
@@ -86,7 +90,7 @@ function put(options: Tree, [name = "", ...rest]: readonly string[], value: unkn
     return;
   }
   const below = options[name] ?? {};
-  // A file that holds another value in the place of options keeps it, and parseOptions() refuses it.
+  // If the file has another value where an object of options belongs, parseOptions() refuses it.
   if (typeof below !== "object") return;
   options[name] = { ...below };
   put(options[name] as Tree, rest, value);

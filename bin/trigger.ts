@@ -1,4 +1,4 @@
-import type { Answer, Client } from "../lib/client.ts";
+import { type Answer, type Client, ClientProblem } from "../lib/client.ts";
 import type { SimulatedOutcome } from "../lib/drivers/simulated-outcome.ts";
 import { catalog, type EventName } from "../lib/events/catalog.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
@@ -18,27 +18,41 @@ interface Emulator {
 }
 
 /** The project of all triggered deployments. */
-const demo = { name: "svc-trigger", region: "eu-west-1", description: "Made by svc-server trigger" };
+const demo = { name: "svc-trigger", region: "eu-west-1", description: "Created by svc-server trigger" };
 const environment = "trigger";
 
-/** A name that no earlier run took. */
+/** A name that no earlier run has used. */
 const unique = () => `svc-trigger-${createRandom().alphanumeric(8).toLowerCase()}`;
 
-async function demoProject({ client }: Emulator): Promise<string> {
-  for await (const { id, name, status } of client.paginate(client.projects.list, { per_page: 100 }))
-    if (name === demo.name && status === "active") return id;
-  return (await client.projects.create(demo)).id;
+/** A project in the region of `demo`, or in the first that the service has instead: its refusal names them. */
+async function createProject({ client }: Emulator, name: string) {
+  try {
+    return await client.projects.create({ ...demo, name });
+  } catch (error) {
+    const details = error instanceof ClientProblem ? error.details : [];
+    const rule = details.find(({ path }) => path === "region")?.message ?? "";
+    const [, region] = /^must be one of ([^,]+)/.exec(rule) ?? [];
+    if (region === undefined) throw error;
+    return client.projects.create({ ...demo, name, region });
+  }
 }
 
-/** How often a deployment that waits for a slot is asked to move, and how long in between. */
+async function demoProject(emulator: Emulator): Promise<string> {
+  const { client } = emulator;
+  for await (const { id, name, status } of client.paginate(client.projects.list, { per_page: 100 }))
+    if (name === demo.name && status === "active") return id;
+  return (await createProject(emulator, demo.name)).id;
+}
+
+/** How often a deployment that waits for a slot is stepped, and the pause between two steps. */
 const attempts = 100;
 const pause = () => new Promise<void>((resolve) => void systemTimer("100ms", resolve, { hold: true }));
 
-/** A deployment that moves by these steps alone, whatever the clock does, until it is in this state. */
+/** Steps a deployment until it is in this state; the clock does not move it. */
 async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Deployment["status"]): Promise<Deployment> {
   const { client, control } = emulator;
   const project_id = await demoProject(emulator);
-  // The branch is of this run alone, so that the scenario of a failed run decides about no other deployment.
+  // Each run has its own branch, so that the scenario of a failed run matches no other deployment.
   const source = { type: "git", repo: "acme/web", branch: unique() } as const;
   await control("POST scenarios", {
     match: { branch: source.branch },
@@ -65,21 +79,21 @@ async function deployUntil(emulator: Emulator, until: "queued" | "building"): Pr
 
 const invite = ({ client }: Emulator, email: string) => client.users.invite({ email, role: "viewer" });
 
-/** How each event is made to happen. */
+/** How to trigger each event. */
 const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unknown>>> = {
   "deployment.queued": (emulator) => deployUntil(emulator, "queued"),
   "deployment.started": (emulator) => deployUntil(emulator, "building"),
   "deployment.succeeded": (emulator) => deploy(emulator, {}, "active"),
   "deployment.failed": (emulator) => deploy(emulator, { result: "fail", message: "npm ERR! build failed" }, "failed"),
   async "deployment.rolled_back"(emulator) {
-    // A failed health check rolls back to the release before, so there has to be one.
+    // A failed health check rolls back to the previous release, so one is needed.
     await deploy(emulator, {}, "active");
     await deploy(emulator, { result: "rolled_back" }, "rolled_back");
   },
-  "project.created": ({ client }) => client.projects.create({ ...demo, name: unique() }),
-  async "project.deleted"({ client }) {
-    const { id } = await client.projects.create({ ...demo, name: unique() });
-    await client.projects.delete({ id });
+  "project.created": (emulator) => createProject(emulator, unique()),
+  async "project.deleted"(emulator) {
+    const { id } = await createProject(emulator, unique());
+    await emulator.client.projects.delete({ id });
   },
   "user.invited": (emulator) => invite(emulator, `${unique()}@example.com`),
   async "user.removed"(emulator) {
@@ -107,17 +121,19 @@ async function newest({ client }: Emulator, name: EventName, before: string) {
 
 export const trigger = command(
   "trigger",
-  "Make an event happen in an emulator, in the project svc-trigger: svc-server trigger deployment.failed.",
+  "Trigger an event in an emulator, in the project svc-trigger: svc-server trigger deployment.failed.",
   { event: { type: "positional", description: `The event: ${names.join(", ")}.` }, ...connectionArgs },
   async (args) => {
     const name = String(args["event"]);
     const near = didYouMean(name, names);
     if (!isEvent(name))
-      throw new UsageError(`no event is called "${name}"${near ? `${near} There` : "; there"} are ${names.join(", ")}`);
+      throw new UsageError(
+        `no event is called "${name}"${near ? `${near} The` : "; the"} events are ${names.join(", ")}`,
+      );
     const connection = connectionOf(args);
     const emulator = { client: clientOf(connection), control: controlOf(args) };
     try {
-      // Only an emulator answers: a service that is hosted for real must not be written to.
+      // Only an emulator answers, so this never writes to a hosted service.
       await emulator.control("GET clock");
       const before = (await emulator.client.events.list({ per_page: 1 })).data[0]?.id ?? "";
       await triggers[name](emulator);

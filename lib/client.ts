@@ -3,28 +3,7 @@ import { type Client, clientOver } from "./client/typed-client.ts";
 
 /** The typed client of svc-server. It needs only fetch, and runs in browsers and in Node. */
 export { type BrokenRule, ClientProblem } from "./client/problem.ts";
-export type {
-  ApiKey,
-  Delivery,
-  Deployment,
-  DeploymentItem,
-  Environment,
-  EventRecord,
-  Generation,
-  Integration,
-  IntegrationItem,
-  Invitation,
-  LogEntry,
-  Me,
-  Member,
-  NewApiKey,
-  Organization,
-  Project,
-  Recovered,
-  Usage,
-  User,
-  Webhook,
-} from "./client/records.ts";
+export type * from "./client/records.ts";
 export type { CallOptions, ClientOptions } from "./client/send.ts";
 export { verifySignatureAsync } from "./client/signature.ts";
 export type { Answer, Client, Input, Meta, OperationId, Page, Result } from "./client/typed-client.ts";

@@ -2,28 +2,7 @@
 
 export type { Advanced } from "./app/advance-clock.ts";
 export type { Service } from "./app/service-facade.ts";
-export type {
-  ApiKey,
-  Delivery,
-  Deployment,
-  DeploymentItem,
-  Environment,
-  EventRecord,
-  Generation,
-  Integration,
-  IntegrationItem,
-  Invitation,
-  LogEntry,
-  Me,
-  Member,
-  NewApiKey,
-  Organization,
-  Project,
-  Recovered,
-  Usage,
-  User,
-  Webhook,
-} from "./client/records.ts";
+export type * from "./client/records.ts";
 export type { Client, Page } from "./client/typed-client.ts";
 export { BadOptions, type Options } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";
@@ -56,3 +35,4 @@ export type { NewScenario } from "./scenarios/schema.ts";
 export type { Scenario } from "./scenarios/service.ts";
 export { createService } from "./service.ts";
 export { DatabaseError } from "./store/database-error.ts";
+export type { Violation } from "./store/invariants.ts";

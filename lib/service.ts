@@ -3,7 +3,7 @@ import { bootstrap } from "./app/bootstrap.ts";
 import { devDatabaseWarnings } from "./app/dev-database-warnings.ts";
 import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
-import { createHost } from "./app/snapshots.ts";
+import { createHost, type Host } from "./app/snapshots.ts";
 import { wire } from "./app/wiring.ts";
 import { type Options, parseOptions } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
@@ -12,8 +12,7 @@ import { asDatabaseError } from "./store/database-error.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
- *
- * @throws {BadOptions} for a wrong option, {BadSeed} for a wrong seed, {DatabaseError} for a database that cannot be used.
+ * @throws {BadOptions} for a wrong option, {BadSeed} for a wrong seed, {DatabaseError} for an unusable database.
  */
 export async function createService(options: Options = {}): Promise<Service> {
   return (await beginService(options)).service;
@@ -28,27 +27,35 @@ export async function beginService(
   const seed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
+  let host: Host | undefined;
   try {
-    const host = createHost(settings);
+    host = createHost(settings);
     const wiring = wire(foundation, settings, host);
     const { features, periodic, loop } = wiring;
     const apiKey = await bootstrap(foundation, features, settings, seed);
     await addPeriodicJobs(periodic, store, clock);
+    await features.apps.begin();
+    await host.runtimes.open();
+    // Before any job writes a file, which the sweep would take for one that a crash left.
+    await features.generations.sweep();
     await loop.start("after a crash");
     await features.rollout.resume();
-    await features.generations.sweep();
+    await features.apps.resume();
     await features.execution.resume();
     if (opened.created && settings.database !== ":memory:")
       log.info("a new database was made", { database: resolve(settings.database) });
     const { allow } = settings.outbound;
     if (allow.length > 0)
       log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
-    const restored = opened.warning === undefined ? [] : [opened.warning];
-    const warnings = [...notes, ...restored, ...(await devDatabaseWarnings(foundation, features, settings))];
+    const found = [opened.warning, foundation.clockWarning].filter((warning) => warning !== undefined);
+    const warnings = [...notes, ...found, ...(await devDatabaseWarnings(foundation, features, settings))];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
+    if (!store.engine.started())
+      log.warn("the disk is nearly full; make room, or deletes will fail too once it is full");
     return { service: createFacade(host), warnings };
   } catch (error) {
+    await host?.runtimes.close();
     await store.close();
     opened.release();
     throw asDatabaseError(settings.database, error);

@@ -15,7 +15,7 @@ type Hook = (run: () => void | Promise<void>) => void;
 /** The global hooks of a runner that gives no context, such as Jest. */
 const { beforeEach, afterEach, afterAll } = globalThis as { [name in "beforeEach" | "afterEach" | "afterAll"]?: Hook };
 const cleanUps: { test: CleanUp[]; file: CleanUp[] } = { test: [], file: [] };
-/** What is made outside of a test, as in `beforeAll`, serves all tests of the file. */
+/** A service made outside of a test, as in `beforeAll`, serves all tests of the file. */
 let scope: keyof typeof cleanUps = "file";
 const cleanUp = async (of: keyof typeof cleanUps) => {
   for (const run of cleanUps[of].splice(0).reverse()) await run();
@@ -37,8 +37,8 @@ function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
     if ("after" in t) return (cleanUp) => t.after(cleanUp);
     if ("onTestFinished" in t) return (cleanUp) => t.onTestFinished(cleanUp);
   }
-  const right = "in before or beforeAll make the service with createService, and close it in after or afterAll";
-  throw new TypeError(`hand in the test's context: createTestService(t), or createTestService(t, options); ${right}`);
+  const right = "in before or beforeAll, use createService, and close the service in after or afterAll";
+  throw new TypeError(`pass the test's context: createTestService(t), or createTestService(t, options); ${right}`);
 }
 
 /** Makes a service that closes when the test ends. The test fails if a sink threw, or jobs still run then. */
@@ -53,7 +53,7 @@ async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> 
     if (thrown) throw new Error(`the sink "${thrown.sink}" threw ${String(thrown.error)}`, { cause: thrown.error });
     if (busy > 0)
       throw new Error(
-        `${busy} jobs were still running when the test ended: await what advances or settles the service`,
+        `${busy} ${busy === 1 ? "job was" : "jobs were"} still running when the test ended: await each call that advances or settles the service`,
       );
   });
   return service;
@@ -70,7 +70,7 @@ export async function createTestService(t?: Test, options: Options = {}): Promis
 
 /** A fork that closes when its test ends: a suite makes one expensive service, and each test takes its own copy. */
 export async function forkTestService(t: Test, service: Service): Promise<Service> {
-  // It can be undefined in JavaScript, and if a `beforeEach` makes it too late.
-  if (!service) throw new TypeError("hand in the service to fork: forkTestService(t, service)");
+  // It can be undefined in JavaScript, and where a `beforeEach` makes it too late.
+  if (!service) throw new TypeError("pass the service to fork: forkTestService(t, service)");
   return forTest(t, () => service.fork());
 }

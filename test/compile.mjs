@@ -4,15 +4,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { entries, external, webFromNode } from "../.scripts/entries.mjs";
+import { writePage } from "../.scripts/page.mjs";
 
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
 /**
  * Bundles the package as it is shipped with the programs that tests start (`*.child.ts`), and the tests, into `dist/` of
  * a folder that is a package as well: `test/spec/keys.test.ts` becomes `dist/test/spec/keys.test.js`, and whatever lies
- * in the folder may import "svc-server". It goes with this process.
+ * in the folder may import "svc-server". It goes with this process. The crash suite needs no tests.
  */
-export async function compile() {
+export async function compile({ tests = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-tests-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755); // some tests run as nobody
@@ -31,13 +32,15 @@ export async function compile() {
       platform: "node",
       format: "esm",
       target: "node20.19",
-      external: [...external, "esbuild", "oxc-parser"],
+      external: [...external, "esbuild", "oxc-parser", "playwright-core", "axe-core"],
       plugins: [webFromNode],
     });
-  // Apart from each other, because what is common to more entries lies in more files, and each costs at every start.
+  // Bundled separately, because code shared by more entries is split into more files, and each file costs time at every
+  // start.
   await Promise.all([
     bundle({ ...entries, ...named(files.filter((file) => file.endsWith(".child.ts"))) }),
-    bundle(named(files.filter((file) => file.endsWith(".test.ts")))),
+    tests && bundle(named(files.filter((file) => file.endsWith(".test.ts")))),
+    writePage(join(folder, "dist/dashboard")),
   ]);
   return folder;
 }

@@ -31,7 +31,7 @@ const headingsOf = (file: string) =>
       .replaceAll(" ", "-"),
   );
 
-test("every link of a page leads to a file, and to a heading of it", () => {
+test("every link of a page leads to an existing file and heading", () => {
   for (const page of pages) {
     for (const { file, heading } of linksOf(page)) {
       assert.ok(existsSync(file), `${page} links ${file}, which does not exist`);
@@ -40,7 +40,7 @@ test("every link of a page leads to a file, and to a heading of it", () => {
   }
 });
 
-test("the pages of the package link what is in it", () => {
+test("the pages of the package link only to files in it", () => {
   const { files } = JSON.parse(readFileSync("package.json", "utf8"));
   const isIn = (file: string) => ["README.md", ...files].some((one) => file === one || file.startsWith(`${one}/`));
   for (const page of pages.filter(isIn)) {
@@ -48,6 +48,17 @@ test("the pages of the package link what is in it", () => {
     const [text] = readFileSync(page, "utf8").split("\n## Working on it\n");
     for (const { file } of linksOf(page, text))
       assert.ok(isIn(file), `${page} links ${file}, which is not in the package`);
+  }
+});
+
+test("every promise of the page on security names its tests", () => {
+  const [, promises = ""] = readFileSync("schema/security.md", "utf8").split("## What is promised");
+  const rows = promises.split("\n## ", 1)[0]?.match(/^\| (?!promise|---).*\|$/gm) ?? [];
+  assert.ok(rows.length >= 10, `${rows.length} promises`);
+  for (const row of rows) {
+    const files = [...row.matchAll(/`((?:test|\.ci)\/[^`]+)`/g)].map(([, file = ""]) => file);
+    assert.ok(files.length > 0, `no test is named: ${row}`);
+    for (const file of files) assert.ok(existsSync(file), `${file} does not exist`);
   }
 });
 
@@ -80,7 +91,7 @@ test("the lock file knows nothing of the folder that it was written in", () => {
   assert.doesNotMatch(readFileSync("package-lock.json", "utf8"), /"\.\.\//);
 });
 
-test("the lock file has an entry for every optional package, without which npm ci refuses it", () => {
+test("the lock file has an entry for every optional package, because npm ci needs it", () => {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
   for (const [path, { optionalDependencies = {} }] of Object.entries<{ optionalDependencies?: object }>(packages)) {
     for (const name of Object.keys(optionalDependencies)) {

@@ -5,8 +5,9 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { compiled } from "./bundle.ts";
-import { launch, program, run, scratch } from "./program.ts";
+import { compiled } from "./helpers/bundle.ts";
+import { launch, program, run, temporaryFolder } from "./helpers/program.ts";
+import { noSandbox } from "./helpers/running-apps.ts";
 
 const execute = promisify(execFile);
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
@@ -46,8 +47,8 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
 
 const readme = readFileSync("README.md", "utf8");
 /** The lines of a block of the README, without their comments. */
-const linesOf = (name: string): string[] => {
-  const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+const linesOf = (name: string, text = readme): string[] => {
+  const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(text) ?? [];
   assert.ok(block, `the README has the lines for ${name}`);
   return block.trim().split("\n");
 };
@@ -60,14 +61,33 @@ async function said(t: Parameters<typeof launch>[0], name: string): Promise<stri
   const line = `npx svc-server ${words} --clock manual   # in the clone: npm start -- --clock manual`;
   assert.ok(readme.includes(`\n${line}\n`), line);
   const { url } = await launch(t, [...words.split(" "), "--clock", "manual", "--port", "0"]);
-  const folder = scratch(t);
+  const lines = linesOf(name).join("\n").replaceAll("http://127.0.0.1:7400", url);
+  return inShell(temporaryFolder(t), lines);
+}
+
+/** Runs lines in a shell in which npx is this program, and returns what they print. */
+async function inShell(folder: string, lines: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   writeFileSync(join(folder, ".curlrc"), "fail\nsilent\nshow-error\n");
   writeFileSync(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n`);
   chmodSync(join(folder, "npx"), 0o755);
-  const lines = linesOf(name).join("\n").replaceAll("http://127.0.0.1:7400", url);
-  const inFolder = { ...env, CURL_HOME: folder, PATH: `${folder}:${env["PATH"]}` };
+  const inFolder = { ...env, ...more, CURL_HOME: folder, PATH: `${folder}:${env["PATH"]}` };
   return (await execute("/bin/sh", ["-e", "-c", lines], { cwd: folder, env: inFolder })).stdout;
 }
+
+test("the lines of the first app deploy it", { skip: noSandbox }, async (t) => {
+  const page = readFileSync("fixtures/hosting/apps.md", "utf8");
+  const [, words = ""] = /```sh\nnpx svc-server (dev .*)\n/.exec(page) ?? [];
+  const folder = temporaryFolder(t);
+  const ports = ["--port", "0", "--apps-port", "0"];
+  const { url, apps_url } = await launch(t, [...words.split(" "), ...ports], folder);
+  const { port } = new URL(apps_url ?? "");
+  const lines = linesOf("apps", page)
+    .join("\n")
+    .replaceAll("http://127.0.0.1:7400", url)
+    .replaceAll(":8080", `:${port}`);
+  const printed = await inShell(folder, lines, { SVC_URL: url });
+  assert.match(printed, /Hello from my first app\n$/);
+});
 
 test("the README's lines for the emulator show three tries and a picture", { skip: withoutShell }, async (t) => {
   const printed = await said(t, "emulator");
@@ -86,7 +106,7 @@ test("the README's commands work", { skip: withoutShell }, async (t) => {
 });
 
 test("the README's lines for hosting work, beside the server that they start", async (t) => {
-  const folder = scratch(t);
+  const folder = temporaryFolder(t);
   for (const line of linesOf("hosting")) {
     const words = line.replace(/ +#.*/, "").split(" ").slice(2);
     if (words[0] === "start") {

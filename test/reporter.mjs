@@ -6,7 +6,7 @@ const place = ({ file = "" }) =>
     .replace(/^.*\/(?=test\/)/, "")
     .replace(/\.js$/, ".ts");
 
-/** Shows a pipe or a log what a person looks for in it: each failure with its error, what was skipped, and the counts. */
+/** A short report for pipes and logs: each failure with its error, the skipped tests, and the counts. */
 export default async function* reporter(events) {
   const names = [];
   for await (const { type, data } of events) {

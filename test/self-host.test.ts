@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
-import { type Certificate, certificate } from "./certificates.ts";
-import { parse } from "./events.ts";
-import { bearer } from "./headers.ts";
-import { launch, program, scratch } from "./program.ts";
+import { type Certificate, certificate } from "./helpers/certificates.ts";
+import { bearer } from "./helpers/headers.ts";
+import { launch, program, temporaryFolder } from "./helpers/program.ts";
+import { parse } from "./helpers/server-sent-events.ts";
 
 /** The hosting files are run as they are, as far as one machine can. */
 const folderOfFiles = "fixtures/hosting";
@@ -42,7 +42,7 @@ const elsewhere = process.platform === "win32" && "the files are for systems wit
 test("the first start shows the key with which the unit's start is called, and the backup is whole", {
   skip: elsewhere,
 }, async (t) => {
-  const folder = scratch(t);
+  const folder = temporaryFolder(t);
   const byHand = file("setup.sh").trim().split("\n").at(-1) ?? "";
   const first = await launch(t, [...wordsOf(byHand, folder), "--port", "0"]);
   assert.equal((await first.stop("SIGINT")).code, 0);
@@ -69,7 +69,7 @@ test("the first start shows the key with which the unit's start is called, and t
 
 /** nginx with this configuration, in front of a service that is started as its unit starts it. */
 async function hosted(t: TestContext) {
-  const folder = scratch(t);
+  const folder = temporaryFolder(t);
   const server = await launch(t, [...wordsOf(startOf("svc-server.service"), folder), "--port", "0"]);
   const tls = certificate({ names: [name] });
   const port = await freePort();
@@ -154,7 +154,7 @@ test("behind nginx everything is reached by its public name", {
   const post = (path: string, body: object, headers = {}) =>
     call("POST", path, { body: JSON.stringify(body), headers });
 
-  await t.test("a WebSocket hears at once what is posted", async () => {
+  await t.test("a WebSocket receives posted events at once", async () => {
     const socket = dial();
     t.after(() => socket.terminate());
     await once(socket, "ping");
@@ -215,7 +215,7 @@ test("behind nginx everything is reached by its public name", {
     assert.deepEqual(counts, ["999", "998", "999"].slice(0, counts.length));
   });
 
-  await t.test("health is told, metrics are not, nor what is asked of another name", async () => {
+  await t.test("health is public; metrics and requests for other hosts are refused", async () => {
     assert.equal((await call("GET", "/healthz")).status, 200);
     assert.equal((await call("GET", "/metrics")).status, 404);
     assert.equal((await call("GET", "/v1/me", { headers: { host: "other.example.com" } })).status, 421);

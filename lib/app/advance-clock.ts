@@ -19,8 +19,8 @@ export interface ClockControl {
 }
 
 /**
- * Every function but `settle` rejects with a 422 unless the clock is manual. All do within a sink, whose name `sink`
- * answers: they would wait for the delivery that waits for them.
+ * Every function but `settle` rejects with a 422 unless the clock is manual. Within a sink (`sink` returns its name) all of
+ * them reject: they would wait for the delivery that waits for them.
  */
 export function createClockControl(clock: Clock, loop: Loop, sink: () => string | undefined): ClockControl {
   const requireOutsideSink = () => {
@@ -34,7 +34,7 @@ export function createClockControl(clock: Clock, loop: Loop, sink: () => string 
     if (clock.mode !== "manual")
       throw invalid(
         path,
-        'moves a manual clock only; start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
+        'cannot be moved: the clock runs by itself. Only a manual clock can be advanced: start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
       );
   };
   const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {

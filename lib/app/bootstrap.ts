@@ -13,8 +13,8 @@ import type { Features } from "./features.ts";
 import type { Foundation } from "./open-store.ts";
 
 /**
- * Fills an empty database with the seed, or with one organization, an owner and a key. Answers the key to show: the
- * first owner key of a seed, a key made here, or null.
+ * Fills an empty database with the seed, or with one organization, an owner and a key. Returns the key to show: the first
+ * owner key of a seed, a key made here, or null.
  */
 export async function bootstrap(
   foundation: Foundation,
@@ -114,7 +114,7 @@ export async function createOrganization(
   given: { name: string; plan?: Plan },
 ) {
   const wanted = checkArgument(newOrganization, "wanted", given, '{ name: "acme" }');
-  if (await organizations.named(wanted.name)) throw invalid("name", "is the name of another organization");
+  if (await organizations.named(wanted.name)) throw invalid("name", "is already the name of another organization");
   const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
   return { id, name, plan };
 }
@@ -138,7 +138,11 @@ async function insertSeed(tx: Tx, features: Features, { organizations }: ParsedS
       const input = { ...project, description: project.description };
       const row = await features.projects.insert(tx, id, input, project.status);
       for (const { name, variables } of project.environments ?? [])
-        await features.environments.insert(tx, row.id, name, variables);
+        await features.environments.insert(
+          tx,
+          { organization_id: id, project_id: row.id, environment: name },
+          variables,
+        );
     }
   }
 }

@@ -1,9 +1,6 @@
 import type { Settings } from "../config/parse-options.ts";
 import { deploymentsJobs } from "../deployments/jobs.ts";
-import { createProjectRemoval } from "../deployments/project-removal.ts";
-import { createRollout } from "../deployments/rollout.ts";
-import { deploymentsService } from "../deployments/service.ts";
-import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
@@ -14,7 +11,6 @@ import { deliveriesJobs } from "../endpoints/jobs.ts";
 import { createOutbox } from "../endpoints/outbox.ts";
 import { createEndpoints } from "../endpoints/service.ts";
 import { signedJson } from "../endpoints/signed-json.ts";
-import { environmentsService } from "../environments/service.ts";
 import { createBus } from "../events/bus.ts";
 import { type ChangeFeed, createChangeFeed } from "../events/change-feed.ts";
 import { eventsService } from "../events/service.ts";
@@ -33,15 +29,17 @@ import { createQueue, type Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { createKeyWatch } from "../keys/revocation-watch.ts";
 import { keysService } from "../keys/service.ts";
+import { createSessions } from "../keys/sessions.ts";
 import { mailsService } from "../mails/service.ts";
 import { openapiService } from "../openapi/service.ts";
 import type { Plan } from "../organizations/schema.ts";
 import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
-import { projectsService } from "../projects/service.ts";
+import type { AppsProxy } from "../proxy/proxy.ts";
 import { type ScenariosService, scenariosService } from "../scenarios/service.ts";
 import { usersService } from "../users/service.ts";
 import { webhooksService } from "../webhooks/service.ts";
+import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 
 /** The durable work of every feature. */
@@ -55,11 +53,21 @@ const formats = {
   ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
 };
 
-/** Makes every feature and hands each its ports. This is the only file that knows them all. */
+interface FeaturePorts {
+  readonly wake: (at: number) => void;
+  readonly origin: () => string;
+  readonly outbound: Outbound;
+  readonly driver: DeploymentDriver;
+  readonly proxy: AppsProxy;
+  /** The URL of the apps; undefined while their port is closed. */
+  readonly appsUrl: () => string | undefined;
+}
+
+/** Makes every feature and passes each its ports. This is the only file that knows all features. */
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound }: { wake: (at: number) => void; origin: () => string; outbound: Outbound },
+  { wake, origin, outbound, driver, proxy, appsUrl }: FeaturePorts,
 ) {
   const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
@@ -73,28 +81,17 @@ export function createFeatures(
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
   const keys = keysService(ports);
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
+  const sessions = createSessions({ ...ports, keys });
+  const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
   const mails = mailsService(ports);
   const users = usersService({ ...ports, bus, keys });
-  const { driver = simulatedDeployments(), concurrency, autoRollback } = settings.deployments;
   const scenarios = scenariosService(ports);
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
-  const variables = (of: { project_id: string; name: string }) => environments.values(of);
-  const rollout = createRollout({ ...ports, bus, queue, driver, variables, concurrency, autoRollback });
-  const removeDeployments = createProjectRemoval(ports);
-  const removeContents = async (tx: Tx, id: string) =>
-    (await removeDeployments(tx, id)) && environments.removeBatch(tx, id);
-  const onRemoved = (tx: Tx) => rollout.startReady(tx);
-  const projects = projectsService({ ...ports, bus, queue, regions: settings.regions, removeContents, onRemoved });
-  const environments = environmentsService({ ...ports, projects });
-  const deployments = deploymentsService({
-    ...ports,
-    bus,
-    projects,
-    environments,
-    driver,
-    rollout,
-    scenarios: driver.takesScenarios ? devScenarios : undefined,
-  });
+  const deploying = createDeploying(
+    { ...ports, bus, queue, driver, proxy, appsUrl, scenarios: devScenarios },
+    settings,
+  );
+  const { projects, deployments } = deploying;
   // These two call each other, but only within a transaction, when both are made.
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
@@ -106,20 +103,19 @@ export function createFeatures(
     feed,
     keys,
     watchKey,
+    sessions,
+    watchSession,
     mails,
     users,
-    environments,
+    ...deploying,
     endpoints,
     outbox,
     deliveries: createDeliveryApi({ ...ports, queue, endpoints, outbox }),
     webhooks: webhooksService({ ...ports, endpoints, outbound }),
     integrations,
-    rollout,
     scenarios,
-    projects,
     organizations,
     invitations: invitationsService({ ...ports, bus, users, keys, mails, origin }),
-    deployments,
     pushes: pushesService({ ...ports, endpoints, deployments }),
     events: eventsService(ports),
     openapi: openapiService(settings),
@@ -145,7 +141,7 @@ function createGenerations(
   const links = createAssetLinks(ports);
   const modelDrivers = createModelDrivers({
     driver,
-    makeDefault: () => simulatedGenerations(undefined, createPainter({ media })),
+    makeDefault: () => simulatedGenerations(undefined, createPainter({ media }), () => ports.clock.mode === "manual"),
     backends,
     unknownModels: models,
   });

@@ -3,12 +3,15 @@ import type { Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
 import type { Sinks } from "../instruments/sinks.ts";
 
-/** What a service keeps through all its states: its ports, the hosts that it answers to, its sinks, its snapshots. */
+import type { Runtimes } from "./runtimes.ts";
+
+/** State that survives restores: the ports, the accepted hosts, the sinks and the snapshots of a service. */
 export interface HostContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;
+  readonly runtimes: Runtimes;
   /** The time on the current state's clock. */
   iso(): string;
 }

@@ -4,6 +4,7 @@ import type { Role, Scope } from "../kernel/roles.ts";
 import { createKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
+import { createRuntimes } from "./runtimes.ts";
 
 /** Keys and mails of a database, for the command line. The database's server may be running. */
 export interface Admin {
@@ -40,7 +41,10 @@ export async function openAdmin(database: string): Promise<Admin> {
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
-  const features = createFeatures(foundation, settings, { wake: () => {}, origin: () => "", outbound });
+  // Beside a server nothing runs: these settings name no runtime.
+  const { driver, proxy, appsUrl } = createRuntimes(settings);
+  const ports = { wake: () => {}, origin: () => "", outbound, driver, proxy, appsUrl };
+  const features = createFeatures(foundation, settings, ports);
   const idOf = async (name: string | undefined) => {
     const found = await features.organizations.named(name);
     if (!found)

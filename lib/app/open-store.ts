@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { Settings } from "../config/parse-options.ts";
 import { type Clock, createClock } from "../kernel/clock.ts";
+import { formatDuration } from "../kernel/duration.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
@@ -8,8 +9,10 @@ import { assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
 import { type OpenDatabase, openFile, openMemory } from "../store/database-files.ts";
 import { createEncryption, readOrCreateKey, wrongKey } from "../store/encryption.ts";
+import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
+import { describeObstacle } from "../store/write-failure.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
@@ -25,6 +28,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       ? openMemory()
       : openFile(settings.database, {
           exclusive,
+          keepReserve: exclusive && settings.mode === "start",
           mayCreate: () => requireCreatable(settings, exclusive),
         });
   try {
@@ -32,12 +36,16 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const serviceState = store.using(settingsRepository);
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
+    // The rows follow the machine's clock too, once the service runs.
+    if (exclusive) clock.whenSet(() => {});
+    const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
     const starts = Number((await serviceState().read({ name: "starts" }))?.value ?? "0");
     // From the second start on, the seed includes the number of starts, or the same secrets would be drawn again.
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
     const log = logOf(settings, store, clock);
+    opened.engine.watch(reportTo(log));
     if (settings.clock.startsWith("manual@") && clock.now() > createClock(settings.clock).now())
       log.warn(`the clock starts at ${clock.iso()}, as stored in the database: it never goes back`, {
         option: settings.clock,
@@ -59,7 +67,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
     const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
-    return { opened, store, clock, ids, random, log, encryption, serviceState, assets };
+    return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
@@ -67,7 +75,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   }
 }
 
-/** The foundation of a restored state or a fork. Its clock, ids and random get the snapshot's state next. */
+/** The base of a restored state or a fork. Its clock, ids and random get the snapshot's state next. */
 export function copyFoundation(
   opened: OpenDatabase,
   settings: Settings,
@@ -76,17 +84,28 @@ export function copyFoundation(
   const store = createStore(opened.engine);
   const clock = createClock("real");
   const random = createRandom();
+  const log = logOf(settings, store, clock);
+  opened.engine.watch(reportTo(log));
   return {
     opened,
     store,
     clock,
+    clockWarning: undefined,
     ids: createIds(clock, random),
     random,
-    log: logOf(settings, store, clock),
+    log,
     encryption: encryption.withRandom(random.bytes),
     serviceState: store.using(settingsRepository),
     assets: settings.database === inMemory ? assetsInMemory() : assets,
   };
+}
+
+/** The warning about a database whose clock was moved, or ran fast, past the machine's; undefined for any other. */
+function aheadWarning(clock: Clock, lastMode: string | undefined): string | undefined {
+  const ahead = -clock.setBy();
+  if (ahead <= 0 || lastMode === undefined || lastMode === "real") return undefined;
+  const amount = formatDuration(Math.round(ahead / 1_000) * 1_000);
+  return `the clock of the database was ${amount} ahead of this machine's, because ${lastMode === "manual" ? "it was advanced" : "it ran fast"} in the mode dev; due times move back by as much, so waiting work keeps the time that it still had to wait`;
 }
 
 /** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
@@ -103,7 +122,7 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   }
 }
 
-/** Refuses a missing database whose key file is there: that is a lost mount, and not a first start. */
+/** Refuses a missing database whose key file exists: that is a missing mount, not a first start. */
 function requireCreatable({ database, mode, create }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
@@ -111,12 +130,33 @@ function requireCreatable({ database, mode, create }: Settings, exclusive: boole
     const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
     throw new DatabaseError(
       database,
-      `its key file ${database}.key is there, but the database is ${state}; restore it (is a volume not mounted?), or make a new database with --create`,
+      `its key file ${database}.key exists, but the database is ${state}; restore it (is a volume not mounted?), or make a new database with --create`,
     );
   }
 }
 
-/** A replaced state logs nothing: the errors of its cut-off work concern nobody. */
+/** One line when something begins, and one when it ends, however many requests and jobs meet it between. */
+const reportTo = (log: Log): Watcher => ({
+  writes(obstacle, error) {
+    if (!obstacle) log.warn("the store can be written again");
+    else log.error(`the store cannot be written: ${describeObstacle(obstacle)}`, { error: textOf(error) });
+  },
+  log(bytes, isLarge) {
+    if (isLarge)
+      log.warn(
+        "the write-ahead log grows, because another program reads the database in one long transaction; end it",
+        { bytes },
+      );
+    else log.warn("the write-ahead log is small again", { bytes });
+  },
+});
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error ? `${error.code}: ${error.message}` : error.message;
+}
+
+/** A replaced state logs nothing: errors of its interrupted work do not matter. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const toLogger: LogSink = (level, message, fields) => {

@@ -1,25 +1,30 @@
 import * as v from "valibot";
-import { inProcessSender } from "../client/in-process.ts";
 import { type Client, clientOver } from "../client/typed-client.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
 import type { SinkError } from "../instruments/sinks.ts";
 import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { invalid } from "../kernel/errors.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
 import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
+import { checkInvariants } from "../store/check-invariants.ts";
+import type { Violation } from "../store/invariants.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
+import { inProcessSender } from "./in-process-client.ts";
 import type { Host } from "./snapshots.ts";
 
 /** A whole deployment-and-generation service, in this process. */
 export interface Service extends Instruments<Service> {
   /** A key of the first owner; null unless this start made it or was given it. */
   readonly apiKey: string | null;
-  /** The address that it listens at; undefined while it listens at none. */
+  /** The address of the open port; undefined without one. */
   readonly url: string | undefined;
+  /** Where deployed apps are: `http://<environment>-<project>.` before its host. Null without a runtime. */
+  readonly appsUrl: string | null;
   /**
    * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
    * only a URL's path counts.
@@ -27,7 +32,7 @@ export interface Service extends Instruments<Service> {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /**
    * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go straight
-   * to their operations and are never retried. `apiKey` defaults to the service's own; "" sends none. Throws
+   * to their operations and are never retried; as everywhere under `/v1`, fields that an operation does not know are ignored. `apiKey` defaults to the service's own; "" sends none. Throws
    * `validation_failed` for any other field.
    */
   client(as?: { apiKey?: string }): Client;
@@ -46,7 +51,7 @@ export interface Service extends Instruments<Service> {
     advanceToNext(): Promise<Advanced>;
     /** Moves a manual clock until no work is due any more, except periodic work such as the daily clean-up. */
     runUntilIdle(): Promise<Advanced>;
-    /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot makes it run again (`dev`). */
+    /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot restarts the clock (`dev`). */
     freeze(): void;
   };
   /** Runs everything that is due now, and resolves when nothing is due any more. */
@@ -54,7 +59,7 @@ export interface Service extends Instruments<Service> {
   /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
   snapshot(): Promise<{ id: string; now: string }>;
   /**
-   * Restores a snapshot; only this moves time back. Calls that still run change nothing any more. Sinks and open ports
+   * Restores a snapshot; only this moves time back. Calls that are still running then change nothing. Sinks and open ports
    * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
    */
   restore(id: string): Promise<{ id: string; now: string }>;
@@ -81,6 +86,12 @@ export interface Service extends Instruments<Service> {
     /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` adds users to it. */
     create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
   };
+  /**
+   * Checks the rules of the store, such as "a job sends what is pending", and answers those that are broken: none, when all
+   * is well. Reads every row, in a thread of its own where the database is a file. `svc-server doctor --deep` checks the
+   * same rules.
+   */
+  invariants(): Promise<readonly Violation[]>;
   /** What sinks threw, oldest first. `createTestService` fails its test for it. */
   readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run right now because a manual clock is moved or settled. */
@@ -89,7 +100,7 @@ export interface Service extends Instruments<Service> {
   close(): Promise<void>;
 }
 
-/** Where to listen. An empty host would mean every address of the machine, so it is refused. */
+/** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
 const listenAddress = record({
   port: v.optional(wholeNumber(0, 65_535), 0),
   host: v.optional(textOf(1, 253), "127.0.0.1"),
@@ -100,7 +111,10 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 /** The service that users hold: every call goes to the host's current state. */
 export function createFacade(host: Host): Service {
   const app = () => host.state.wiring.app;
-  const fork = async () => createFacade(await host.fork());
+  const fork = async (...given: unknown[]) => {
+    if (given.length > 0) throw invalid("fork", "takes no arguments; a fork has the options of its service");
+    return createFacade(await host.fork());
+  };
   const tools = () => instruments(host.state.wiring, fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
   const requireOpen = () => {
@@ -117,10 +131,13 @@ export function createFacade(host: Host): Service {
     get url() {
       return host.listening[0]?.url;
     },
+    get appsUrl() {
+      return host.runtimes.appsUrl() ?? null;
+    },
     async fetch(input, init) {
       const current = app();
       const request = ownRequest(input, init);
-      // Without an await between, a call before close() has begun before it.
+      // There is no await in between, so a call made before close() begins before it.
       return current.fetch(request instanceof Promise ? await request : request);
     },
     client(as = {}) {
@@ -136,7 +153,7 @@ export function createFacade(host: Host): Service {
       };
       const { listening } = host;
       const server = await listen(handlers, address);
-      // close() could not know of a port that was not open yet.
+      // close() does not see a port that is not open yet.
       if (isClosed()) await server.close();
       requireOpen();
       host.hosts.add(address.host);
@@ -200,6 +217,11 @@ export function createFacade(host: Host): Service {
     },
     organizations: {
       create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
+    },
+    async invariants() {
+      requireOpen();
+      const { foundation, wiring } = host.state;
+      return checkInvariants(foundation.opened, wiring.closing.signal);
     },
     sinkErrors: host.sinks.errors,
     get busy() {

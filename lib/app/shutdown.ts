@@ -1,14 +1,18 @@
+import { shuttingDown } from "../http/cancellation.ts";
 import type { Listening } from "../http/server.ts";
 import { systemTimer } from "../kernel/clock.ts";
+import { isLogged } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
 import type { Scenario } from "../scenarios/service.ts";
+import { stateReplaced } from "../store/store.ts";
+import type { Runtimes } from "./runtimes.ts";
 import type { HostState } from "./wiring.ts";
 
 /** Waits until the work is done, but no longer than `limit` of the machine's time. */
 async function within(limit: string, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
   const timeout = new Promise<void>((resolve) => {
-    // It must fire even where nothing else keeps the process alive, or the rest of the shutdown would never run.
+    // It must fire even if nothing else keeps the process alive, or the rest of the shutdown would never run.
     cancel = systemTimer(limit, resolve, { hold: true });
   });
   await Promise.race([work, timeout]).finally(() => cancel());
@@ -21,18 +25,20 @@ async function within(limit: string, work: Promise<unknown>): Promise<void> {
 export async function shutDown(
   { foundation, wiring }: HostState,
   listening: readonly Listening[],
+  runtimes: Runtimes,
   { isFork }: { readonly isFork: boolean },
 ): Promise<readonly Scenario[]> {
   const { store, clock, log, opened } = foundation;
   const { closing, loop, features, outbound, deferredWrites, storeClock } = wiring;
   let unused: readonly Scenario[] = [];
-  closing.abort();
+  closing.abort(shuttingDown());
   features.outbox.stop();
   features.execution.stop();
   try {
     // Painting is cut off at once: it costs nothing to start again.
     await features.modelDrivers.close();
-    await within("10s", Promise.all([...listening.map((server) => server.close()), loop.stop()]));
+    const servers = listening.map((server) => server.close());
+    await within("10s", Promise.all([...servers, features.apps.close(runtimes.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { scenarios } = features;
       // A fork also holds its parent's scenarios, which its parent reports.
@@ -41,9 +47,11 @@ export async function shutDown(
         log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
     const saveTime = () => storeClock(clock.now());
-    // Jobs are released first: a request that is cut off after that is no failed attempt.
+    // Jobs are released first: a request that is cut off after that does not count as a failed attempt.
     for (const step of [loop.release, outbound.close, deferredWrites.flush, saveTime, warnOfUnused]) {
-      await step().catch((error) => log.error("closing could not write everything", { reason: reasonOf(error) }));
+      await step().catch((error) => {
+        if (!isLogged(error)) log.error("some writes failed while the service closed", { reason: reasonOf(error) });
+      });
     }
   } finally {
     deferredWrites.stop();
@@ -58,11 +66,11 @@ export async function discardState({ foundation, wiring }: HostState, successor:
   const { store } = foundation;
   const { closing, loop, features, outbound, deferredWrites } = wiring;
   store.retire();
-  closing.abort();
+  closing.abort(stateReplaced());
   features.outbox.stop();
   features.execution.stop();
   deferredWrites.stop();
   await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
-  // The successor goes on with the database of a file; a database in memory is closed.
+  // The next state keeps a database file open; a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }

@@ -1,4 +1,5 @@
-import type { Settings } from "../config/parse-options.ts";
+import { runsForReal, type Settings } from "../config/parse-options.ts";
+import { shuttingDown } from "../http/cancellation.ts";
 import { createHosts } from "../http/hosts.ts";
 import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -6,17 +7,18 @@ import type { Scenario } from "../scenarios/service.ts";
 import { type OpenDatabase, openImage } from "../store/database-files.ts";
 import type { HostContext } from "./host-context.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
+import { createRuntimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
 import { type HostState, wire } from "./wiring.ts";
 
 /**
- * A service through all its states. A restored state is built anew: foundation, features, job loop, routes. The state
- * before keeps a store that takes no more writes, so what still runs there changes nothing and nothing has to wait for it.
+ * A service with its current state. Restoring builds all parts again: base, features, job loop, routes. The replaced state
+ * keeps a store that refuses writes, so its running work changes nothing and nothing waits for it.
  */
 export interface Host extends HostContext {
   /** The current one. */
   readonly state: HostState;
-  /** Sets the first state, which reset comes back to. */
+  /** Sets the first state, which reset restores. */
   start(state: HostState): Promise<void>;
   /** Replaces the current state by a snapshot, on a database of its own. */
   load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation): Promise<void>;
@@ -35,7 +37,7 @@ interface Snapshot {
 interface Inheritance {
   readonly sinks: Sinks;
   readonly snapshots: ReadonlyMap<string, Snapshot>;
-  /** How many snapshots were taken, so that no identifier comes twice. */
+  /** The number of snapshots taken, so that no identifier repeats. */
   readonly count: number;
   readonly first: Snapshot | undefined;
 }
@@ -49,7 +51,13 @@ const maxForReset = 1024 ** 3;
 const tooLarge = () =>
   new Problem(
     "limit_reached",
-    "the database had more than 1 GiB at the start, so nothing was kept to go back to; take a snapshot, and restore that",
+    "the database had more than 1 GiB at the start, so its first state was not stored; take a snapshot, and restore that",
+  );
+
+const reallyRuns = () =>
+  new Problem(
+    "limit_reached",
+    "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
   );
 
 const snapshotOf = ({ foundation, wiring, apiKey }: HostState): Snapshot => ({
@@ -58,7 +66,7 @@ const snapshotOf = ({ foundation, wiring, apiKey }: HostState): Snapshot => ({
   apiKey,
 });
 
-/** Throws where a strict service was not used as its test said. */
+/** Throws if a strict service has an unused scenario or an error of a sink. */
 function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]): void {
   const found = [
     ...errors.map(({ sink, error }) => `the sink "${sink}" threw ${String(error)}`),
@@ -80,11 +88,12 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   let shutdown: Promise<void> | undefined;
 
   const current = (): HostState => {
-    if (!state) throw new Error("the service has not begun yet");
+    if (!state) throw new Error("the service has not started yet");
     return state;
   };
   const openState = (): HostState => {
     if (settings.mode !== "dev") throw new Error("snapshots and forks are for the mode dev");
+    if (runsForReal(settings)) throw reallyRuns();
     if (shutdown) throw new Error("the service is closed; make a new one");
     return current();
   };
@@ -120,6 +129,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     sinks: inherited?.sinks.copy() ?? createSinks(),
+    runtimes: createRuntimes(settings),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
       async snapshot() {
@@ -141,7 +151,8 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     },
     async start(started) {
       state = started;
-      if (settings.mode === "dev" && started.foundation.store.engine.size() <= maxForReset) first = await take();
+      if (settings.mode === "dev" && !runsForReal(settings) && started.foundation.store.engine.size() <= maxForReset)
+        first = await take();
     },
     load,
     async fork() {
@@ -153,12 +164,12 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     },
     async close() {
       // Refuse new requests at once, even while a restore is still running.
-      current().wiring.closing.abort();
-      // Forks share a driver that the user gave, so only the service that was given it closes it.
+      current().wiring.closing.abort(shuttingDown());
+      // Forks share the user's driver, so only the service that received it closes it.
       const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
       const isFork = inherited !== undefined;
       shutdown ??= restoring.then(async () => {
-        const end = shutDown(current(), context.listening, { isFork });
+        const end = shutDown(current(), context.listening, context.runtimes, { isFork });
         const [unused] = await Promise.all([end, closeDriver(), ...discarding]);
         context.listening.length = 0;
         if (settings.strict) rejectLoose(unused, context.sinks.errors);

@@ -18,13 +18,15 @@ import { isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { AbortController } from "../kernel/web.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
+import { writeTime } from "../store/service-state.ts";
 import { createClockControl } from "./advance-clock.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";
 import type { HostContext } from "./host-context.ts";
 import { createInterface } from "./http-interface.ts";
+import { followMachineClock } from "./machine-clock.ts";
 import type { Foundation } from "./open-store.ts";
 
-/** One state of a service: its foundation, and everything that runs on it. */
+/** One state of a service: its base, and everything that runs on it. */
 export interface HostState {
   readonly foundation: Foundation;
   readonly wiring: Wiring;
@@ -33,7 +35,7 @@ export interface HostState {
 
 export type Wiring = ReturnType<typeof wire>;
 
-/** Everything that runs on one foundation: network, features, job loop, instruments, HTTP interface. */
+/** Everything that runs on one base: network, features, job loop, instruments, HTTP interface. */
 export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
   const { store, clock, log, ids, random, encryption, assets } = foundation;
   const { mode } = settings;
@@ -46,13 +48,15 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
 
-  const origin = () => settings.publicUrl?.replace(/\/$/, "") ?? host.listening[0]?.url ?? "http://localhost";
-  const features = createFeatures(foundation, settings, { wake: (at) => loop.wake(at), origin, outbound });
+  const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
+  const wake = (at: number) => loop.wake(at);
+  const features = createFeatures(foundation, settings, { ...host.runtimes, wake, origin, outbound });
   const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule() });
   const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
   const idempotency = createIdempotency({ store, clock, encryption });
 
   const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
+  followMachineClock(foundation, () => loop.wake(clock.now()));
   const clockControl = createClockControl(clock, loop, host.sinks.caller);
 
   const faults = createFaults({ clock, closing: closing.signal });
@@ -95,7 +99,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     faults,
     journal,
     snapshotables,
-    /** Made for the first request: its routes take longer than all else, and many forks are never called. */
+    /** Made at the first request: its routes take the longest to make, and many forks are never called. */
     get app(): App {
       app ??= createInterface(foundation, settings, host, http);
       return app;
@@ -111,11 +115,11 @@ interface Prunable {
   prune(): Promise<void>;
 }
 
-/** The job loop, and the daily job that removes what is too old. */
+/** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[]) {
   const { store, clock, log, serviceState } = foundation;
-  const { mails, invitations, pushes, outbox, generations } = features;
-  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations];
+  const { mails, invitations, pushes, outbox, generations, sessions } = features;
+  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions];
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };
@@ -129,8 +133,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
   });
   const storeClock = async (at: number) => {
-    if (clock.mode === "real") return;
-    await store.transaction((tx) => serviceState(tx).write({ name: "clock", value: isoOf(at) }));
+    await store.transaction((tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
   const loop = createLoop({ clock, runner, log, storeClock });
   return { periodic, runner, loop, storeClock };
@@ -144,6 +147,8 @@ function wireMetrics({ store, clock }: Foundation, features: Features, runner: R
     clock,
     feed: features.feed,
     databaseBytes: store.engine.size,
+    logBytes: store.engine.logSize,
+    isWritable: () => store.engine.obstacle === undefined,
     jobs: runner.load,
     deliveries: features.outbox.pending,
     deployments: features.rollout.unfinished,

@@ -6,7 +6,7 @@ export interface BrokenRule {
 
 /**
  * The error of a call. `code` is the service's (`validation_failed`, `not_found`, …) or the client's: `unreachable`,
- * `timed_out`, `unreadable` (an answer of something else than this interface, or an incomplete one).
+ * `timed_out`, `unreadable` (an answer of another server, or an incomplete one).
  */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";
@@ -56,7 +56,7 @@ const aboutOf = ({ status, headers }: ResponseHead) => ({
 export const incomplete = (response: ResponseHead, cause: unknown) =>
   new ClientProblem(
     "unreadable",
-    cause instanceof SyntaxError ? "the answer is not whole: its JSON breaks off" : "the answer broke off",
+    cause instanceof SyntaxError ? "the answer is incomplete: its JSON breaks off" : "the answer broke off",
     { ...aboutOf(response), cause },
   );
 
@@ -71,11 +71,11 @@ export function problemOf(response: ResponseHead, body: unknown): ClientProblem 
   }
   const location = status >= 300 && status <= 399 ? headers.get("location") : null;
   if (location !== null) {
-    const sentence = `${response.url || "the server"} redirects to ${location}, and calls follow no redirects`;
-    return new ClientProblem("unreadable", `${sentence}; set the address that answers directly`, about);
+    const sentence = `${response.url || "the server"} redirects to ${location}, and calls do not follow redirects`;
+    return new ClientProblem("unreadable", `${sentence}; use the address that answers without a redirect`, about);
   }
   const type = headers.get("content-type")?.split(";", 1)[0] ?? "nothing";
-  const sentence = `${response.url || "the server"} answered ${status} with ${type}, which is not this interface's`;
+  const sentence = `${response.url || "the server"} answered ${status} with ${type}, which is not the type of this interface`;
   return new ClientProblem(
     "unreadable",
     `${sentence}; check that the address ends in /v1 and belongs to svc-server`,

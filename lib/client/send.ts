@@ -13,6 +13,8 @@ export interface ClientOptions {
   readonly retries?: number | undefined;
   /** The longest `Retry-After` to wait for, in milliseconds; with a longer one the call fails. Default 60,000. */
   readonly longestWait?: number | undefined;
+  /** Called before each retry, with its reason and the wait in milliseconds. */
+  readonly onRetry?: ((reason: ClientProblem, wait_ms: number) => void) | undefined;
   /** Waits between attempts, for this number of milliseconds. Default: setTimeout. */
   readonly sleep?: ((ms: number) => Promise<unknown>) | undefined;
   /** Makes idempotency keys. Default: 32 random hexadecimal digits. */
@@ -30,7 +32,7 @@ export interface CallOptions {
 export interface Request {
   readonly id: string;
   readonly method: string;
-  /** With the query, below the version. */
+  /** The path below the version, with the query. */
   readonly path: string;
   /** The parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
@@ -54,7 +56,7 @@ type Signal = AbortSignal | undefined;
 /** Reads the part of a response that the caller needs. */
 type Read = (response: Response) => Promise<unknown>;
 
-/** A later attempt can succeed after these. */
+/** The statuses after which a later attempt can succeed. */
 const temporary = [429, 502, 503, 504];
 const second_ms = 1000;
 
@@ -124,6 +126,7 @@ export function createSender(options: ClientOptions): Sender {
       const after = problem instanceof ClientProblem ? problem.retryAfter : undefined;
       const wait = after === undefined ? Math.min(250 * 2 ** retry, 8 * second_ms) : after * second_ms;
       if (!isTemporary || retry >= retries || wait > longestWait) throw problem;
+      options.onRetry?.(problem, wait);
       await sleepUnlessAborted(wait, signal);
     }
   };
@@ -174,8 +177,16 @@ function parsed(text: string): unknown {
 
 function baseOf(baseUrl: string): string {
   const right = "baseUrl must be an http or https URL that ends in /v1, such as http://127.0.0.1:7400/v1";
-  if (!URL.canParse(baseUrl)) throw new TypeError(right);
-  const { protocol, username, password, origin, pathname } = new URL(baseUrl);
-  if (!/^https?:$/.test(protocol) || username || password) throw new TypeError(right);
-  return origin + pathname.replace(/\/+$/, "");
+  const url = urlOf(baseUrl);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) throw new TypeError(right);
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** As parseUrl of the kernel, which says what is wrong with URL.canParse. */
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -63,9 +63,9 @@ type Work = (typeof works)[number];
 
 export type Client = Calls & {
   /** Every item of a list, page after page: `for await (const project of client.paginate(client.projects.list))`. */
-  paginate<I extends object, T>(
+  paginate<I extends object | undefined, T>(
     list: (input: I, options?: CallOptions) => Promise<Page<T>>,
-    input?: I,
+    input?: NoInfer<I>,
     options?: CallOptions,
   ): AsyncGenerator<T>;
   /**
@@ -117,7 +117,7 @@ const byId: ReadonlyMap<string, string> = new Map(
 
 const templateOf = (id: string): string => byId.get(id) ?? "";
 
-/** What stands in the path of an operation, in order, each with an example: `{ id: "proj_…" }`. */
+/** The parameters in an operation's path, in order, each with an example: `{ id: "proj_…" }`. */
 export function pathExamples(id: string): Readonly<Record<string, string>> {
   const names = templateOf(id).matchAll(/([\w-]+)\/\{(\w+)\}/g);
   const prefixOf = new Map<string, string>(Object.entries(prefixes));
@@ -129,7 +129,7 @@ export function pathExamples(id: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Splits an input: names of the path go there; the rest is the body, or the query if the operation takes no body. */
+/** Splits an input: the path takes its parameters; the rest is the body, or the query if the operation takes no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = templateOf(id).split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);
@@ -151,7 +151,7 @@ function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): R
   return { id, method, path: query.size > 0 ? `${path}?${query}` : path, params, query };
 }
 
-async function* paginate<I extends object, T>(
+async function* paginate<I extends object | undefined, T>(
   list: (input: I, options?: CallOptions) => Promise<Page<T>>,
   input?: I,
   options?: CallOptions,

@@ -24,11 +24,11 @@ async function poll({ call, sleep }: Sender, get: Request, options: CallOptions)
     const work = (await call(request, options)) as Work;
     if (ended.includes(work.status)) return work;
     const now = work.meta?.timestamp;
-    // No work moves while the service's clock stands, and the caller who waits here may be the only one to advance it.
+    // No work moves while the service's clock stands still, and only the waiting caller may be able to advance it.
     if (now !== undefined && now === before?.meta?.timestamp && work.status === before.status)
       throw new ClientProblem(
         "timed_out",
-        `it is ${work.status}, and the service's clock stands at ${now}; advance the clock while this waits, or before`,
+        `it is ${work.status}, and the service's clock stands still at ${now}; advance the clock before or during the wait`,
       );
     before = work;
     await sleep(pause, options.signal);

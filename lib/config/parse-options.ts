@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { didYouMean } from "../kernel/did-you-mean.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
-import type { OptionHelp } from "./option-types.ts";
-import { optionsSchema } from "./options-schema.ts";
+import type { OptionHelp } from "./options/option-types.ts";
+import { optionsSchema } from "./options/options-schema.ts";
 
 export type Options = v.InferInput<typeof optionsSchema>;
 export type Settings = v.InferOutput<typeof optionsSchema>;
@@ -21,6 +21,11 @@ export class BadOptions extends Error {
   }
 }
 
+/** Whether deployments run on this machine, and apps are served. */
+export const runsForReal = ({ deployments }: Pick<Settings, "deployments">): boolean =>
+  deployments.driver?.runtime !== undefined ||
+  (deployments.driver === undefined && !deployments.runtime.includes("simulated"));
+
 /** Parses the options. Throws {BadOptions}, which names the first wrong option and what it must be. */
 export function parseOptions(given: unknown): Settings {
   if (typeof given !== "object" || given === null || Array.isArray(given))
@@ -31,29 +36,36 @@ export function parseOptions(given: unknown): Settings {
     const { path, message } = detailOf(issue);
     throw new BadOptions(path, isUnknown(issue) ? message + nearestOption(path) : message);
   }
-  const { mode, clock, key, database, random } = result.output;
+  const { mode, clock, key, database, random, codeHost } = result.output;
   if (mode === "start" && clock !== "real") throw new BadOptions("clock", "must be real in the mode start");
   if (mode === "start" && key !== undefined)
     throw new BadOptions("key", "is for the mode dev; make a key with: svc-server keys create");
   if (mode === "start" && random !== undefined)
     throw new BadOptions("random", "is for the mode dev; a seeded key could be guessed");
+  if (mode === "start" && codeHost.repos !== undefined)
+    throw new BadOptions(
+      "codeHost.repos",
+      "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git",
+    );
+  if (runsForReal(result.output) && clock !== "real")
+    throw new BadOptions("clock", `must be real with the runtime ${result.output.deployments.runtime.join()}`);
   if (mode === "start" && result.output.transport !== undefined) {
     throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
   }
-  if (mode === "start" && result.output.outbound.send === false)
-    throw new BadOptions("outbound.send", "must not be false in the mode start, which sends every delivery");
+  if (mode === "start" && result.output.outbound.send !== undefined)
+    throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
   if (/^postgres(ql)?:/.test(database))
-    throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store yet");
+    throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store");
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
   if (!result.output.strict) return result.output;
-  // What strict changes, where the option itself is not given.
+  // The defaults of strict, for options that are not given.
   const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
   return { ...result.output, rateLimit, addressRateLimit, generations: { ...result.output.generations, media } };
 }
 
 /** One option, for everything that reads it from text or documents it. */
 export interface OptionInfo {
-  /** Its names from the top, joined by dots: `deployments.concurrency`. */
+  /** Its names from the top level, joined by dots: `deployments.concurrency`. */
   readonly path: string;
   readonly help: string;
   readonly fallback: unknown;
@@ -61,6 +73,8 @@ export interface OptionInfo {
   readonly flag: string | undefined;
   /** The placeholder for the flag's value; undefined for a switch. */
   readonly value: string | undefined;
+  /** The only mode that has it; undefined for both. */
+  readonly mode: "dev" | "start" | undefined;
   /** How it is written as text, in a flag or variable; undefined for values without a text form, such as a function. */
   readonly format: "text" | "number" | "switch" | "list" | "json" | "file" | undefined;
 }
@@ -76,7 +90,7 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   record: "json",
 };
 
-/** Every option, in the order in which it is allOptions. */
+/** Every option, in the order of its declaration. */
 export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries, "");
 
 function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
@@ -84,10 +98,10 @@ function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
     const { wrapped, default: fallback } = entry as v.OptionalSchema<v.GenericSchema, unknown>;
     if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
     const path = prefix + name;
-    const { help = "", flag, value } = v.getMetadata(wrapped) as Partial<OptionHelp>;
+    const { help = "", flag, value, mode } = v.getMetadata(wrapped) as Partial<OptionHelp>;
     // The command itself sets the mode. An object with a flag, the seed, is given as a file.
     const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
-    return { path, help, fallback, flag, value, format };
+    return { path, help, fallback, flag, value, mode, format };
   });
 }
 

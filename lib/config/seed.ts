@@ -6,7 +6,7 @@ import { newIntegration } from "../integrations/schema.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import type { Detail } from "../kernel/errors.ts";
-import { detailOf, email, isUnknown, oneOf, textOf } from "../kernel/validation.ts";
+import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 import { fixedKey, keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, plans } from "../organizations/schema.ts";
 import { name as projectName, region } from "../projects/schema.ts";
@@ -20,7 +20,7 @@ const instantText = v.pipe(
   v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2027-01-01T00:00:00Z"),
 );
 
-const key = v.strictObject({
+const key = record({
   name: v.optional(keyName, "seed"),
   key: fixedKey,
   scopes: v.optional(keyScopes, ["*"]),
@@ -30,7 +30,7 @@ const key = v.strictObject({
   ),
 });
 
-const user = v.strictObject({
+const user = record({
   name: displayName,
   email: email(),
   role,
@@ -38,14 +38,14 @@ const user = v.strictObject({
   keys: v.optional(v.array(key, "must be a list")),
 });
 
-const project = v.strictObject({
+const project = record({
   name: projectName,
   region,
   description: v.optional(v.nullable(textOf(0, 255))),
   status: v.optional(oneOf(projectStates.states)),
   environments: v.optional(
     v.array(
-      v.strictObject({
+      record({
         name: environmentName,
         variables: v.optional(variables),
       }),
@@ -55,9 +55,9 @@ const project = v.strictObject({
 });
 
 const status = v.optional(oneOf(endpointLifecycle.states));
-const webhook = v.strictObject({ ...newWebhook.entries, status });
+const webhook = record({ ...newWebhook.entries, status });
 
-const organization = v.strictObject({
+const organization = record({
   name: organizationName,
   plan: v.optional(oneOf(plans), "starter"),
   users: v.optional(v.array(user, "must be a list")),
@@ -65,14 +65,14 @@ const organization = v.strictObject({
   webhooks: v.optional(v.pipe(v.array(webhook, "must be a list"), v.maxLength(100, "must have at most 100"))),
   integrations: v.optional(
     v.pipe(
-      v.array(v.strictObject({ ...newIntegration.entries, status }), "must be a list"),
+      v.array(record({ ...newIntegration.entries, status }), "must be a list"),
       v.maxLength(100, "must have at most 100"),
     ),
   ),
 });
 
 /** The content of an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */
-export const seed = v.strictObject({
+export const seed = record({
   $schema: v.optional(v.string()),
   organizations: v.array(organization, "must be a list of organizations"),
 });

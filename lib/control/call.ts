@@ -3,7 +3,7 @@ import type { Schema } from "../kernel/validation.ts";
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** The input of a call, checked: the parameters of its path, its query and its body. */
+/** The checked input of a call: the parameters of its path, its query and its body. */
 interface Input<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
@@ -26,7 +26,7 @@ export interface Call {
   run(input: Input<unknown, unknown>): Promise<object | readonly object[]> | object | readonly object[];
 }
 
-/** Declares a call; without a schema it takes no body, or no query. */
+/** Declares a call; without a schema for them, it takes no body or no query. */
 export function call<Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(declared: {
   method: Call["method"];
   path: string;

@@ -12,7 +12,7 @@ import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
 import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
-import { invalid } from "../kernel/errors.ts";
+import { Problem } from "../kernel/errors.ts";
 import { shaper } from "../kernel/result-shape.ts";
 import { durationText, instantText, record, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
@@ -26,7 +26,7 @@ type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
 export interface Snapshots {
   snapshot(): Promise<{ readonly id: string; readonly now: string }>;
   restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
-  /** Restores the state of just after the start. Rejects with 409 where that was too large to be stored. */
+  /** Restores the state just after the start. Rejects with 409 if that was too large to be stored. */
   reset(): Promise<{ readonly now: string }>;
 }
 
@@ -62,6 +62,11 @@ export const callsOf = (ports: CallsPorts): readonly Call[] => [
   ...journalCalls(ports),
 ];
 
+const eitherOf = ([first, second]: readonly [string, string]) => {
+  const message = `give either "${first}" or "${second}", not both`;
+  return new Problem("validation_failed", message, { details: [{ path: first, message }] });
+};
+
 /** The clock, and the work that falls due. */
 const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] => [
   call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
@@ -70,8 +75,7 @@ const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] 
     path: "clock/advance",
     body: record({ by: v.optional(durationText()), to: v.optional(instantText()) }),
     run({ body: { by, to } }) {
-      if ((by === undefined) === (to === undefined))
-        throw invalid("by", 'must be given, or "to" instead, and not both');
+      if ((by === undefined) === (to === undefined)) throw eitherOf(["by", "to"]);
       return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(parseInstant(to) ?? 0);
     },
   }),
@@ -115,8 +119,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
         inbox.script(name, responses);
         return { endpoint, responses };
       }
-      if (forward === undefined || responses !== undefined)
-        throw invalid("responses", 'must be given, or "forward" instead, and not both');
+      if (forward === undefined || responses !== undefined) throw eitherOf(["responses", "forward"]);
       inbox.forward(name, forward);
       return { endpoint, forward };
     },

@@ -3,14 +3,14 @@ import { unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
 import { isLocal } from "../http/hosts.ts";
 import { queryOf, type RequestContext } from "../http/request-context.ts";
-import { notHere, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
+import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
 import { check, record, type Schema } from "../kernel/validation.ts";
 import type { Call } from "./call.ts";
 
 interface Ports {
   readonly calls: readonly Call[];
-  /** The present clock as text: a restore replaces the clock that a call began with. */
+  /** The current clock as text: a restore replaces the clock that a call began with. */
   readonly now: () => string;
 }
 
@@ -21,8 +21,8 @@ const noFields = record({});
 const bodyLimit = 16 * 1024 * 1024;
 
 /**
- * The rows of the control interface, of the mode `dev`: CONTRACT section 8. It has no key, so it answers on loopback
- * alone, to a loopback `Host`, and to no page of another origin.
+ * The rows of the control interface (mode `dev`): CONTRACT section 8. It needs no key, so it answers only on loopback, only
+ * to a loopback `Host`, and to no page of another origin.
  */
 export function controlRoutes({ calls, now }: Ports): Route[] {
   // Its records have a form of their own, in either envelope of `/v1`.
@@ -50,7 +50,7 @@ export function controlRoutes({ calls, now }: Ports): Route[] {
     name: unnamed,
     access,
     answer() {
-      throw new Problem("not_found", `no call of the control interface has this path; there are ${known}`);
+      throw new Problem("not_found", `the control interface has no such path; its paths are ${known}`);
     },
   };
   return [...withOtherMethods(rows), unknown];
@@ -69,12 +69,12 @@ async function bodyOf(request: RequestContext, schema: Schema): Promise<unknown>
   return check(schema, (bytes && parseBody(bytes, false)) ?? {});
 }
 
-/** A browser sends `Origin` with the requests of a page: only pages of this very address may send them. */
+/** A browser sends `Origin` with the requests of a page: only pages of this same address may send them. */
 function refuseForeign({ header }: RequestContext): void {
   const origin = header("origin");
   if (origin === undefined || origin === `http://${header("host")}`) return;
   throw new Problem(
     "insufficient_role",
-    "a page of another origin must not use the control interface; call it from a program",
+    `pages of ${origin.slice(0, 200)} must not use the control interface, and the option cors does not open it; call it from a program`,
   );
 }

@@ -1,9 +1,10 @@
-import type { LogLine } from "../drivers/deployment/contract.ts";
+import type { LogLine, Progress } from "../drivers/deployment/contract.ts";
 import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { invalid, notFound } from "../kernel/errors.ts";
+import { notFound } from "../kernel/errors.ts";
 import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
-import { isTerminal } from "../kernel/machine.ts";
+import { hideValues } from "../kernel/secret-values.ts";
+import { isTerminal } from "../kernel/state-machine.ts";
 import type { StreamEntry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
@@ -17,9 +18,17 @@ export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
-/** The text of a driver without control characters, which must reach neither a terminal nor a webhook. */
+/** A driver's text without control characters, which must reach neither a terminal nor a webhook. */
 export const withoutControlCharacters = (text: string): string =>
   withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
+
+/** CONTRACT section 11: "secret variables' values are shown as `[redacted]` in every log". */
+export function withoutSecrets(answer: Progress, secrets: readonly string[]): Progress {
+  if (secrets.length === 0) return answer;
+  const hide = hideValues(secrets);
+  const logs = answer.logs.map(({ level, message }) => ({ level, message: hide(message) }));
+  return "message" in answer ? { ...answer, logs, message: hide(answer.message) } : { ...answer, logs };
+}
 
 /** One entry a line, without control characters other than tab, so that no log paints over a terminal. */
 const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
@@ -27,14 +36,18 @@ const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
     message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
   );
 
-/** Appends to a deployment's log within its limits, in the transaction of the change. */
+/** Up to where lines go. Behind them one entry has room, which says how the deployment ended. */
+const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
+
+/** Appends to a deployment's log within its limits, in the transaction of the change; `last` even to a full log. */
 export async function appendLogs(
   rows: Rows,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
   lines: readonly LogLine[],
   clock: Clock,
+  last: readonly LogLine[] = [],
 ): Promise<void> {
-  if (lines.length === 0) return;
+  if (lines.length + last.length === 0) return;
   let { log_entries, log_bytes } = deployment;
   const timestamp = clock.iso();
   const write = async ({ level, message }: LogLine) => {
@@ -50,27 +63,20 @@ export async function appendLogs(
     log_bytes += Buffer.byteLength(message);
   };
   for (const line of entriesOf(lines)) {
-    if (log_entries >= logLimits.entries || log_bytes >= logLimits.bytes) break;
-    const full =
-      log_entries === logLimits.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= logLimits.bytes;
-    await write(full ? { level: "warn", message: "The log is full; what follows is not kept" } : line);
-    if (full) log_bytes = logLimits.bytes;
+    if (log_entries >= room.entries || log_bytes >= room.bytes) break;
+    const full = log_entries === room.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= room.bytes;
+    await write(full ? { level: "warn", message: "The log is full; later lines are not stored" } : line);
+    if (full) log_bytes = room.bytes;
   }
+  for (const line of last) await write(line);
   const { id, organization_id } = deployment;
   await rows.setLogSize({ id, organization_id, log_entries, log_bytes });
 }
 
-/** How many entries are read at a time: so many wait in memory for a slow reader. */
+/** The number of entries that are read at a time, and that wait in memory for a slow reader. */
 const batch = 100;
 
-/** The entry after which a followed log goes on. Throws `validation_failed` for anything else than the id of an entry. */
-export function parseLastEventId(id: string | undefined): string | undefined {
-  if (id !== undefined && !/^\d{1,9}$/.test(id))
-    throw invalid("Last-Event-ID", "must be the id of an entry of this log");
-  return id;
-}
-
-/** The log as it grows, beginning behind the entry `after`; ends with the final state of the deployment. */
+/** The log as it grows, starting after the entry `after`; ends with the final state of the deployment. */
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },

@@ -1,6 +1,6 @@
 import { operationsOf } from "../kernel/operation.ts";
-import { awaitable, byId } from "../kernel/validation.ts";
-import { deployment, deploymentItem, deploymentsQuery, logEntry, logsQuery, newDeployment } from "./schema.ts";
+import { awaitable, byId, logEntry, logsQuery } from "../kernel/validation.ts";
+import { deployment, deploymentItem, deploymentsQuery, newDeployment } from "./schema.ts";
 import type { DeploymentsService } from "./service.ts";
 
 const operation = operationsOf<{ deployments: DeploymentsService }>();

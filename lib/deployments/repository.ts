@@ -2,40 +2,42 @@ import { sql } from "kysely";
 import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
 import { deploymentItem } from "./schema.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
 type EnvironmentKey = { project_id: string; environment: string };
-type MoveParameters = Key & { at: string; version: string | null };
+type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" | "pin" | "release">;
 
 /** Partial indexes are used only where their condition stands in the text, word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
-/** A head that a tester moves has no time at which it becomes ready. */
+/** A queue head that a tester steps has no time at which it becomes ready. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;
 const readyHead = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
+const released = sql<boolean>`${active} and release is not null`;
 /** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
-/** In the order of the partial index; in another one the planner reads the whole table. */
+/** In the order of the partial index; in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
 const inEnvironment = (db: QueryBuilder, { project_id, environment }: EnvironmentKey) =>
   db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
-/** How many rows one transaction removes: some milliseconds of work. */
+/** The number of rows that one transaction removes: a few milliseconds of work. */
 export const deploymentBatch = 50;
 export const logBatch = 500;
+/** How many releases of an environment are looked at: more than any environment keeps. */
+const releasesRead = 2_000;
 
-/** A list reads no source, which would be the larger part of a page. */
-const listed = Object.keys(deploymentItem.entries) as (keyof typeof deploymentItem.entries)[];
+/** A list does not read sources, which would be the larger part of a page; the URL is no column. */
+const { url: _, ...columns } = deploymentItem.entries;
+const listed = Object.keys(columns) as (keyof typeof columns)[];
 
-/**
- * Filters by environment and status use the index of the environment: most deployments of an environment have the
- * status that is asked for, and not the reverse.
- */
+/** Filters by environment and status use the index of the environment, which is more selective than the status. */
 const indexes = [
   [],
   ["environment"],
@@ -45,8 +47,45 @@ const indexes = [
   ["project_id", "status"],
 ] as const;
 
+const removals = (query: Queries) => ({
+  /** Removes a batch of a project's newest deployments, whose logs are removed before; answers how many. */
+  removeBatch: query.change((db, p: { project_id: string }) =>
+    db
+      .deleteFrom("deployments")
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("deployments")
+          .select("id")
+          .where("project_id", "=", p.project_id)
+          .orderBy("id", "desc")
+          .limit(sql.lit(deploymentBatch)),
+      ),
+  ),
+  /** Removes a batch of log entries of the deployments that `removeBatch` removes next; answers how many. */
+  removeLogBatch: query.change((db, p: { project_id: string }) =>
+    db.deleteFrom("deployment_logs").where(
+      (eb) => eb.refTuple("deployment_id", "seq"),
+      "in",
+      (eb) =>
+        eb
+          .selectFrom("deployment_logs")
+          .select(["deployment_id", "seq"])
+          .where("deployment_id", "in", (of) =>
+            of
+              .selectFrom("deployments")
+              .select("id")
+              .where("project_id", "=", p.project_id)
+              .orderBy("id", "desc")
+              .limit(sql.lit(deploymentBatch)),
+          )
+          .limit(sql.lit(logBatch))
+          .$asTuple("deployment_id", "seq"),
+    ),
+  ),
+});
+
 export function deploymentsRepository(query: Queries) {
-  /** One statement a move: of two moves that race from one state, exactly one finds the row in it. */
+  /** One statement per move: of two concurrent moves from one state, exactly one finds the row in that state. */
   const move = (name: MoveName) =>
     query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
@@ -58,6 +97,8 @@ export function deploymentsRepository(query: Queries) {
           updated_at: p.at,
           step_at: p.at,
           version: p.version,
+          pin: p.pin,
+          release: p.release,
           ...(isEnd ? { completed_at: p.at } : {}),
           ...(to === "active" ? { deployed_at: p.at } : {}),
         })
@@ -131,6 +172,10 @@ export function deploymentsRepository(query: Queries) {
         .orderBy("id", "desc")
         .limit(sql.lit(1)),
     ),
+    /** The stored releases of an environment, newest first; one that a rollback brought back stands here twice. */
+    releases: query.all((db, p: EnvironmentKey) =>
+      inEnvironment(db, p).select("release").where(released).orderBy("id", "desc").limit(sql.lit(releasesRead)),
+    ),
 
     /** For the job loop, which works for every organization. */
     byId: query.first((db, p: { id: string }) =>
@@ -166,40 +211,7 @@ export function deploymentsRepository(query: Queries) {
       db.selectFrom("deployments").selectAll().where(readyHead).where(notRemoved).orderBy("id").limit(sql.lit(1)),
     ),
 
-    /** Removes a batch of a project's newest deployments, whose logs are removed before; answers how many. */
-    removeBatch: query.change((db, p: { project_id: string }) =>
-      db
-        .deleteFrom("deployments")
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("deployments")
-            .select("id")
-            .where("project_id", "=", p.project_id)
-            .orderBy("id", "desc")
-            .limit(sql.lit(deploymentBatch)),
-        ),
-    ),
-    /** Removes a batch of log entries of the deployments that `removeBatch` removes next; answers how many. */
-    removeLogBatch: query.change((db, p: { project_id: string }) =>
-      db.deleteFrom("deployment_logs").where(
-        (eb) => eb.refTuple("deployment_id", "seq"),
-        "in",
-        (eb) =>
-          eb
-            .selectFrom("deployment_logs")
-            .select(["deployment_id", "seq"])
-            .where("deployment_id", "in", (of) =>
-              of
-                .selectFrom("deployments")
-                .select("id")
-                .where("project_id", "=", p.project_id)
-                .orderBy("id", "desc")
-                .limit(sql.lit(deploymentBatch)),
-            )
-            .limit(sql.lit(logBatch))
-            .$asTuple("deployment_id", "seq"),
-      ),
-    ),
+    ...removals(query),
 
     insertLog: query.insert("deployment_logs"),
     logs: query.pages({

@@ -4,14 +4,15 @@ import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
+import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { appendLogs, withoutControlCharacters } from "./logs.ts";
+import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
-import type { Source } from "./source.ts";
-import type { MoveName } from "./states.ts";
+import { lifecycle, type MoveName } from "./states.ts";
+import { orderOf, type ReadVariables } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
@@ -23,13 +24,23 @@ interface Ports {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
-  /** The variables of an environment, secrets included. */
-  readonly variables: (of: { project_id: string; name: string }) => Promise<Readonly<Record<string, string>>>;
+  readonly variables: ReadVariables;
+  /** What runs after a deployment. */
+  readonly apps: {
+    /** Whether its environment was deleted, so that nothing of it may run. */
+    isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
+    succeeded(tx: Tx, deployment: Deployment): Promise<void>;
+    ended(tx: Tx, deployment: Deployment): void;
+  };
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
 }
+
+const eventData = ({ id, project_id, environment, version }: Deployment) => {
+  return { deployment_id: id, project_id, environment, version };
+};
 
 export type Rollout = ReturnType<typeof createRollout>;
 
@@ -38,27 +49,25 @@ export type Rollout = ReturnType<typeof createRollout>;
  * move of the table of states: the loser of a race changes nothing.
  */
 export function createRollout(ports: Ports) {
-  const { store, bus, feed, clock, queue, driver, variables, concurrency, autoRollback } = ports;
+  const { store, bus, feed, clock, queue, driver, variables, apps, concurrency, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
-  const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[]) => {
+  const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[], last?: readonly LogLine[]) => {
     feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
-    return appendLogs(deployments(tx), row, lines, clock);
+    return appendLogs(deployments(tx), row, lines, clock, last);
   };
 
   /** Publishes that a deployment entered its state. */
   const publish = (tx: Tx, { organization_id, id, status, updated_at: at }: Deployment) =>
     feed.publish(tx, { kind: "deployment", organization_id, id, status, at });
 
-  /** Makes a move of the table of states; undefined where the deployment is in no state that the move starts from. */
+  /** Makes a move of the table of states; undefined if the move does not start from the deployment's state. */
   const move = async (tx: Tx, name: MoveName, before: Deployment) => {
     const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
+    if (row && isTerminal(lifecycle, row.status) && row.status !== "active") apps.ended(tx, row);
     return row;
   };
 
-  const eventData = ({ id, project_id, environment, version }: Deployment) => {
-    return { deployment_id: id, project_id, environment, version };
-  };
   const scheduleAdvance = async (tx: Tx, row: Deployment) => {
     if (!isStepped(row)) await queue.add(tx, "deployments.advance", { deployment_id: row.id });
   };
@@ -93,14 +102,14 @@ export function createRollout(ports: Ports) {
     await startReady(tx);
   };
 
-  /** Whether a deployment that is queued now is the next one of its environment. */
+  /** Whether a deployment queued now is the next of its environment. */
   const isNext = async (tx: Tx, environment: EnvironmentKey) =>
     !(await deployments(tx).head(environment)) && !(await deployments(tx).runningIn(environment));
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
     if (!row) return;
-    await appendLog(tx, row, [...lines, { level: "error", message: "Deployment failed" }]);
+    await appendLog(tx, row, lines, [{ level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
       ...eventData(row),
       reason: withoutControlCharacters(reason),
@@ -108,8 +117,9 @@ export function createRollout(ports: Ports) {
     await startNext(tx, row);
   };
 
-  const finishBuild = async (tx: Tx, before: Deployment, version: string | null, lines: readonly LogLine[]) => {
-    const row = await move(tx, "rollout", { ...before, version: before.version ?? version });
+  const finishBuild = async (tx: Tx, before: Deployment, made: Progress & { state: "done" }) => {
+    const { version, pin = null, release = null, logs: lines } = made;
+    const row = await move(tx, "rollout", { ...before, version: before.version ?? version, pin, release });
     if (!row) return;
     await appendLog(tx, row, lines);
     await scheduleAdvance(tx, row);
@@ -118,7 +128,8 @@ export function createRollout(ports: Ports) {
   const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const row = await move(tx, "succeed", before);
     if (!row) return;
-    await appendLog(tx, row, [...lines, { level: "info", message: "Deployment succeeded" }]);
+    await apps.succeeded(tx, row);
+    await appendLog(tx, row, lines, [{ level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", eventData(row));
     await startNext(tx, row);
   };
@@ -129,10 +140,8 @@ export function createRollout(ports: Ports) {
     if (!previous) return fail(tx, before, "health_check", lines);
     const row = await move(tx, "restore", before);
     if (!row) return;
-    await appendLog(tx, row, [
-      ...lines,
-      { level: "warn", message: `Rolled back: version ${previous.version} stays live` },
-    ]);
+    const message = `Rolled back: version ${previous.version} stays live`;
+    await appendLog(tx, row, lines, [{ level: "warn", message }]);
     await bus.announce(tx, row.organization_id, "deployment.rolled_back", {
       ...eventData({ ...row, version: previous.version }),
       new_deployment_id: null,
@@ -141,43 +150,37 @@ export function createRollout(ports: Ports) {
     await startNext(tx, row);
   };
 
-  const outcomeOf = (row: Deployment, answer: Progress): Outcome => {
-    switch (answer.state) {
-      case "running":
-        return snooze(
-          answer.again_ms,
-          async (tx) => {
-            const now = await deployments(tx).find(row);
-            if (now?.status === row.status) await appendLog(tx, now, answer.logs);
-          },
-          { deployment_id: row.id, handle: answer.handle },
-        );
-      case "failed":
-        return done((tx) => fail(tx, row, answer.message, answer.logs));
-      case "unhealthy":
-        return done((tx) => failHealthCheck(tx, row, answer.logs));
-      case "done":
-        return done((tx) =>
-          row.status === "building" ? finishBuild(tx, row, answer.version, answer.logs) : succeed(tx, row, answer.logs),
-        );
+  /** Ends a step, whatever the driver made of it, where the environment was deleted meanwhile. */
+  const finish = async (tx: Tx, row: Deployment, answer: Exclude<Progress, { state: "running" }>) => {
+    if (await apps.isGone(row, tx)) {
+      const message = `The environment ${row.environment} was deleted`;
+      return fail(tx, row, message, [{ level: "error", message }]);
     }
+    if (answer.state === "failed") return fail(tx, row, answer.message, answer.logs);
+    if (answer.state === "unhealthy") return failHealthCheck(tx, row, answer.logs);
+    return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer.logs);
   };
 
-  /** Asks the driver how far the present step is, and answers what becomes of the deployment. */
+  /** Asks the driver for the progress of the current step, and returns the outcome for the job. */
   const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
     const isBuild = row.status === "building";
-    const { project_id, environment: name, revision } = row;
+    const order = await orderOf(row, variables);
+    const outcome = storedOutcome(row);
     const answer = await driver.step({
-      ...eventData(row),
-      source: JSON.parse(row.source) as Source,
-      variables: await variables({ project_id, name }),
-      revision,
-      outcome: storedOutcome(row),
+      ...order,
+      outcome,
       step: isBuild ? "build" : "rollout",
       elapsed_ms,
       handle,
     });
-    return outcomeOf(row, checkProgress(answer, { needsVersion: isBuild && row.version === null }));
+    const checked = checkProgress(answer, { needsVersion: isBuild && row.version === null });
+    const progress = withoutSecrets(checked, order.secrets);
+    if (progress.state !== "running") return done((tx) => finish(tx, row, progress));
+    const logLines = async (tx: Tx) => {
+      const now = await deployments(tx).find(row);
+      if (now?.status === row.status) await appendLog(tx, now, progress.logs);
+    };
+    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle });
   };
 
   return {
@@ -196,7 +199,7 @@ export function createRollout(ports: Ports) {
       await startNext(tx, row);
     },
 
-    /** Called at a start of the service: the limit may have risen, and nothing else would start the deployments that it held. */
+    /** Called when the service starts: the limit may have risen, and nothing else would start the waiting deployments. */
     resume: () =>
       store.transaction(async (tx) => {
         await deployments(tx).markReady({ now: clock.iso() });
@@ -225,12 +228,13 @@ export function createRollout(ports: Ports) {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
+      if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }));
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
       return askDriver(row, elapsed_ms, handle);
     },
 
-    /** The job has no retries left: the deployment fails, so that it does not stay where it is for ever. */
+    /** The job has no retries left: the deployment fails, or it would never end. */
     async giveUp(tx: Tx, deployment_id: string, reason: string) {
       const row = await deployments(tx).byId({ id: deployment_id });
       if (row) await fail(tx, row, reason, [{ level: "error", message: `Given up: ${reason}` }]);

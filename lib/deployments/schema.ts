@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { environmentName } from "../environments/schema.ts";
-import { datetime, id, oneOf, paging, queryCount, text } from "../kernel/validation.ts";
+import { datetime, id, oneOf, paging, text } from "../kernel/validation.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
 
@@ -25,6 +25,8 @@ const rest = {
   completed_at: v.nullable(datetime()),
   /** Present on records that reached `active`. */
   deployed_at: v.optional(datetime()),
+  /** Present while this deployment's release is the live one of its environment. */
+  url: v.optional(v.string()),
 };
 
 /** SPEC "Deployment". */
@@ -43,16 +45,4 @@ export const deploymentsQuery = v.object({
   environment: v.optional(text()),
   status: v.optional(oneOf(lifecycle.states)),
   ...paging(),
-});
-
-/** SPEC "Deployment log entry". */
-export const logEntry = v.object({
-  timestamp: datetime(),
-  level: v.picklist(["info", "warn", "error"]),
-  message: v.string(),
-});
-export const logsQuery = v.object({
-  ...paging(),
-  per_page: v.optional(queryCount(1, 1000)),
-  follow: v.optional(oneOf(["true", "false"])),
 });

@@ -1,35 +1,35 @@
 import type * as v from "valibot";
+import type { AppsService } from "../apps/service.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
-import { notFound, Problem } from "../kernel/errors.ts";
+import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { emptyList, paginate } from "../kernel/page.ts";
-import { Stream } from "../kernel/stream.ts";
+import { emptyList, mapPage, paginate } from "../kernel/page.ts";
+import { isTerminal } from "../kernel/state-machine.ts";
+import { type FollowOptions, parseLastEventId, Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { LogsQuery } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { followLogs, parseLastEventId, withoutControlCharacters } from "./logs.ts";
+import { followLogs, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
-import type { deploymentsQuery, logsQuery, newDeployment } from "./schema.ts";
+import type { deploymentsQuery, newDeployment } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
 
 type Deployment = Row<"deployments">;
 
 const sourceOf = (row: Deployment) => JSON.parse(row.source) as Source;
-
-const view = (row: Deployment, source = sourceOf(row)) => ({ ...row, source });
 
 /** A push to deploy: of a commit to a branch, or of a tag. */
 export interface Push {
@@ -51,6 +51,9 @@ export interface Ports {
   readonly driver: DeploymentDriver;
   readonly rollout: Rollout;
   readonly waiting: Waiting;
+  readonly apps: Pick<AppsService, "urlOf">;
+  /** What the first log entry of every deployment adds. */
+  readonly notices: readonly string[];
   /** Undefined in the mode `start`, and where the driver takes no scenarios. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
 }
@@ -59,7 +62,7 @@ export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
 /** The operations on deployments. SPEC "Deployments", CONTRACT section 4. `rollout.ts` advances them. */
 export function deploymentsService(ports: Ports) {
-  const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, scenarios } = ports;
+  const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, apps, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
   const stepper = createStepper<Deployment>({
     store,
@@ -71,6 +74,8 @@ export function deploymentsService(ports: Ports) {
     statusOf: ({ status }) => status,
   });
 
+  const view = (row: Deployment, source = sourceOf(row)) => ({ ...row, source, url: apps.urlOf(row) });
+
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
     const found = await deployments(tx).find({ organization_id, id });
     if (!found) throw notFound("deployment");
@@ -80,7 +85,7 @@ export function deploymentsService(ports: Ports) {
   const enqueue = async (
     tx: Tx,
     given: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
-        Pick<Deployment, "id" | "version" | "restores" | "revision">
+        Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release">
       >,
   ) => {
     const now = clock.iso();
@@ -89,7 +94,8 @@ export function deploymentsService(ports: Ports) {
     const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
-    const message = withoutControlCharacters(restores ? `Queued: back to version ${version}` : "Queued");
+    const queued = restores ? `Queued: back to version ${version}` : "Queued";
+    const message = withoutControlCharacters([queued, ...ports.notices].join(". "));
     const row: Deployment = {
       id,
       organization_id,
@@ -111,8 +117,11 @@ export function deploymentsService(ports: Ports) {
       log_entries: 1,
       log_bytes: Buffer.byteLength(message),
       lined_up: (await rollout.isNext(tx, given)) ? 1 : 0,
+      pin: given.pin ?? null,
+      release: given.release ?? null,
+      runtime: driver.runtime?.name ?? null,
     };
-    await environments.ensure(tx, row.project_id, row.environment);
+    await environments.ensure(tx, row);
     await deployments(tx).insert(row);
     rollout.publish(tx, row);
     await deployments(tx).insertLog({
@@ -129,7 +138,7 @@ export function deploymentsService(ports: Ports) {
   };
 
   return {
-    /** With `wait.seconds`: once the deployment has ended, or as it is after that time. */
+    /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       return view(
@@ -150,17 +159,14 @@ export function deploymentsService(ports: Ports) {
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      // The index by project has no organization in it: the list of a foreign project would look at each row in vain.
+      // The index by project does not include the organization: the list of another organization's project would check each
+      // row in vain.
       const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
-      return paginate(page, "deployments", filters, exists ? deployments().list : emptyList);
+      const found = await paginate(page, "deployments", filters, exists ? deployments().list : emptyList);
+      return mapPage(found, (row) => ({ ...row, url: apps.urlOf(row) }));
     },
 
-    async logs(
-      caller: Caller,
-      id: string,
-      { follow, ...query }: v.InferOutput<typeof logsQuery>,
-      { resume, signal }: { resume: string | undefined; signal: () => AbortSignal },
-    ) {
+    async logs(caller: Caller, id: string, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
       const { organization_id } = await get(caller, id);
       if (follow === "true") {
         const changes = () => waiting.changes({ organization_id, id }, signal());
@@ -175,11 +181,13 @@ export function deploymentsService(ports: Ports) {
     create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>
       store.transaction(async (tx) => {
         const { organization_id } = caller;
+        const rule = driver.runtime?.refuses(source);
+        if (rule !== undefined) throw invalid("source.type", rule);
         await projects.forDeployment(tx, organization_id, project_id);
         return view(await enqueue(tx, { organization_id, project_id, environment, source }), source);
       }, caller),
 
-    /** Deploys a push; undefined where no project takes it. */
+    /** Deploys a push; undefined if no project accepts it. */
     async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
       const { repo, branch, tag, commit: revision, environment } = push;
       const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
@@ -199,12 +207,12 @@ export function deploymentsService(ports: Ports) {
             "not_cancellable",
             `only a queued or building deployment can be cancelled; this one is ${before.status}`,
           );
-        await rollout.appendLog(tx, after, [{ level: "warn", message: "Cancelled" }]);
+        await rollout.appendLog(tx, after, [], [{ level: "warn", message: "Cancelled" }]);
         await rollout.startNext(tx, after);
         return view(after);
       }, caller),
 
-    /** Makes a new deployment of the newest release before this one, which itself is not changed. */
+    /** Makes a new deployment of the newest release before this deployment, which does not change. */
     rollback: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
         const from = await get(caller, id, tx);
@@ -230,6 +238,8 @@ export function deploymentsService(ports: Ports) {
           version: target.version,
           restores: target.id,
           revision: target.revision,
+          pin: target.pin,
+          release: target.release,
         });
         return view(row);
       }, caller),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { documentedAs, text } from "../kernel/validation.ts";
 
-/** SPEC "Source object fields"; CONTRACT section 4. Every field is there; what does not apply is null. */
+/** SPEC "Source object fields"; CONTRACT section 4. Every field is present; fields that do not apply are null. */
 export interface Source {
   readonly type: "git" | "image";
   readonly repo: string | null;
@@ -13,7 +13,7 @@ export interface Source {
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 
-/** The rule of `repo`. Rules answer what is wrong and what would be right, or undefined. */
+/** The rule of `repo`. Rules return what is wrong and what would be right, or undefined. */
 export function repoRule(repo: string): string | undefined {
   if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
   if (repo.length > 140 || !ownerAndRepo.test(repo)) {

@@ -1,4 +1,4 @@
-import { machine } from "../kernel/machine.ts";
+import { machine } from "../kernel/state-machine.ts";
 
 /** SPEC "States and transitions", deployment, with the decisions of CONTRACT section 4. No other move is possible. */
 export const lifecycle = machine({

@@ -3,11 +3,11 @@ import type { GenerationsService } from "../generations/service.ts";
 import type { Answer } from "../http/answer.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { notHere, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
+import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { matches, rangeOf } from "./byte-range.ts";
 
-/** A file has foreign content: no browser may run any of it, or guess another type. */
+/** A file holds untrusted content: no browser may run any of it, or guess another type. */
 const guarded = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
@@ -23,7 +23,7 @@ export function assetRoutes({ generations, links }: { generations: GenerationsSe
   const answer = async ({ path, query, method, header, id: request_id }: RequestContext): Promise<Answer> => {
     const link = links.verify(path, query());
     if (!link)
-      throw new Problem("link_expired", "this link was changed or is too old; get the generation again for a new one");
+      throw new Problem("link_expired", "this link is invalid or has expired; get the generation again for a new link");
     const asset = await generations.asset(link.id);
     if (!asset) throw notFound("file");
 
@@ -36,7 +36,7 @@ export function assetRoutes({ generations, links }: { generations: GenerationsSe
     };
     if (matches(header("if-none-match"), etag)) return { status: 304, headers, body: null, request_id };
     const condition = header("if-range");
-    // A range is of what is sent, so only GET has one.
+    // HEAD sends no bytes, so only GET has a range.
     const range = method === "GET" ? header("range") : undefined;
     const wanted = condition === undefined || condition === etag ? rangeOf(range, size) : "whole";
     if (wanted === "beyond") {

@@ -24,14 +24,17 @@ const fields = record({
       in_progress: v.optional(duration),
     }),
   ),
-  /** Log lines of the build, after its usual ones. More than a deployment stores, so that its limit can be tested. */
+  /**
+   * Log lines of the build, after its usual ones. The limit is higher than a deployment's log, so that that limit can be
+   * tested.
+   */
   logs: v.optional(
     v.pipe(v.array(line, "must be a list"), v.maxLength(20_000, "must have at most 20,000 entries"), v.readonly()),
   ),
   cost_usd: v.optional(v.pipe(v.number(costRule), v.minValue(0, costRule), v.maxValue(1_000_000, costRule))),
   /**
-   * What advances the work: `timed` (the default) its durations, `instant` no time at all, `polls` each GET by one state,
-   * `manual` a tester's step.
+   * How the work advances: `timed` (the default) by its durations, `instant` at once, `polls` by one state at each GET,
+   * `manual` at a tester's step.
    */
   pace: v.optional(oneOf(["timed", "instant", "polls", "manual"])),
 });

@@ -200,7 +200,7 @@ export function createAttempts(ports: Ports) {
       }
     },
 
-    /** Records a redelivery. It can succeed; its failure turns nothing off and schedules nothing. */
+    /** Records a redelivery. It can succeed; its failure does not deactivate the endpoint and schedules no retry. */
     async settleRedelivery(tx: Tx, result: AttemptResult) {
       const { delivery } = result;
       if (result.sent.open_ms !== undefined) return settleLater(tx, result, null);

@@ -7,7 +7,7 @@ const longest = Math.max(...delays);
 /** The first attempt and one after each delay. */
 export const maxAttempts = delays.length + 1;
 
-/** What can lengthen a retry delay. */
+/** The options and headers that can lengthen a retry delay. */
 export interface Lengthening {
   /** The share added, 0 to 0.1, so that endpoints that failed together do not come back together. */
   readonly jitter: number;

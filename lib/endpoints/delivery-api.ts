@@ -36,7 +36,7 @@ const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
 
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
-/** The deliveries of webhooks and integrations, as callers see and use them. CONTRACT section 9. */
+/** The deliveries of webhooks and integrations, as callers see them. CONTRACT section 9. */
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
@@ -87,8 +87,8 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
       }, caller),
 
     /**
-     * "Sends every failed, abandoned or skipped delivery since then"; it turns nothing on. Each batch is its own
-     * transaction, so other calls run in between; after an error the next call sends the rest.
+     * "Sends every failed, abandoned or skipped delivery since then"; it does not activate the endpoint. Each batch is its
+     * own transaction, so other calls run in between; after an error the next call sends the rest.
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
       const start = parseInstant(since) ?? 0;

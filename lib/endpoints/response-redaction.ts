@@ -1,10 +1,30 @@
+import { maxExcerpt } from "../drivers/outbound/http-response.ts";
+import { parseUrl } from "../kernel/url.ts";
+
+const redacted = "[redacted]";
+/** Three characters or fewer occur everywhere. */
+const shortest = 4;
+
+/** The text without the beginning of a secret at its end, where the end of the stored response cut it. */
+function withoutCut(secret: string, text: string): string {
+  for (let length = Math.min(secret.length - 1, text.length); length >= shortest; length--)
+    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + redacted;
+  return text;
+}
+
 /** Removes an endpoint's secrets from its responses: a receiver may echo the request, and some paths are secrets. */
 export function redactor(secrets: Readonly<Record<string, string>>): (response: string | null) => string | null {
-  const words = Object.values(secrets).flatMap((secret) =>
-    secret.startsWith("https://") ? [secret, new URL(secret).pathname] : [secret],
-  );
-  // The longest first, or the rest of one that contains another would stay. Three characters or fewer occur everywhere.
-  const hidden = words.filter((word) => word.length > 3).sort((a, b) => b.length - a.length);
-  return (response) =>
-    hidden.reduce((text: string | null, word) => text?.replaceAll(word, "[redacted]") ?? null, response);
+  const words = Object.values(secrets).flatMap((secret) => {
+    const url = secret.startsWith("https://") ? parseUrl(secret) : undefined;
+    return url ? [secret, url.pathname] : [secret];
+  });
+  // The longest first, or the rest of one that contains another would stay.
+  const hidden = words.filter((word) => word.length >= shortest).sort((a, b) => b.length - a.length);
+  return (response) => {
+    if (response === null) return null;
+    // A character that the limit cuts is left out, so up to three bytes may be missing.
+    const isCut = Buffer.byteLength(response) >= maxExcerpt - 3;
+    const whole = hidden.reduce((text, word) => text.replaceAll(word, redacted), response);
+    return isCut ? hidden.reduce((text, word) => withoutCut(word, text), whole) : whole;
+  };
 }

@@ -22,7 +22,7 @@ export type Family = Exclude<Endpoint["family"], "removed">;
 const limit = 100;
 const idPrefixes = { webhook: "wh", integration: "int" } as const;
 
-/** What callers set of an endpoint. `secrets` replaces all of them. */
+/** The settings of an endpoint that callers can change. `secrets` replaces all of them. */
 export interface EndpointInput extends Settings {
   readonly name: string;
   /** Default: unchanged; `active` for a new one. */
@@ -148,7 +148,7 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
         (row) => row.family === family && row.status === "active",
       ),
 
-    /** Turns it off by the service: a delivery was abandoned, or the plan no longer includes it. */
+    /** Deactivates an endpoint for the service: a delivery was abandoned, or the plan no longer includes it. */
     async deactivate(tx: Tx, row: Endpoint) {
       const epoch = await startEpoch(tx, row);
       await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });

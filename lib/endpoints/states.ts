@@ -1,4 +1,4 @@
-import { machine } from "../kernel/machine.ts";
+import { machine } from "../kernel/state-machine.ts";
 
 /** SPEC "Webhook": active or inactive. An abandoned delivery turns it off; PATCH turns it on again. */
 export const endpointLifecycle = machine({

@@ -1,5 +1,5 @@
 import { operationsOf } from "../kernel/operation.ts";
-import { byId } from "../kernel/validation.ts";
+import { byId, logEntry, logsQuery } from "../kernel/validation.ts";
 import { environment, environmentChanges, environmentsQuery, inProject } from "./schema.ts";
 import type { EnvironmentsService } from "./service.ts";
 
@@ -25,9 +25,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.put",
-    summary: "Set the variables of an environment",
+    summary: "Set the variables and domains of an environment",
     description:
-      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment uses the new values.',
+      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `domains` are the own host names of the environment; they stay as they are if they are left out.',
     method: "PUT",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -36,14 +36,14 @@ export const environmentsOperations = [
     params: inProject,
     body: environmentChanges,
     result: environment,
-    problems: ["not_found"],
+    problems: ["not_found", "domain_taken"],
     run: ({ params, body }, { environments }, caller) => environments.put(caller, params.id, params.name, body),
   }),
   operation({
     id: "environments.delete",
     summary: "Delete an environment",
     description:
-      "Deletes the environment and its variables. Its deployments remain readable, and a later deployment creates the environment again without variables.",
+      "Deletes the environment with its variables and domains, and stops what runs of it at once. Its deployments remain readable, and a later deployment creates the environment again without variables.",
     method: "DELETE",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -52,5 +52,37 @@ export const environmentsOperations = [
     params: inProject,
     problems: ["not_found"],
     run: ({ params }, { environments }, caller) => environments.remove(caller, params.id, params.name),
+  }),
+  operation({
+    id: "environments.logs",
+    summary: "Read what the live release of an environment prints",
+    description:
+      "Returns the last 10,000 lines that live releases of the environment printed, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the environment is deleted; `Last-Event-ID` resumes it. Where deployments are simulated, nothing runs and the log is empty.",
+    method: "GET",
+    path: "/projects/{id}/environments/{name}/logs",
+    needs: "deployments:read",
+    answers: "stream",
+    addition: true,
+    params: inProject,
+    query: logsQuery,
+    result: logEntry,
+    problems: ["not_found"],
+    run: ({ params, query, resume, signal }, { environments }, caller) =>
+      environments.logs(caller, params.id, params.name, query, { resume, signal }),
+  }),
+  operation({
+    id: "environments.restart",
+    summary: "Restart what is live in an environment",
+    description:
+      "Starts the live release anew with the present variables, beside the running one, which is stopped once the new one is healthy. The response comes after the restart. If the new one does not become healthy, the running one stays, and the log of the environment says why. Where nothing is live, the response is 409 `no_previous_version`.",
+    method: "POST",
+    path: "/projects/{id}/environments/{name}/restart",
+    needs: "deployments:write",
+    answers: "object",
+    addition: true,
+    params: inProject,
+    result: environment,
+    problems: ["not_found", "no_previous_version"],
+    run: ({ params }, { environments }, caller) => environments.restart(caller, params.id, params.name),
   }),
 ];

@@ -4,7 +4,7 @@ import type { Row } from "../store/tables.ts";
 
 type Key = { project_id: string; name: string };
 
-/** How many environments one transaction removes: some milliseconds of work. */
+/** The number of environments that one transaction removes: a few milliseconds of work. */
 export const batch = 500;
 
 /** Scoped by the project, which the service finds in its organization first. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { AppsService, EnvironmentApp } from "../apps/service.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
@@ -15,6 +16,11 @@ export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
 
+type AppKey = Parameters<AppsService["ensure"]>[1];
+type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
+
+const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
+
 /** The stored variables: a secret is encrypted, and opens under its environment and name alone. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
@@ -25,16 +31,19 @@ export function environmentsService({
   store,
   encryption,
   projects,
+  apps,
 }: {
   store: Store;
   encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
+  apps: Pick<AppsService, "ensure" | "setDomains" | "ofProject" | "removed" | "requireLive" | "restart" | "logs">;
 }) {
   const environments = store.using(environmentsRepository);
 
   const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
 
-  const view = (row: Row<"environments">) => ({
+  const view = (row: Row<"environments">, app: EnvironmentApp) => ({
+    ...app,
     name: row.name,
     variables: Object.fromEntries(
       Object.entries(storedOf(row)).map(([key, stored]) => [
@@ -65,11 +74,24 @@ export function environmentsService({
     throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
   };
 
-  return {
-    ensure: (tx: Tx, project_id: string, name: string) => environments(tx).ensure({ project_id, name }),
+  /** The environment of a path, in the caller's organization. */
+  const find = async (caller: Caller, id: string, name: string, tx?: Tx) => {
+    const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+    const row = await environments(tx).find({ project_id, name });
+    if (!row) throw noneOfThisName();
+    return { row, key: { organization_id, project_id, environment: name } };
+  };
 
-    insert: (tx: Tx, project_id: string, name: string, given: Variables = {}) =>
-      environments(tx).insert({ project_id, name, variables: serialize({ project_id, name }, given) }),
+  return {
+    async ensure(tx: Tx, { organization_id, project_id, environment }: AppKey) {
+      await environments(tx).ensure({ project_id, name: environment });
+      await apps.ensure(tx, { organization_id, project_id, environment });
+    },
+
+    async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
+      await environments(tx).insert({ project_id, name, variables: serialize({ project_id, name }, given) });
+      await apps.ensure(tx, { organization_id, project_id, environment: name });
+    },
 
     async list(caller: Caller, id: string, query: PageQuery) {
       const { id: project_id } = await projects.get(caller, id);
@@ -77,16 +99,18 @@ export function environmentsService({
         everything: true,
         key: "name",
       });
-      return mapPage(page, view);
+      const appOf = await apps.ofProject(project_id);
+      return mapPage(page, (row) => view(row, appOf(row.name)));
     },
 
     /** Replaces all variables of an environment, and makes it where there is none yet. */
-    async put(caller: Caller, id: string, name: string, { variables }: Changes) {
+    async put(caller: Caller, id: string, name: string, { variables, domains }: Changes) {
       // CONTRACT section 1: "an encoded slash or `;x` makes another path".
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
       return store.transaction(async (tx) => {
-        const { id: project_id } = await projects.get(caller, id, tx);
+        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+        const key = { organization_id, project_id, environment: name };
         const before = await environments(tx).find({ project_id, name });
         const row = {
           project_id,
@@ -94,28 +118,52 @@ export function environmentsService({
           variables: serialize({ project_id, name }, variables, before && storedOf(before)),
         };
         await environments(tx).put(row);
-        return view(row);
+        await apps.ensure(tx, key);
+        if (domains) await apps.setDomains(tx, key, domains);
+        return view(row, (await apps.ofProject(project_id, tx))(name));
       }, caller);
     },
 
-    /** The variables for a driver, secrets included. */
-    async values(of: EnvironmentKey): Promise<Record<string, string>> {
+    /** The variables for a driver, secrets included, and the values of the secret ones. */
+    async values(of: EnvironmentKey): Promise<{ variables: Record<string, string>; secrets: string[] }> {
       const row = await environments().find(of);
-      const values: Record<string, string> = {};
-      for (const [key, stored] of Object.entries(row ? storedOf(row) : {}))
-        values[key] = "sealed" in stored ? encryption.decrypt(sealName(of, key), stored.sealed) : stored.value;
-      return values;
+      const variables: Record<string, string> = {};
+      const secrets: string[] = [];
+      for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
+        const value = "sealed" in stored ? encryption.decrypt(sealName(of, key), stored.sealed) : stored.value;
+        variables[key] = value;
+        if ("sealed" in stored) secrets.push(value);
+      }
+      return { variables, secrets };
     },
 
     /** Removes a batch of a deleted project's environments; answers whether none are left. */
     removeBatch: async (tx: Tx, project_id: string) => (await environments(tx).removeBatch({ project_id })) < batch,
 
-    /** Removes an environment. Its deployments stay, and a later one makes it anew. */
+    /** Removes an environment. Its deployments stay, and a later deployment creates it again. */
     remove: (caller: Caller, id: string, name: string) =>
       store.transaction(async (tx) => {
-        const { id: project_id } = await projects.get(caller, id, tx);
-        if ((await environments(tx).remove({ project_id, name })) === 0)
-          throw new Problem("not_found", "the project has no environment of this name");
+        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+        if ((await environments(tx).remove({ project_id, name })) === 0) throw noneOfThisName();
+        await apps.removed(tx, { organization_id, project_id, environment: name });
       }, caller),
+
+    async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
+      const { key } = await find(caller, id, name);
+      return apps.logs(key, ...more);
+    },
+
+    /** Starts what is live in an environment anew, with its present variables. */
+    async restart(caller: Caller, id: string, name: string) {
+      let restarting: AppKey | undefined;
+      const answer = await store.transaction(async (tx) => {
+        const { row, key } = await find(caller, id, name, tx);
+        apps.requireLive(key);
+        restarting = key;
+        return view(row, (await apps.ofProject(key.project_id, tx))(name));
+      }, caller);
+      if (restarting) await apps.restart(restarting);
+      return answer;
+    },
   };
 }

@@ -49,9 +49,9 @@ export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock 
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
-      // The machine's clock counts too: a manual clock that stands still must not hold a client for ever. Its timer keeps
-      // a process alive that only waits.
-      cleanUp.push(clock.alarm(clock.now() + seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
+      // The machine's clock counts too: a stopped clock must not hold a client forever. Its timer keeps a process alive
+      // that only waits.
+      cleanUp.push(clock.alarmAfter(seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
     }
     return {
       async next() {

@@ -54,7 +54,7 @@ export function workOf(
 const maxMessageLength = 1000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
-/** The message of a driver, short and without control characters, which must not reach a terminal. */
+/** A driver's message, shortened and without control characters, which must not reach a terminal. */
 const messageOf = (text: string) =>
   withoutEscapeSequences(text).replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
@@ -78,7 +78,7 @@ export function createExecution(ports: Ports) {
     feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
   };
 
-  /** Makes a move of the table of states; undefined where the generation is in no state that the move starts from. */
+  /** Makes a move of the table of states; undefined if the move does not start from the generation's state. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
     const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
@@ -113,7 +113,7 @@ export function createExecution(ports: Ports) {
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
     const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
     const row = await move(tx, "complete", { ...before, ...file, cost_micros });
-    // It was cancelled meanwhile: no link leads to the file.
+    // The generation was cancelled meanwhile, so no link uses the file.
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
@@ -127,7 +127,7 @@ export function createExecution(ports: Ports) {
     return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
   };
 
-  /** A file that an earlier process received and did not record is used as it is, and not paid for again. */
+  /** A file that an earlier process received but did not record is used as it is, and not paid for again. */
   const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
     const work = workOf(row, clock.now());
     if (row.handle !== null) return judged(await driver.poll(work, row.handle));
@@ -152,7 +152,7 @@ export function createExecution(ports: Ports) {
     /** The job `generations.turn`: the delay of a queued generation has passed. */
     runStart: async (): Promise<Outcome> => done(startReady),
 
-    /** Called at a start of the service: the limit may have risen, and nothing else would start the generations that it held. */
+    /** Called when the service starts: the limit may have risen, and nothing else would start the waiting generations. */
     resume: () =>
       store.transaction(async (tx) => {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
@@ -170,11 +170,14 @@ export function createExecution(ports: Ports) {
       const row = await generations().byId({ id: generation_id });
       if (row?.status !== "in_progress") return discard("the generation is not in progress");
       const { model, driver } = driverOf(row.model);
-      const answer = await askDriver(row, driver).catch((error) => {
-        // A request that the shutdown cut off has not failed: the next start continues it.
+      const answer = await askDriver(row, driver).catch(async (error) => {
+        // A request that the shutdown interrupted has not failed: the next start continues it.
         if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
+        // Nor has a request that a cancel interrupted.
+        if ((await generations().byId({ id: generation_id }))?.status !== "in_progress") return undefined;
         throw error;
       });
+      if (!answer) return discard("the generation ended while the driver worked");
       if (answer.state === "failed") return done((tx) => fail(tx, row, answer.code, answer.message));
       if (answer.state === "running") {
         const { again_ms, handle } = answer;
@@ -188,7 +191,7 @@ export function createExecution(ports: Ports) {
       return done((tx) => complete(tx, row, answer.bytes, cost));
     },
 
-    /** The job has no retries left: the generation fails, so that it does not stay where it is for ever. */
+    /** The job has no retries left: the generation fails, or it would never end. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
       if (row) await fail(tx, row, "generation_failed", reason);
@@ -204,7 +207,7 @@ export function createExecution(ports: Ports) {
       return done();
     },
 
-    /** From here on, requests that are cut off do not count as failures. */
+    /** From now on, interrupted requests do not count as failures. */
     stop() {
       stopping = true;
     },

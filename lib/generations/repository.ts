@@ -20,7 +20,7 @@ const withFile = sql<boolean>`content_type is not null`;
 const noFile = { content_type: null, bytes: null, etag: null } as const;
 
 export function generationsRepository(query: Queries) {
-  /** One statement a move: of two moves that race from one state, exactly one finds the row in it. */
+  /** One statement per move: of two concurrent moves from one state, exactly one finds the row in that state. */
   const move = (name: MoveName) =>
     query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
@@ -99,7 +99,7 @@ export function generationsRepository(query: Queries) {
 
     /** For the job loop and for signed links, which lead to generations of any organization. */
     byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
-    /** In the order of the partial index; in another one the planner reads the whole table. */
+    /** In the order of the partial index; in any other order the planner reads the whole table. */
     running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
     /** A metric over all organizations. */
     countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),

@@ -4,9 +4,9 @@ import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { isTerminal } from "../kernel/machine.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
@@ -93,7 +93,7 @@ export function generationsService(ports: Ports) {
   });
 
   return {
-    /** With `wait.seconds`: once the generation has ended, or as it is after that time. */
+    /** With `wait.seconds`: returns when the generation has ended, or after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       const read = async () => stepper.polled(await get(caller, id));
@@ -206,7 +206,7 @@ export function generationsService(ports: Ports) {
       }
     },
 
-    /** Called at a start of the service: removes files that a crash left without a record. */
+    /** Called when the service starts: removes files that a crash left without a record. */
     async sweep() {
       for (const name of await assets.names()) {
         const row = await generations().byId({ id: name });

@@ -1,4 +1,4 @@
-import { machine } from "../kernel/machine.ts";
+import { machine } from "../kernel/state-machine.ts";
 
 /** CONTRACT section 5: `queued → in_progress → completed | failed`. A cancelled generation has failed. */
 export const lifecycle = machine({

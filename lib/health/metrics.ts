@@ -15,18 +15,20 @@ interface Ports {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
-  /** These are read at a scrape, and only then. */
+  /** These are read only at a scrape. */
   readonly jobs: () => Promise<QueueLoad>;
   readonly deliveries: () => Promise<number>;
   readonly deployments: () => Promise<Readonly<Record<string, number>>>;
   readonly generations: () => Promise<Readonly<Record<string, number>>>;
   readonly databaseBytes: () => number;
+  readonly logBytes: () => number;
+  readonly isWritable: () => boolean;
 }
 
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** Counters by name. Each is 0 from the start: a collector sees no growth in a counter that just appears. */
+/** Counters by name. Each starts at 0: a collector sees no growth in a counter that appears later. */
 class Tally {
   readonly #numbers: Map<string, number>;
   constructor(names: readonly string[]) {
@@ -46,6 +48,14 @@ const gauge = (name: string, help: string, samples: readonly Sample[] | number):
   type: "gauge",
   samples: typeof samples === "number" ? [{ value: samples }] : samples,
 });
+/** No sample where it cannot be read: memory is read from /proc, which fails while the process has no free descriptor. */
+const ifReadable = (read: () => number): readonly Sample[] => {
+  try {
+    return [{ value: read() }];
+  } catch {
+    return [];
+  }
+};
 const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
   name,
   help,
@@ -53,7 +63,7 @@ const counter = (name: string, help: string, samples: readonly Sample[]): Family
   samples,
 });
 
-/** Each bucket of a histogram counts the smaller ones too. */
+/** Each bucket of a histogram includes the smaller buckets. */
 function durations(operation: string, { buckets, seconds }: Series): Sample[] {
   let sum = 0;
   const upTo = [...bounds.map(String), "+Inf"].map((le, i) => {
@@ -73,10 +83,10 @@ function ofRequests({ requests, streams }: Meter): Family[] {
     {
       name: "svc_http_request_duration_seconds",
       type: "histogram",
-      help: "How long it took until an answer was there; of a stream, until it began.",
+      help: "The time until the answer; for a stream, until it began.",
       samples: answered.flatMap(([operation, series]) => durations(operation, series)),
     },
-    gauge("svc_streams_open", "Followed logs and WebSockets that are open.", [
+    gauge("svc_streams_open", "Open followed logs and WebSockets.", [
       { labels: { kind: "sse" }, value: streams.sse.size },
       { labels: { kind: "websocket" }, value: streams.websocket.size },
     ]),
@@ -87,19 +97,17 @@ function ofProcess(mode: string): Family[] {
   const { user, system } = process.cpuUsage();
   const info = { version: version(), node: process.version, mode };
   return [
-    gauge("svc_info", "What runs here; always 1.", [{ labels: info, value: 1 }]),
-    gauge("process_resident_memory_bytes", "Memory that the process holds.", process.memoryUsage.rss()),
-    counter("process_cpu_seconds_total", "Time of processors that the process has used.", [
-      { value: (user + system) / 1e6 },
-    ]),
-    // The machine's clock begins with the process.
-    gauge("process_uptime_seconds", "How long the process has run.", monotonicNow() / 1000),
+    gauge("svc_info", "The version of svc-server and of Node; always 1.", [{ labels: info, value: 1 }]),
+    gauge("process_resident_memory_bytes", "The resident memory of the process.", ifReadable(process.memoryUsage.rss)),
+    counter("process_cpu_seconds_total", "The processor time of the process.", [{ value: (user + system) / 1e6 }]),
+    // The monotonic clock starts with the process.
+    gauge("process_uptime_seconds", "The time since the process started.", monotonicNow() / 1000),
   ];
 }
 
 /**
- * The metrics in the text format of Prometheus. Counters count from the start of the process, or from the state that was
- * brought back last. Waiting work is counted in the rows at a scrape, through an index.
+ * The metrics in the text format of Prometheus. Counters start with the process, or with the snapshot that was restored
+ * last. Waiting work is counted in the rows at a scrape, through an index.
  */
 export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Ports): () => Promise<string> {
   const attempts = new Tally(["succeeded", "failed"]);
@@ -127,17 +135,19 @@ export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Po
     }));
     return exposition([
       ...ofRequests(meter),
-      gauge("svc_jobs", "Jobs that wait or run.", by("state", { waiting, running })),
-      gauge("svc_jobs_lag_seconds", "How long the job that is due longest has been due.", lag_ms / 1000),
-      gauge("svc_deliveries_pending", "Deliveries that have not come to their end.", deliveries),
-      counter("svc_deliveries_total", "Deliveries that a try brought to their end, by outcome.", ends.by("outcome")),
-      counter("svc_delivery_tries_total", "Tries of deliveries that ended, by outcome.", attempts.by("outcome")),
+      gauge("svc_jobs", "Waiting and running jobs.", by("state", { waiting, running })),
+      gauge("svc_jobs_lag_seconds", "How long the oldest due job has been due.", lag_ms / 1000),
+      gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
+      counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", ends.by("outcome")),
+      counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", attempts.by("outcome")),
       gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
       counter("svc_deployments_total", "Deployments that entered a state.", moves.deployment.by("state")),
       gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
       counter("svc_generations_total", "Generations that entered a state.", moves.generation.by("state")),
-      gauge("svc_database_bytes", "What the database takes, without its log.", read.databaseBytes()),
-      gauge("svc_event_loop_delay_seconds", "How late the event loop was since the last scrape.", delays),
+      gauge("svc_store_writable", "Whether the store takes writes: 1 or 0.", read.isWritable() ? 1 : 0),
+      gauge("svc_database_bytes", "The size of the database, without its write-ahead log.", read.databaseBytes()),
+      gauge("svc_database_log_bytes", "The size of the write-ahead log of the database.", read.logBytes()),
+      gauge("svc_event_loop_delay_seconds", "The delay of the event loop since the last scrape.", delays),
       ...ofProcess(mode),
     ]);
   };

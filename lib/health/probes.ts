@@ -2,14 +2,16 @@ import type { Answer } from "../http/answer.ts";
 import { type Authentication, type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import { isLocal } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { type Access, type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
-import { Problem } from "../kernel/errors.ts";
+import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import { isLogged, Problem } from "../kernel/errors.ts";
 import { contentType } from "./prometheus-text.ts";
 
 interface Ports {
   readonly authenticator: Pick<Authenticator, "byKey">;
   /** Rejects where the store cannot be read. */
   readonly readable: () => Promise<unknown>;
+  /** Why the store cannot be written; undefined while it can. */
+  readonly obstacle: () => string | undefined;
   /** The metrics as text. */
   readonly metrics: () => Promise<string>;
   /** Behind a proxy every request comes from the proxy's address, which is often loopback: then metrics need a key. */
@@ -17,18 +19,19 @@ interface Ports {
 }
 
 const plain = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
-const ok = (request_id: string): Answer => ({
+const ok = (request_id: string, state: object = { status: "ok" }): Answer => ({
   status: 200,
   headers: { ...plain, "content-type": "application/json" },
-  body: '{"status":"ok"}',
+  body: JSON.stringify(state),
   request_id,
 });
 
 /**
- * The rows for supervisors, beside `/v1`: `/healthz` tells whether the process answers at all, `/readyz` whether it takes
- * work, `/metrics` what it does. The first two need no key and say nothing else.
+ * The rows for supervisors, beside `/v1`: `/healthz` says whether the process answers, `/readyz` whether it accepts work,
+ * and `/metrics` shows its numbers. The first two need no key and say nothing else. A store that
+ * cannot be written is ready: it answers reads, and a supervisor that takes it away makes the fault larger.
  */
-export function healthRoutes({ authenticator, readable, metrics, behindProxy }: Ports): Route[] {
+export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy }: Ports): Route[] {
   const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
   return withOtherMethods([
     { ...routine, path: "/healthz", access: () => unauthenticated, outlivesShutdown: true, answer: ({ id }) => ok(id) },
@@ -38,10 +41,12 @@ export function healthRoutes({ authenticator, readable, metrics, behindProxy }: 
       access: () => unauthenticated,
       async answer({ id }) {
         await readable().catch((cause) => {
+          if (isLogged(cause)) throw cause;
           const headers = { "retry-after": "5" };
           throw new Problem("unavailable", "the store cannot be read at the moment", { headers, cause });
         });
-        return ok(id);
+        const reason = obstacle();
+        return reason === undefined ? ok(id) : ok(id, { status: "degraded", reason });
       },
     },
     {

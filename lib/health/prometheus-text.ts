@@ -6,7 +6,7 @@ export interface Sample {
   readonly suffix?: string;
 }
 
-/** Numbers of one meaning. */
+/** Samples with one name and meaning. */
 export interface Family {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";

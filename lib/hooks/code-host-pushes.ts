@@ -2,7 +2,7 @@ import type { Writer } from "../http/answer.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { type Route, unnamed, withOtherMethods } from "../http/route-table.ts";
+import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import type { PushesService } from "../integrations/pushes.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { isSigned, pushOf } from "./push-payload.ts";

@@ -13,11 +13,11 @@ export interface Answer {
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   /** Equal to `meta.request_id` in the body. */
   readonly request_id: string;
-  /** Of an upgrade: takes the connection over and answers 101 with these headers, names and values in turns. */
+  /** Of an upgrade: takes the connection over and answers 101 with these headers, as alternating names and values. */
   takeOver?(socket: Duplex, head: Buffer, headers: readonly string[]): void;
 }
 
-/** A problem, or an error of any other code in the form of one. */
+/** A problem, or an error with any other code in the same form. */
 type Written = Pick<Problem, "status" | "message" | "details" | "headers"> & { readonly code: string };
 
 /** Writes answers as JSON. */
@@ -25,7 +25,7 @@ export interface Writer {
   /** The answer of an operation; a promise only where the items of a list have to be counted. */
   answer(operation: Operation, result: unknown, request_id: string): Answer | Promise<Answer>;
   problem(problem: Written, request_id: string): Answer;
-  /** Any object in the form of a record, for routes that are no operation. */
+  /** Any object in the form of a record, for routes that are not operations. */
   object(status: number, record: object, request_id: string): Answer;
   list(data: readonly unknown[], request_id: string, status?: number): Answer;
 }
@@ -41,7 +41,7 @@ const json = {
 
 export function createWriter({ envelope, now, base }: { envelope: Envelope; now: () => string; base: string }): Writer {
   const full = envelope === "full";
-  // Nothing in it needs escaping: a request's id has letters, digits, dots, dashes and underscores alone.
+  // The id of a request needs no escaping: it has only letters, digits, dots, dashes and underscores.
   const meta = (request_id: string) => `"meta":{"request_id":"${request_id}","timestamp":"${now()}"`;
 
   const write = (status: number, body: string, request_id: string, headers?: Record<string, string>): Answer => ({

@@ -9,16 +9,16 @@ import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { Handler } from "./handler.ts";
 import { type Call, contextOfCall, contextOfEvent, contextOfUpgrade } from "./request-context.ts";
-import type { Route } from "./route-table.ts";
+import type { Route } from "./route.ts";
 import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
 
-/** The interface, to be called in process and to be given to a server. */
+/** The interface, for calls in process and for a server. */
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
   /** An operation by its name. Rejects where the connection of a request would have broken. */
   call(id: string, call: Call): Promise<Answer>;
-  /** A request that asks for another protocol. */
+  /** A request to upgrade to another protocol. */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
@@ -27,49 +27,39 @@ interface Ports {
   readonly table: readonly Route[];
   readonly handler: Handler;
   readonly ids: Ids;
+  /** For requests that leave no trace. */
+  readonly otherIds: Ids;
   readonly log: Log;
   readonly behindProxy: boolean;
 }
 
 /** The interface as an h3 application: h3 routes, `handler` answers. */
-export function createApp({ table, handler, ids, log, behindProxy }: Ports): App {
-  const app = new H3({ silent: true, allowMalformedURL: true });
-  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
+export function createApp(ports: Ports): App {
+  const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
-
-  for (const route of table) {
-    if (route.method === "UPGRADE") continue;
-    const prefix = route.takesSlash ? route : prefixAround(route, table);
-    const serve = async (event: H3Event): Promise<Response> => {
-      const request = contextOfEvent(event, ids, behindProxy);
-      // h3 takes a trailing slash for the path without it; the contract does not.
-      const chosen = request.path.endsWith("/") ? prefix : route;
-      return send(await handler(request, chosen), request, leave);
-    };
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    if (route.method === "*") app.all(path, serve);
-    else app.on(route.method, path, serve);
-    // h3 answers HEAD for GET only as long as no other method has a handler of the path.
-    if (route.method === "GET") app.on("HEAD", path, serve);
-  }
+  /** Made for the first request: calls by name do not need it, and it is a fifth of the cost of a service that gets only those. */
+  let app: H3 | undefined;
   const byName = new Map(table.map((route) => [route.name, route]));
-  const upgrades = table.find(({ method }) => method === "UPGRADE");
-  // Not `fetch`: every route answers a Response, so nothing has to be made one.
-  const routed = (request: Request) => app.handler(new H3Event(request)) as Promise<Response>;
+  const upgrades = table.filter(({ method }) => method === "UPGRADE");
+  // Not `fetch`: every route returns a Response, so h3 has nothing to convert.
+  const routed = (request: Request) => {
+    app ??= routerOf(ports);
+    return app.handler(new H3Event(request)) as Promise<Response>;
+  };
 
   return {
     async fetch(request) {
       const response = await routed(request);
-      // Afterwards, so that a request that was sent before close() has begun before it.
+      // Last, so that a request sent before close() begins before it.
       await pace();
       return response;
     },
     async handle(incoming, outgoing) {
       try {
-        const response = await routed(new NodeRequest({ req: incoming, res: outgoing }));
+        const response = await routed(nodeRequest(incoming, outgoing));
         if (response !== sent) await sendNodeResponse(outgoing, response);
       } catch (error) {
-        // A client that left amid its answer is no fault of the service.
+        // A client that disconnects during its answer is not an error of the service.
         if (!outgoing.headersSent && !incoming.socket.destroyed)
           log.error("a request failed unexpectedly", { reason: reasonOf(error) });
         outgoing.destroy();
@@ -83,10 +73,13 @@ export function createApp({ table, handler, ids, log, behindProxy }: Ports): App
       return answer.body instanceof ReadableStream ? await whole(answer, answer.body) : answer;
     },
     async upgrade(incoming, socket, head) {
-      const request = contextOfUpgrade(incoming, ids, behindProxy);
+      const path = incoming.url?.split("?", 1)[0] ?? "";
+      // A path that is written in another way is another path: no upgrade gets around the checks of its route.
+      const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);
+      const request = contextOfUpgrade(incoming, route?.leavesNoTrace ? otherIds : ids, behindProxy);
       try {
-        if (!upgrades) throw new Error("the route table has no upgrades");
-        const outcome = await handler(request, upgrades);
+        if (!route) throw new Error("the route table has no upgrades");
+        const outcome = await handler(request, route);
         if (outcome.answer.takeOver) outcome.answer.takeOver(socket, head, stamped(outcome));
         else refuseUpgrade(socket, outcome, request.method);
       } catch (error) {
@@ -97,7 +90,42 @@ export function createApp({ table, handler, ids, log, behindProxy }: Ports): App
   };
 }
 
-/** The route of all that begins like this one's path and is no other route; itself where it is such a prefix. */
+/**
+ * srvx makes a URL of the Host where the path has to be normalized, and throws for `127.0.0.1:99999`. Only path and query
+ * of the URL are used, and the handler checks the Host.
+ */
+function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
+  const request: Request & { _url?: URL } = new NodeRequest({ req, res });
+  try {
+    request._url;
+  } catch {
+    request._url = new URL(req.url ?? "/", "http://localhost");
+  }
+  return request;
+}
+
+function routerOf({ table, handler, ids, otherIds, log, behindProxy }: Ports): H3 {
+  const app = new H3({ silent: true, allowMalformedURL: true });
+  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
+  for (const route of table) {
+    if (route.method === "UPGRADE") continue;
+    const prefix = route.takesSlash ? route : prefixAround(route, table);
+    const serve = async (event: H3Event): Promise<Response> => {
+      const request = contextOfEvent(event, route.leavesNoTrace ? otherIds : ids, behindProxy);
+      // h3 treats a path with a trailing slash like the path without it; the contract does not.
+      const chosen = request.path.endsWith("/") ? prefix : route;
+      return send(await handler(request, chosen), request, leave);
+    };
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    if (route.method === "*") app.all(path, serve);
+    else app.on(route.method, path, serve);
+    // h3 answers HEAD for GET only as long as no other method has a handler of the path.
+    if (route.method === "GET") app.on("HEAD", path, serve);
+  }
+  return app;
+}
+
+/** The route for all other paths below this one's; itself where it is already a prefix. */
 function prefixAround(route: Route, table: readonly Route[]): Route {
   if (route.path.endsWith("/**")) return route;
   const isAround = ({ method, path }: Route) =>

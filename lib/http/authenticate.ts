@@ -5,7 +5,7 @@ import type { WatchKey } from "./cancellation.ts";
 import type { RateLimits, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The user behind a key. Within a transaction, `isCurrent` tells whether that is certainly still so. */
+/** The user of a key. Within a transaction, `isCurrent` says whether the user is certainly unchanged. */
 interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
@@ -15,9 +15,9 @@ interface Identity {
 /** Finds the user of a key. A port, because this folder knows no feature. */
 export type Identify = (token: string, tx?: Tx) => Promise<Identity | undefined>;
 
-/** What is known of a request's caller, and whether the request may go on. */
+/** The caller of a request, and whether the request may go on. */
 export interface Authentication {
-  /** `anonymous` where no valid key was needed, or none came. */
+  /** `anonymous` if no valid key was needed or sent. */
   readonly caller: Caller;
   /** Null without a valid key. */
   readonly key_id: string | null;
@@ -26,11 +26,11 @@ export interface Authentication {
   readonly window: Window | undefined;
   /** Within a transaction: whether `caller` certainly still has these rights. */
   isCurrent(): boolean;
-  /** 401, 403 or 429. The request was counted all the same. */
+  /** 401, 403 or 429. The request was counted anyway. */
   readonly refusal: Problem | undefined;
 }
 
-/** Of a request that needs no key and is counted in no window. */
+/** For a request that needs no key and is counted in no window. */
 export const unauthenticated: Authentication = {
   caller: anonymous,
   key_id: null,
@@ -45,9 +45,9 @@ export interface Authenticator {
   byKey(request: RequestContext): Promise<Authentication>;
   /** Needs no key; counted for the address. */
   byAddress(request: RequestContext): Promise<Authentication>;
-  /** By a key that came later than the request, because a browser cannot send it with a WebSocket. */
+  /** By a key that arrives after the request, because a browser cannot send headers with a WebSocket. */
   byLateKey(request: RequestContext, key: string): Promise<Authentication>;
-  /** Calls `lost` when the key stops being valid. Answers how to stop watching. */
+  /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
   watch(authentication: Authentication, lost: () => void): () => void;
   /** The address's window, without counting. */
   look(request: RequestContext): Window;
@@ -59,42 +59,68 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
-/** One text for every reason, so that it tells nothing about a key. */
-const unauthorized = () =>
-  new Problem("unauthorized", "send a valid API key as Authorization: Bearer sk_live_…", {
-    headers: { "www-authenticate": "Bearer" },
-  });
+/** One text for every reason, so that it reveals nothing about a key. A preflight never has a key: `cors` allows it. */
+const unauthorized = (request?: RequestContext) => {
+  const isPreflight = request?.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
+  const origin = isPreflight ? request.header("origin") : undefined;
+  const message = origin
+    ? `pages of ${origin} must not call this service; allow the origin with the option cors`
+    : "send a valid API key as Authorization: Bearer sk_live_…";
+  return new Problem("unauthorized", message, { headers: { "www-authenticate": "Bearer" } });
+};
 
 const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
   if (allowed) return undefined;
   const wait = stands
-    ? `the clock stands, so move it by ${retry_after} seconds (service.clock.advance, POST /_svc/clock/advance), or set rateLimit to 0 for no limit`
+    ? `the clock does not run, so advance it by ${retry_after} seconds (service.clock.advance, POST /_svc/clock/advance), or raise the limit`
     : `wait ${retry_after} seconds`;
   return new Problem("rate_limited", `the ${limit} requests of this window are used up; ${wait}`, {
     headers: { "retry-after": String(retry_after) },
   });
 };
 
+/** Answers callers of writes, who are identified again in the transaction. */
+export const confirmedBy =
+  (identify: Identify) =>
+  ({ caller, token, isCurrent }: Authentication): Caller => ({
+    organization_id: caller.organization_id,
+    user_id: caller.user_id,
+    role: caller.role,
+    key_id: caller.key_id,
+    scopes: caller.scopes,
+    async recheckRights(tx) {
+      if (isCurrent()) return;
+      const now = (await identify(token ?? "", tx))?.caller;
+      if (!now) throw unauthorized();
+      if (now.role !== caller.role) {
+        throw new Problem(
+          "insufficient_role",
+          `the role of the key's user has changed to ${now.role}; send the request again`,
+        );
+      }
+    },
+  });
+
 export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
   windows: RateLimits;
-  /** Option `rateLimit`: requests a window, for each key without a limit of its own. */
-  rateLimit: number;
+  /** Requests a window of a key with this limit of its own, or without one (null). */
+  keyLimit: (own: number | null) => number;
   /** Option `addressRateLimit`: requests a window without a valid key, for each address. */
   addressRateLimit: number;
 }): Authenticator {
-  const { identify, windows, rateLimit, addressRateLimit } = ports;
+  const { identify, windows, keyLimit, addressRateLimit } = ports;
 
   const byToken = async (request: RequestContext, token: string | undefined): Promise<Authentication> => {
     const found = token === undefined ? undefined : await identify(token);
     if (!found) {
       const window = await windows.take(bucketOf(request), addressRateLimit);
-      const refusal = exceeded(window) ?? unauthorized();
+      const refusal = exceeded(window) ?? unauthorized(request);
       return { caller: anonymous, key_id: null, token, window, isCurrent: unauthenticated.isCurrent, refusal };
     }
     const { caller, isCurrent } = found;
-    const window = await windows.take(caller.key_id, found.rate_limit ?? rateLimit);
+    const window = await windows.take(caller.key_id, keyLimit(found.rate_limit));
     return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
   };
 
@@ -106,24 +132,7 @@ export function createAuthenticator(ports: {
       const { caller, key_id, token, isCurrent } = unauthenticated;
       return { caller, key_id, token, window, isCurrent, refusal: exceeded(window) };
     },
-    confirmed: ({ caller, token, isCurrent }) => ({
-      organization_id: caller.organization_id,
-      user_id: caller.user_id,
-      role: caller.role,
-      key_id: caller.key_id,
-      scopes: caller.scopes,
-      async recheckRights(tx) {
-        if (isCurrent()) return;
-        const now = (await identify(token ?? "", tx))?.caller;
-        if (!now) throw unauthorized();
-        if (now.role !== caller.role) {
-          throw new Problem(
-            "insufficient_role",
-            `the role of the key's user is ${now.role} by now; send the request again`,
-          );
-        }
-      },
-    }),
+    confirmed: confirmedBy(identify),
     watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
     look: (request) => windows.look(bucketOf(request), addressRateLimit),
   };

@@ -2,26 +2,28 @@ import { Problem } from "../kernel/errors.ts";
 import { AbortController } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Ends work that outlasts a moment: a request that waits, or a stream. */
+/** Ends long work: a waiting request, or a stream. */
 export interface Cancellation {
-  /** Aborted when the client has gone; with a Problem as its reason where the key stopped or the service shuts down. */
+  /** Aborted when the client disconnects; its reason is a Problem if the key was revoked or the service shuts down. */
   readonly signal: AbortSignal;
-  /** The work has ended: aborts the signal and stops watching. */
+  /** Called when the work has ended: aborts the signal and stops watching. */
   end(): void;
 }
 
-/** Calls `lost` when a key stops being valid. Answers how to stop watching. */
+/** Calls `lost` when a key stops being valid. Returns the function that stops watching. */
 export type WatchKey = (token: string, lost: () => void) => () => void;
 
 export const shuttingDown = () =>
-  new Problem("unavailable", "the service is shutting down", { headers: { "retry-after": "5", connection: "close" } });
+  new Problem("unavailable", "the service is shutting down or has stopped", {
+    headers: { "retry-after": "5", connection: "close" },
+  });
 
 const stoppedKey = () =>
   new Problem("unauthorized", "the API key was revoked, has expired, or its user was suspended or removed", {
     headers: { "www-authenticate": "Bearer" },
   });
 
-/** Of a request: watches its client, its key (by `watch`), and the service. */
+/** The cancellation of a request: watches its client, its key (by `watch`), and the service, whose signal has a Problem. */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal,
@@ -30,7 +32,7 @@ export function cancellationOf(
   const control = new AbortController();
   const client = request.signal();
   const leave = () => control.abort();
-  const shutDown = () => control.abort(shuttingDown());
+  const shutDown = () => control.abort(closing.reason);
   client.addEventListener("abort", leave);
   closing.addEventListener("abort", shutDown);
   const unwatch = watch(() => control.abort(stoppedKey()));

@@ -1,20 +1,23 @@
+import { parseUrl } from "../kernel/url.ts";
 import { unauthenticated } from "./authenticate.ts";
 import type { Handler, Outcome } from "./handler.ts";
 import { isLoopbackName } from "./hosts.ts";
 import type { Window } from "./rate-limit.ts";
 import { isVersioned, type RequestContext } from "./request-context.ts";
-import { type Route, unnamed } from "./route-table.ts";
+import { type Route, unnamed } from "./route.ts";
 
-/** Whether pages of this origin may read answers. */
+/** Whether pages of this origin may use `/v1`. */
 export type AllowsOrigin = (origin: string) => boolean;
 
 /** Every origin of this machine, on any port. */
 export const allowsLoopback: AllowsOrigin = (origin) => {
-  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  const url = parseUrl(origin);
   return url?.origin === origin && (isLoopbackName(url.hostname) || url.hostname.endsWith(".localhost"));
 };
 
-/** These origins, or all of them where one entry is `*`. */
+export const allowsNone: AllowsOrigin = () => false;
+
+/** These origins, or all origins if one entry is `*`. */
 export const allowsListed = (origins: readonly string[]): AllowsOrigin =>
   origins.includes("*") ? () => true : (origin) => origins.includes(origin);
 
@@ -28,24 +31,24 @@ const exposed = [
   "Idempotent-Replayed",
 ].join(", ");
 
-/** For a preflight that names none; browsers name all that a request will carry. */
+/** For a preflight that names no headers; browsers name all headers that a request will carry. */
 const usualHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
 
 interface Ports {
-  readonly allows: AllowsOrigin;
-  /** The path of asset links; images and films are read by pages too. */
+  readonly allowsOrigin: AllowsOrigin;
+  /** The path of asset links; pages read images and films too. */
   readonly assetsPath: string;
-  /** Answers preflights, which meet no faults. */
+  /** Answers preflights, to which no faults apply. */
   readonly usual: Handler;
   /** The address's window, without counting. */
   readonly look: (request: RequestContext) => Window;
 }
 
 /**
- * A handler whose answers under `/v1`, and those of asset links, can be read by pages of the allowed origins. CONTRACT
- * section 1, "CORS". Around all other handlers, because a browser hides even an error that lacks these headers.
+ * Lets pages of the allowed origins read the responses under `/v1` and those of asset links. CONTRACT section 1, "CORS". It
+ * wraps all other handlers, because a browser hides even an error that lacks these headers.
  */
-export function withCors(handler: Handler, { allows, assetsPath, usual, look }: Ports): Handler {
+export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, look }: Ports): Handler {
   const preflight: Route = {
     method: "*",
     path: "/**",
@@ -67,9 +70,10 @@ export function withCors(handler: Handler, { allows, assetsPath, usual, look }: 
     const isAsset = request.path.startsWith(assetsPath);
     if (!isAsset && !isVersioned(request)) return handler(request, route);
     const origin = request.header("origin");
-    if (origin === undefined || !allows(origin)) {
+    if (origin === undefined || !allowsOrigin(origin)) {
       const outcome = await handler(request, route);
-      // A browser stores a file, and must not show a page the copy that an image without an origin has fetched.
+      // A browser caches files: a copy that was fetched without an origin must not be used for a page that needs these
+      // headers.
       return isAsset ? withHeaders(outcome, { vary: "Origin" }) : outcome;
     }
     const isPreflight = request.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
@@ -84,5 +88,6 @@ export function withCors(handler: Handler, { allows, assetsPath, usual, look }: 
 
 const withHeaders = ({ answer, ...outcome }: Outcome, headers: Readonly<Record<string, string>>): Outcome => ({
   ...outcome,
-  answer: { ...answer, headers: { ...answer.headers, ...headers } },
+  // Headers of a fault go before, so that testers can try a wrong `Vary` or `Access-Control-Allow-Origin`.
+  answer: { ...answer, headers: { ...headers, ...answer.headers } },
 });

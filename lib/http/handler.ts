@@ -2,12 +2,11 @@ import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Answer, Writer } from "./answer.ts";
 import { type Authentication, type Authenticator, unauthenticated } from "./authenticate.ts";
-import { shuttingDown } from "./cancellation.ts";
 import type { Window } from "./rate-limit.ts";
 import { isVersioned, type RequestContext } from "./request-context.ts";
-import type { Route } from "./route-table.ts";
+import type { Route } from "./route.ts";
 
-/** The answer to a request, and what its headers and the log say of it. */
+/** The answer to a request, and the data for its headers and the log. */
 export interface Outcome {
   readonly answer: Answer;
   /** The window that the rate-limit headers show; undefined where they are left out. */
@@ -16,14 +15,14 @@ export interface Outcome {
   readonly key_id: string | null;
 }
 
-/** Answers a request that was routed. Rejects where the connection breaks off instead. */
+/** Answers a routed request. Rejects if the connection breaks off instead. */
 export type Handler = (request: RequestContext, route: Route) => Promise<Outcome>;
 
 interface Ports {
   readonly authenticator: Pick<Authenticator, "look">;
   readonly writer: Writer;
   readonly log: Log;
-  /** Aborted when the service shuts down: 503 from then on. */
+  /** Aborted, with a Problem, when the service shuts down or its state is replaced: 503 from then on. */
   readonly closing: AbortSignal;
   /** Throws 421. In process there is no `Host`, and it is not called. */
   readonly checkHost: (host: string | undefined) => void;
@@ -33,20 +32,20 @@ interface Ports {
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
   const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {
     if (error instanceof Problem) {
-      if (error.cause) log.error(error.message, { request_id, reason: reasonOf(error.cause) });
+      if (error.cause && !error.isLogged) log.error(error.message, { request_id, reason: reasonOf(error.cause) });
       return error;
     }
     log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
-    // A request that outlasts its service finds the store closed.
-    if (closing.aborted) return shuttingDown();
-    return new Problem("internal_error", "the service failed; quote the request id when asking for support");
+    // A request that lasts longer than its service finds the store closed.
+    if (closing.aborted) return closing.reason;
+    return new Problem("internal_error", "the service failed; quote the request id when you ask for support");
   };
 
   return async (request, route) => {
     let authentication: Authentication = unauthenticated;
     try {
       if (request.incoming) checkHost(request.header("host"));
-      if (closing.aborted && !route.outlivesShutdown) throw shuttingDown();
+      if (closing.aborted && !route.outlivesShutdown) throw closing.reason;
       authentication = await route.access(request);
       if (authentication.refusal) throw authentication.refusal;
       const answer = await route.answer(request, authentication);

@@ -1,4 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
+import { parseUrl } from "../kernel/url.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
@@ -6,7 +7,7 @@ const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 /** The name in a `Host` header or URL, without its port, in lower case. */
 const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
-/** An IPv6 address is written in brackets in a `Host`, and without them elsewhere. */
+/** A `Host` has an IPv6 address in brackets; elsewhere it has none. */
 const bracketed = (host: string): string =>
   /^[^[\]]*:[^[\]]*:/.test(host) ? `[${host.toLowerCase()}]` : hostname(host);
 
@@ -18,22 +19,25 @@ export interface Hosts {
   add(host: string): void;
   /** Whether the service answers to this `Host` header. */
   knows(host: string | undefined): boolean;
-  /** Throws 421 for any other. */
+  /** Throws 421 for any other host. */
   check(host: string | undefined): void;
 }
 
 /**
- * Loopback names, the public URL's, those of the option `hosts`, and the addresses that the service listens on. A page of
- * another name that was pointed at this machine (DNS rebinding) must not reach it.
+ * Loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens on. A page
+ * whose name was pointed at this machine (DNS rebinding) must not reach the service.
  */
 export function createHosts(known: readonly string[]): Hosts {
   const names = new Set(known.map(bracketed));
-  /** The last known one: GET 0.945 of the processor, with queries made when they are called for (`npm run bench -- http`). */
+  /**
+   * The last accepted host is cached: with lazy queries, GET takes 0.945 of the processor time (`npm run bench -- http`).
+   */
   let last: string | undefined;
   const knows = (host: string | undefined) => {
     if (host !== undefined && host === last) return true;
     const name = hostname(host ?? "");
-    const isKnown = isLoopbackName(name) || names.has(name);
+    // A port beyond 65535 and an address such as 127.999.0.1 are nobody's.
+    const isKnown = (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
     if (isKnown) last = host;
     return isKnown;
   };
@@ -44,19 +48,19 @@ export function createHosts(known: readonly string[]): Hosts {
       if (knows(host)) return;
       throw new Problem(
         "misdirected_request",
-        "this service does not answer to the Host of the request; use its own address, or name the host in the option hosts",
+        "this service does not accept the Host of the request; use its own address, or add the host to the option hosts",
       );
     },
   };
 }
 
 /**
- * Whether a request needs no key for routes of this machine alone: it came in process, or over a loopback address under a
- * loopback name, whatever other hosts are known.
+ * Whether a request needs no key for routes that are open to this machine: it came in process, or over a loopback address
+ * with a loopback name, whatever other hosts are known.
  */
 export function isLocal({ incoming, header }: RequestContext): boolean {
   if (!incoming) return true;
-  // A proxy on this machine forwards requests from anywhere. One that the options do not name shows by its headers.
+  // A proxy on this machine forwards requests from anywhere. Its headers show a proxy that the options do not name.
   if (header("x-forwarded-for") !== undefined || header("forwarded") !== undefined) return false;
   const address = incoming.socket.remoteAddress ?? "";
   return isLoopbackName(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);

@@ -18,7 +18,7 @@ interface IdempotencyKey {
   readonly name: string;
 }
 
-/** Stores the first answer, for later requests to be given. */
+/** Stores the first answer for later requests. */
 interface AnswerStore {
   /** In the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
@@ -28,7 +28,7 @@ interface AnswerStore {
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Stored answers are encrypted: one of them may show an API key, this once. */
+/** Stored answers are encrypted: some show an API key. */
 export function createIdempotency({
   store,
   clock,
@@ -49,7 +49,7 @@ export function createIdempotency({
     if (row.body_hash !== body_hash) {
       throw new Problem(
         "idempotency_mismatch",
-        "this Idempotency-Key was used with another body; send that body again, or take a new key",
+        "this Idempotency-Key was used with another body; send the same body, or use a new key",
       );
     }
     const { request_id, ...headers } = JSON.parse(row.headers) as Record<string, string> & { request_id: string };
@@ -105,7 +105,7 @@ export function createIdempotency({
       }
     },
 
-    /** Removes what is too old to be replayed. */
+    /** Removes answers that are too old to be replayed. */
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction((tx) => rows(tx).pruneAnswers({ before }))) > 0);

@@ -2,28 +2,29 @@ import { Problem } from "../kernel/errors.ts";
 import { authorize, type Operation } from "../kernel/operation.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { base, type RequestContext } from "./request-context.ts";
-import { type Route, unnamed, withOtherMethods } from "./route-table.ts";
+import { type Route, unnamed, withOtherMethods } from "./route.ts";
 import type { RunOperation } from "./run-operation.ts";
 
 /**
- * The rows of `/v1`, one an operation. CONTRACT section 1: a path or a method that does not exist is 404 or 405 to those
- * who have a key only.
+ * The rows of all operations below a prefix, `/v1` by default. CONTRACT section 1: an unknown path or method is 404 or 405 only with a valid key.
  */
 export function operationRoutes<Services>({
   operations,
   authenticator,
   run,
+  prefix = base,
 }: {
   operations: readonly Operation<Services>[];
-  authenticator: Authenticator;
+  authenticator: Pick<Authenticator, "byKey" | "byAddress">;
   run: RunOperation<Services>;
+  prefix?: string;
 }): Route[] {
   const { byKey, byAddress } = authenticator;
   const rows = operations.map((operation): Route => {
     const { id, method, path, needs } = operation;
     return {
       method,
-      path: base + path,
+      path: prefix + path,
       name: id,
       access: needs === "nothing" ? byAddress : byKey,
       answer(request, authentication) {
@@ -34,23 +35,25 @@ export function operationRoutes<Services>({
   });
   const unknown: Route = {
     method: "*",
-    path: `${base}/**`,
+    path: `${prefix}/**`,
     name: unnamed,
     access: byKey,
     answer() {
       throw new Problem("not_found", "this path does not exist");
     },
   };
-  return [...withOtherMethods(rows, byKey), unknown].map(refusingSlash);
+  return [...withOtherMethods(rows, byKey), unknown].map((route) => refusingSlash(route, authenticator));
 }
 
-/** Says to those with a key why a path with a slash at its end does not exist. */
-const refusingSlash = (route: Route): Route => ({
+const hasSlash = ({ path }: RequestContext) => path.endsWith("/");
+
+/** Explains to callers with a key why a path with a trailing slash does not exist. */
+const refusingSlash = (route: Route, { byKey }: Pick<Authenticator, "byKey">): Route => ({
   ...route,
   takesSlash: true,
+  access: (request) => (hasSlash(request) ? byKey(request) : route.access(request)),
   answer(request: RequestContext, authentication) {
-    if (request.path.endsWith("/"))
-      throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
+    if (hasSlash(request)) throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
     return route.answer(request, authentication);
   },
 });

@@ -19,7 +19,7 @@ export interface Window {
   readonly remaining: number;
   readonly reset_at: number;
   readonly retry_after: number;
-  /** Whether a manual clock counts it, which ends no window by itself. */
+  /** Whether a manual clock counts it: such a clock ends no window by itself. */
   readonly stands: boolean;
 }
 
@@ -89,7 +89,7 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
   };
 
   return {
-    /** Counts a request where the limit allows it; without a promise where this process knows the bucket. */
+    /** Counts a request if the limit allows it; without a promise if this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
       const started_at = startOfWindow();
       if (limit === 0) return windowOf(0, unlimited, started_at);

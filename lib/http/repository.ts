@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** What the interface itself stores: rate-limit windows by bucket, and answers by idempotency key, which an API key scopes. */
+/** The interface's own rows: rate-limit windows by bucket, and answers by idempotency key within an API key. */
 export function httpRepository(query: Queries) {
   return {
     window: query.first((db, p: { bucket: string }) =>

@@ -17,7 +17,7 @@ export interface RequestContext {
   readonly method: string;
   readonly path: string;
   query(): URLSearchParams;
-  /** The address that is counted where there is no key; undefined in process. */
+  /** The address that is counted without a key; undefined in process. */
   address(): string | undefined;
   /** The request as it came over a socket; undefined in process. */
   readonly incoming: IncomingMessage | undefined;
@@ -30,7 +30,7 @@ export interface RequestContext {
   /** Aborted when the client has gone. */
   signal(): AbortSignal;
   header(name: string): string | undefined;
-  /** When it came, in milliseconds of the machine's clock. */
+  /** Its arrival, in milliseconds of the machine's clock. */
   readonly began: number;
 }
 
@@ -67,7 +67,7 @@ export function contextOfEvent(event: H3Event, ids: Ids, behindProxy: boolean): 
   };
 }
 
-/** A request that asks for another protocol: it has no body, and lasts as long as its connection. */
+/** A request to upgrade to another protocol: it has no body, and lasts as long as its connection. */
 export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProxy: boolean): RequestContext {
   const [path = "", query = ""] = (incoming.url ?? "").split("?", 2);
   return {
@@ -90,7 +90,7 @@ export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProx
   };
 }
 
-/** An operation that is called in this process by its name, without a request: nothing has to be routed or parsed. */
+/** A call of an operation by its name in this process, without a request: there is nothing to route or parse. */
 export interface Call {
   readonly method: string;
   /** Below the version, without the query. */
@@ -99,7 +99,7 @@ export interface Call {
   readonly query: URLSearchParams;
   /** JSON; undefined where there is none. */
   readonly body: string | undefined;
-  /** By their names in small letters. */
+  /** By their lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -126,7 +126,8 @@ export function queryOf({ query }: Pick<RequestContext, "query">): Record<string
   const all: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of query()) {
     const before = all[name];
-    all[name] = before === undefined ? value : [before, value].flat();
+    if (Array.isArray(before)) before.push(value);
+    else all[name] = before === undefined ? value : [before, value];
   }
   return all;
 }

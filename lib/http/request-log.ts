@@ -4,9 +4,9 @@ import { monotonicNow } from "../kernel/system.ts";
 import type { Handler } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
-import { type Route, unnamed } from "./route-table.ts";
+import { type Route, unnamed } from "./route.ts";
 
-/** A request that has ended, without parts that could be secret: its query, its headers, its bodies. */
+/** An ended request, without parts that could be secret: its query, its headers, its bodies. */
 export interface LoggedRequest {
   readonly request_id: string;
   readonly method: string;
@@ -15,7 +15,7 @@ export interface LoggedRequest {
   readonly status: number | null;
   /** By the service's clock. */
   readonly duration_ms: number;
-  /** The key that it came with; null where that is not known. */
+  /** The id of its key; null if the key is unknown. */
   readonly key_id: string | null;
 }
 
@@ -36,14 +36,14 @@ export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
 
   const record = (
     { id: request_id, method, path, began }: RequestContext,
-    { name, isRoutine }: Route,
+    { name, isRoutine, leavesNoTrace }: Route,
     { status, duration_ms, key_id }: Pick<LoggedRequest, "status" | "duration_ms" | "key_id">,
   ) => {
     const ms = monotonicNow() - began;
     counts.get(name)?.(status ?? 503, ms);
     const shown_ms = Math.round(ms * 10) / 10;
     log[isRoutine ? "debug" : "info"]("request", { request_id, method, path, status, duration_ms: shown_ms, key_id });
-    journal?.({ request_id, method, path, status, duration_ms, key_id });
+    if (!leavesNoTrace) journal?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
   return (handler: Handler): Handler =>

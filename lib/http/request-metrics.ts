@@ -1,10 +1,10 @@
-/** The upper ends of the buckets of durations, in seconds; one more takes what is longer. */
+/** The upper bounds of the buckets of durations, in seconds; one more bucket counts all longer ones. */
 export const bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
 /** The answers of one operation. */
 export interface Series {
   readonly statuses: ReadonlyMap<number, number>;
-  /** How many fell between one bound and the next. */
+  /** The number of answers in each bucket. */
   readonly buckets: readonly number[];
   readonly seconds: number;
 }
@@ -15,11 +15,13 @@ export type StreamKind = "sse" | "websocket";
 /** Counts one answered request. */
 export type Count = (status: number, ms: number) => void;
 
-/** Counts requests and streams since the service started, or since a state was brought back. */
+/** Counts requests and streams since the service started, or since a snapshot was restored. */
 export interface Meter {
-  /** Begins the numbers of an operation, and answers how to count its requests. Called once for each operation. */
+  /**
+   * Starts the counts of an operation, and returns the function that counts its requests. Called once for each operation.
+   */
   count(operation: string): Count;
-  /** A stream began. Answers a function to call when it ends; a second call does nothing. */
+  /** A stream began. Returns a function to call when it ends; a second call does nothing. */
   opened(kind: StreamKind): () => void;
   readonly requests: ReadonlyMap<string, Series>;
   readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;

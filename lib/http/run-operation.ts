@@ -24,7 +24,7 @@ interface Ports<Services> {
   readonly closing: AbortSignal;
 }
 
-/** Runs an operation for a caller who may, and writes its answer. Rejects with a Problem. */
+/** Runs an operation for an authorized caller, and writes its answer. Rejects with a Problem. */
 export type RunOperation<Services> = (
   operation: Operation<Services>,
   request: RequestContext,
@@ -52,7 +52,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const { params } = request;
       const resume = request.header("last-event-id");
       const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
-      return execute(operation, services, input, by);
+      const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
+      return execute(operation, services, input, caller);
     };
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
     if (name !== undefined && !idempotency.isName(name)) {

@@ -7,7 +7,7 @@ import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
 import { WebResponse } from "./web-response.ts";
 
-/** Stands for an answer that has gone to its socket already. */
+/** Marks an answer that was already written to its socket. */
 export const sent: Response = new WebResponse(null);
 
 /**
@@ -41,7 +41,7 @@ function end(outgoing: ServerResponse, body: string | Uint8Array | null): void {
   else outgoing.end(body ?? undefined);
 }
 
-/** All headers of an answer, names and values in turns. */
+/** All headers of an answer, as alternating names and values. */
 export function headersOf(outcome: Outcome, method: string): string[] {
   const { status, headers, body } = outcome.answer;
   const all = stamped(outcome);
@@ -63,11 +63,11 @@ export function stamped({ answer, window }: Outcome): string[] {
   return all;
 }
 
-/** Names and values in turns, as pairs. */
+/** Pairs from alternating names and values. */
 export const pairsOf = (headers: readonly string[]) =>
   headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? ""] as const] : []));
 
-/** An answer whose stream has been read to its end. Rejects where that breaks off. */
+/** An answer whose stream was read to its end. Rejects if the stream breaks off. */
 export async function whole(answer: Answer, body: ReadableStream<Uint8Array>): Promise<Answer> {
   return { ...answer, body: new Uint8Array(await new Response(body).arrayBuffer()) };
 }

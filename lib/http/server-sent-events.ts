@@ -15,7 +15,7 @@ export const eventHeaders = {
 
 /** How often a comment keeps the connection alive; proxies give up a silent one after half a minute or more. */
 const heartbeat = "15s";
-/** After how many heartbeats a reader that takes nothing is dropped. */
+/** The number of heartbeats after which a reader that reads nothing is dropped. */
 const mostMissedHeartbeats = 2;
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;
@@ -23,7 +23,7 @@ const eventOf = (data: unknown, fields: string) => `${fields}${line("data", JSON
 
 /**
  * A stream as Server-Sent Events: each entry with its id, then `end`, or `problem` in the form of an error. The next entry
- * is read when the last one was taken, so a slow reader costs no memory. A reader that takes nothing for half a minute is
+ * is read when the last one was taken, so a slow reader costs no memory. A reader that reads nothing for half a minute is
  * dropped.
  */
 export function eventStream(
@@ -43,7 +43,7 @@ export function eventStream(
     cancellation.end();
     entries
       .return(undefined)
-      .catch((error) => log.error("a stream ended badly", { request_id, reason: reasonOf(error) }));
+      .catch((error) => log.error("a stream ended with a problem", { request_id, reason: reasonOf(error) }));
   };
 
   const next = async (): Promise<{ text: string; last: boolean }> => {
@@ -72,9 +72,9 @@ export function eventStream(
           end();
         };
         const beat = () => {
-          // The comment of the last heartbeat was not taken.
+          // The comment of the last heartbeat was not read.
           missed = (controller.desiredSize ?? 0) < 0 ? missed + 1 : 0;
-          if (missed >= mostMissedHeartbeats) return drop("its reader took nothing for half a minute");
+          if (missed >= mostMissedHeartbeats) return drop("its client read nothing for half a minute");
           if (missed === 0) controller.enqueue(encoder.encode(": still here\n\n"));
           stopTimer = systemTimer(heartbeat, beat);
         };
@@ -82,8 +82,8 @@ export function eventStream(
         cancellation.signal.addEventListener("abort", () => {
           if (isEnded) return;
           stopTimer();
-          // A reader that does not take the last event must not hold up the end.
-          stopTimer = systemTimer("1s", () => drop("its reader did not take the end"));
+          // A client that does not read the last event must not delay the end.
+          stopTimer = systemTimer("1s", () => drop("its client did not read the end"));
         });
         // A comment at once sends the headers before there is an entry.
         controller.enqueue(encoder.encode(": this is a stream\n\n"));

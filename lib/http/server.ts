@@ -10,11 +10,11 @@ export interface Listening {
   readonly port: number;
   /** `http://127.0.0.1:7400`: where clients on this machine reach it. */
   readonly url: string;
-  /** Accepts no more, finishes what is in flight, and cuts what is left after `grace`. */
+  /** Accepts no more requests, finishes those in flight, and cuts the connections that are left after `grace`. */
   close(grace?: string): Promise<void>;
 }
 
-/** `Not Found` for 404: Node writes none by itself where an answer is given as a Response. */
+/** `Not Found` for 404: Node writes no reason phrase where an answer is a Response. */
 export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -39,7 +39,7 @@ const usualTimeouts: RequestTimeouts = {
 /** Node refuses malformed, oversized and slow requests itself: its 400, 431 and 408 carry no more than their status. */
 const limits = { maxHeaderSize: 16_384, keepAliveTimeout: 65_000 };
 
-/** Opens a port. Rejects with Node's error where that is not possible. */
+/** Opens a port. Rejects with Node's error if that fails. */
 export async function listen(
   { handle, upgrade }: { handle: Handler; upgrade: Upgrade },
   { port, host }: { port: number; host: string },
@@ -112,7 +112,7 @@ async function close(server: Server, connections: Connections, grace: string): P
   const closed = once(server, "close");
   server.close();
   let isClosed = false;
-  // close() alone waits seconds for keep-alive connections that are idle, or become so.
+  // close() alone waits seconds for idle keep-alive connections.
   const closeIdle = () => {
     if (isClosed) return;
     connections.closeIdle();

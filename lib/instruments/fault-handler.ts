@@ -3,7 +3,7 @@ import { type Authentication, unauthenticated } from "../http/authenticate.ts";
 import type { Handler, Outcome } from "../http/handler.ts";
 import type { Window } from "../http/rate-limit.ts";
 import { isVersioned, type RequestContext } from "../http/request-context.ts";
-import type { Route } from "../http/route-table.ts";
+import type { Route } from "../http/route.ts";
 import { headersOf, pairsOf, stamped } from "../http/send.ts";
 import { ReadableStream } from "../kernel/web.ts";
 import type { Fault, Faults } from "./faults.ts";
@@ -11,7 +11,7 @@ import type { Fault, Faults } from "./faults.ts";
 interface Ports {
   readonly faults: Pick<Faults, "meet">;
   readonly writer: Writer;
-  /** Whether the service answers to a `Host`; requests to others are 421 and meet no fault. */
+  /** Whether the service accepts a `Host`; requests to other hosts are 421 and get no fault. */
   readonly knowsHost: (host: string | undefined) => boolean;
   /** The address's window, without counting. */
   readonly look: (request: RequestContext) => Window;
@@ -20,7 +20,7 @@ interface Ports {
 }
 
 /**
- * A handler whose requests under `/v1` meet the faults of a tester, whatever their key. CONTRACT section 8: "A faulted
+ * A handler that applies a tester's faults to requests under `/v1`, whatever their key. CONTRACT section 8: "A faulted
  * answer counts in, and shows, the caller's own window".
  */
 export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
@@ -49,7 +49,7 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
   };
 }
 
-/** Counts a request as its route would; one that the route refuses to count shows its address's window. */
+/** Counts a request as its route would; if the route refuses to count it, the answer shows the address's window. */
 const counted = async (
   request: RequestContext,
   { access }: Route,
@@ -70,7 +70,7 @@ function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault
 
 /** Breaks the connection, and answers the error that `fetch` in process rejects with. */
 function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answer): unknown {
-  // No client will ever read a stream, so its source must not wait for one.
+  // No client will read this stream, so its source must not wait for one.
   if (answer?.body instanceof ReadableStream) void answer.body.cancel();
   incoming?.socket.destroy();
   return signal.aborted ? signal.reason : new TypeError("fetch failed", { cause: otherSideClosed() });
@@ -78,7 +78,7 @@ function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answ
 
 const otherSideClosed = () => new Error("other side closed");
 
-/** The answer that breaks off after half of its body. An upgrade breaks off at once, as soon as it is answered with 101. */
+/** An answer that breaks off after half of its body. An upgrade breaks off right after its 101. */
 function truncated(outcome: Outcome, request: RequestContext, route: Route, signal: AbortSignal): Outcome {
   const { answer } = outcome;
   const { takeOver, body } = answer;
@@ -103,7 +103,7 @@ function half(bytes: Buffer, { incoming }: RequestContext): ReadableStream<Uint8
     {
       async pull(controller) {
         if (isSent) {
-          // An empty write is done once everything before it is.
+          // An empty write completes after all writes before it.
           if (incoming) await new Promise((done) => incoming.socket.write("", done));
           return controller.error(new TypeError("terminated", { cause: otherSideClosed() }));
         }

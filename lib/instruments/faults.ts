@@ -16,7 +16,7 @@ const framing = /^(content-length|transfer-encoding|connection|x-request-id)$/;
 const headerName = v.pipe(
   textLike(256, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be the name of a header"),
   v.toLowerCase(),
-  v.check((name) => !framing.test(name), "must not be one that frames the answer, nor x-request-id"),
+  v.check((name) => !framing.test(name), "must not be a header that frames the answer, nor x-request-id"),
 );
 const headerValue = textLike(8192, /^[\t\x20-\x7e\x80-\xff]*$/, "must be the value of a header");
 const yes = v.literal(true, "must be true");
@@ -28,19 +28,19 @@ const respond = v.pipe(
     code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
     headers: v.optional(v.record(headerName, headerValue, "must be an object")),
     delay: v.optional(delay),
-    /** The connection breaks, and nothing is done. */
+    /** The connection breaks before any work. */
     drop: v.optional(yes),
-    /** The work is done, and the connection breaks amid the answer. */
+    /** The work is done, and the connection breaks during the answer. */
     truncate: v.optional(yes),
   }),
   v.check(
     (given) => Object.values(given).some((value) => value !== undefined),
-    "must say what happens: status, code, headers, delay, drop or truncate",
+    "must have an effect: status, code, headers, delay, drop or truncate",
   ),
   v.forward(
     v.check(
       ({ drop, delay: _, ...more }) => drop === undefined || Object.keys(more).length === 0,
-      "answers nothing, so only a delay goes with it",
+      "sends no answer, so only delay can be combined with it",
     ),
     ["drop"],
   ),
@@ -54,14 +54,14 @@ export const newFault = record({
       path: v.optional(
         v.pipe(
           textOf(1, 1000),
-          v.check((glob) => /^(\/v1|\*|\/\*)/.test(glob), "must begin with /v1: only the interface has faults"),
+          v.check((glob) => /^(\/v1|\*|\/\*)/.test(glob), "must begin with /v1: faults apply to the interface only"),
         ),
       ),
     }),
     {},
   ),
   respond,
-  /** The first request that meets it, counted from 1. `times` is 1 by default then. */
+  /** The first request that gets it, counted from 1; then `times` is 1 by default. */
   nth: v.optional(wholeNumber(1, 1_000_000)),
   times: v.optional(wholeNumber(1, 1_000_000)),
 });
@@ -72,13 +72,13 @@ export interface StoredFault {
   readonly match: { readonly method?: string | undefined; readonly path?: string | undefined };
   readonly respond: v.InferOutput<typeof respond>;
   readonly nth: number | null;
-  /** How many requests meet it; null for all. */
+  /** The number of requests that get it; null for all. */
   readonly times: number | null;
-  /** How many have met it. */
+  /** The number of requests that got it. */
   readonly used: number;
 }
 interface CountedFault extends StoredFault {
-  /** How many requests it has matched, with those before the nth. */
+  /** The number of requests that matched, including those before the nth. */
   readonly seen: number;
 }
 
@@ -88,7 +88,7 @@ const view = ({ seen: _, ...fault }: CountedFault): StoredFault => fault;
 const codeFor = (status: number): string =>
   Object.entries(problems).find(([, problem]) => problem.status === status)?.[0] ?? "fault";
 
-/** The headers that the interface itself sends with such a status. */
+/** The headers that the interface sends with such a status. */
 const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer" },
   429: { "retry-after": "1" },
@@ -100,16 +100,16 @@ const isKnown = (code: string): code is ProblemCode => Object.hasOwn(problems, c
 function errorOf({ status, code }: StoredFault["respond"]): Fault["error"] {
   if (status === undefined && code === undefined) return undefined;
   const number = status ?? (code !== undefined && isKnown(code) ? problems[code].status : 500);
-  return { status: number, code: code ?? codeFor(number), message: "a tester asked for this fault" };
+  return { status: number, code: code ?? codeFor(number), message: "this fault was set by a tester" };
 }
 
 /** The effect of a fault on one request. */
 export interface Fault {
-  /** Resolves when the request may go on; sooner when the signal is aborted, because its client has gone. */
+  /** Resolves when the request may continue; sooner when the signal is aborted, because its client has disconnected. */
   wait(signal: AbortSignal): Promise<void>;
   /** Sent instead of the usual answer; without it the interface does its work and answers. */
   readonly error: { readonly status: number; readonly code: string; readonly message: string } | undefined;
-  /** Override those of the answer, usual or not. */
+  /** Override the headers of any answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** `drop`: the connection breaks before any work. `truncate`: it breaks amid the answer's body. */
   readonly breaks: "drop" | "truncate" | undefined;
@@ -125,11 +125,11 @@ export interface Faults extends Snapshotable {
   clear(): void;
 }
 
-/** Faults of the interface itself, as a tester wants them. CONTRACT section 8. The first that matches is met. */
+/** A tester's faults of the interface. CONTRACT section 8. The first fault that matches applies. */
 export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
   let faults: readonly CountedFault[] = [];
 
-  /** Ends by the clock that gets there first: clients time out by the machine's clock, testers move the service's. */
+  /** Ends by whichever clock is first: clients time out by the machine's clock, and testers advance the service's. */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
       const undo: (() => void)[] = [];
@@ -142,7 +142,7 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
         cancelled.addEventListener("abort", end);
         undo.push(() => cancelled.removeEventListener("abort", end));
       }
-      undo.push(clock.alarm(clock.now() + ms, end), systemTimer(ms, end, { hold: true }));
+      undo.push(clock.alarmAfter(ms, end), systemTimer(ms, end, { hold: true }));
     });
 
   const use = (before: CountedFault): boolean => {

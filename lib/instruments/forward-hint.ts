@@ -1,7 +1,7 @@
 import { mustBeHttps } from "../drivers/outbound/target.ts";
 import type { Writer } from "../http/answer.ts";
 
-const hint = `${mustBeHttps}; for a receiver on this machine, take https://NAME.inbox.test and PUT /_svc/inbox/NAME {"forward":"http://localhost:3000/hooks"}`;
+const hint = `${mustBeHttps}; for a receiver on this machine, use https://NAME.inbox.test and PUT /_svc/inbox/NAME {"forward":"http://localhost:3000/hooks"}`;
 
 /** A writer whose refusals of plain http name the way to a receiver on this machine. */
 export const withForwardHint = (writer: Writer): Writer => ({

@@ -4,13 +4,14 @@ import type { Outbound, OutboundRequest, Sent } from "../drivers/outbound/outbou
 import { hostPortOf } from "../drivers/outbound/target.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { parseUrl } from "../kernel/url.ts";
 import { check } from "../kernel/validation.ts";
 import { answers, forwardTo, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
 import type { Sinks } from "./sinks.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
-  /** The NAME of `https://NAME.inbox.test/…`; for a delivery to the world, its host. */
+  /** The NAME of `https://NAME.inbox.test/…`; its host, for a delivery to a public address. */
   readonly endpoint: string;
   readonly method: "POST";
   readonly url: string;
@@ -27,7 +28,7 @@ const maxCaught = 1000;
 
 /** The NAME of `https://NAME.inbox.test/…`; undefined for any other URL. */
 export const inboxOf = (url: string): string | undefined =>
-  URL.canParse(url) ? /^([^.]+)\.inbox\.test$/.exec(new URL(url).hostname)?.[1] : undefined;
+  /^([^.]+)\.inbox\.test$/.exec(parseUrl(url)?.hostname ?? "")?.[1];
 
 /** The host of a URL, without its port. */
 export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
@@ -47,11 +48,11 @@ export interface Inbox extends Outbound, Snapshotable {
 
 interface Ports {
   readonly network: Outbound;
-  /** Sends all that leaves, if the options have such a function. */
+  /** Sends all outbound requests, if the options have such a function. */
   readonly transport?: Sink | undefined;
   readonly now: () => string;
   readonly log: Pick<Log, "warn">;
-  /** No part of a snapshot: they stay when one is restored. */
+  /** Not part of a snapshot: they stay when one is restored. */
   readonly sinks: Sinks;
 }
 
@@ -69,7 +70,7 @@ const scriptCall = v.object({ name: inboxName, responses: answers });
 const forwardCall = v.object({ name: inboxName, forward: forwardTo });
 
 /**
- * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that the network does not let out. All others
+ * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that the network does not allow. All others
  * go through `transport`, or over the network.
  */
 export function createInbox({ network, transport, now, log, sinks }: Ports): Inbox {
@@ -111,12 +112,12 @@ export function createInbox({ network, transport, now, log, sinks }: Ports): Inb
     return sent;
   };
 
-  /** Catches a delivery to the world. */
+  /** Catches a delivery to a public address. */
   const catchOutside = (request: OutboundRequest): Sent => {
     const host = hostOf(request.url);
     if (!named.has(host))
       log.warn(
-        `deliveries to ${host} are caught in the inbox and answered 200, because dev sends nothing to the world; --send (option outbound.send) lets them out`,
+        `deliveries to ${host} are caught in the inbox and answered 200, because dev does not deliver to public addresses; use --send (option outbound.send) to allow it`,
       );
     named.add(host);
     record(host, request, 200);

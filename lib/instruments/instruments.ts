@@ -78,7 +78,7 @@ export interface Instruments<Fork> {
     /**
      * Posts deliveries to `https://NAME.inbox.test/…` to a receiver on this machine, over plain http or https, until the URL
      * is null: `forward("shop", "http://localhost:3000/hooks")`. Its answer is the attempt's. It goes before functions and
-     * scripted answers, and snapshots and forks have it. Throws `validation_failed` for any address but loopback (`dev`).
+     * scripted answers, and snapshots and forks have it. A `transport` gets these requests too, with this URL. Throws `validation_failed` for any address but loopback (`dev`).
      */
     forward(name: string, url: string | null): void;
     /**
@@ -154,7 +154,7 @@ async function waitFor(
   const until = clock.now() + milliseconds(timeout);
   const failure = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
   const { signal } = closing;
-  // The clock may be frozen during the wait, and a state that was replaced receives nothing more.
+  // The clock may be frozen during the wait, and a replaced state receives nothing more.
   while (clock.mode !== "manual" && !signal.aborted) {
     const found = take();
     if (found) return found;
@@ -163,7 +163,7 @@ async function waitFor(
   }
   const found = take();
   if (found) return found;
-  if (signal.aborted) throw new Error(`${failure} before the service was closed, or another state was brought back`);
+  if (signal.aborted) throw new Error(`${failure} before the service was closed or a snapshot was restored`);
   await clockControl.settle();
   const due = take();
   if (due) return due;
@@ -174,7 +174,7 @@ async function waitFor(
 export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () => Promise<Fork>): Instruments<Fork> {
   const { mode, inbox, faults, journal, features } = ports;
   const { outbox, scenarios, deployments, generations } = features;
-  if (mode !== "dev") throw new Error("this is an instrument of the mode dev, and the service runs in the mode start");
+  if (mode !== "dev") throw new Error("instruments are for the mode dev, and this service runs in the mode start");
   return {
     inbox: {
       list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),

@@ -6,7 +6,7 @@ import { hostOf, inboxOf } from "./inbox.ts";
 
 /** A delivery that a receiver answered, with any status. `ReceivedDelivery<"deployment.failed">` knows its data. */
 export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
-  /** The NAME of `https://NAME.inbox.test/…`, the host of a delivery to the world that was caught; null for any other URL. */
+  /** The NAME of `https://NAME.inbox.test/…`, the host of a caught delivery to a public address; null for any other URL. */
   readonly endpoint: string | null;
   readonly method: "POST";
   readonly url: string;
@@ -18,8 +18,8 @@ export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
   readonly response: number;
   /** The header `X-Service-Event`; null without it. */
   readonly event: string | null;
-  /** The event's data; undefined for bodies of another form, such as a chat message. */
-  readonly data: E extends DeliveredEvent ? WebhookPayload<E>["data"] | undefined : unknown;
+  /** The event's data. A body of another form has none: for a chat or monitoring integration it is undefined. */
+  readonly data: E extends DeliveredEvent ? WebhookPayload<E>["data"] : unknown;
 }
 
 /** Older deliveries are dropped. */

@@ -85,12 +85,12 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
       return store.transaction(async (tx) => {
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
-          throw new Problem("already_member", `${email} is a member already`);
+          throw new Problem("already_member", `${email} is already a member`);
         const before = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
         if (before && isPending(before)) {
           throw new Problem(
             "invitation_pending",
-            `${email} is invited until ${before.expires_at}; wait for that, or resend the invitation`,
+            `${email} has an invitation until ${before.expires_at}; resend or revoke it, or wait until it expires`,
           );
         }
         if (before) await invitations(tx).remove(before);

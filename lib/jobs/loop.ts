@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/system.ts";
 import { isSuspect, type Runner } from "./runner.ts";
@@ -82,7 +83,7 @@ export function createLoop({
     await pumping;
     await Promise.all(running);
     for (;;) {
-      const rows = stopped ? [] : await runner.claim(true);
+      const rows = stopped ? [] : await runner.claim();
       if (rows.length === 0) return ran;
       for (const row of rows) {
         runningByHand += 1;
@@ -130,17 +131,20 @@ export function createLoop({
       heartbeat = undefined;
       if (running.size === 0) return;
       scheduleHeartbeat();
-      runner.keepAlive().catch((error) => log.error("leases could not be renewed", { reason: reasonOf(error) }));
+      runner.keepAlive().catch((error) => {
+        if (!isLogged(error)) log.error("leases could not be renewed", { reason: reasonOf(error) });
+      });
     }, heartbeat_ms);
     heartbeat.unref();
   };
 
   const begin = (row: Parameters<Runner["run"]>[0]) => {
     if (!heartbeat) scheduleHeartbeat();
-    suspectRuns = isSuspect(row);
+    const suspected = isSuspect(row);
+    suspectRuns ||= suspected;
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
-      suspectRuns = false;
+      if (suspected) suspectRuns = false;
       // More jobs may be due than one claim takes, and this one made room.
       pump();
     });
@@ -152,14 +156,14 @@ export function createLoop({
     armedFor = Number.POSITIVE_INFINITY;
     do {
       pumpAgain = false;
-      // A suspect runs alone; its end starts the next pump.
-      while (!stopped && !suspectRuns && running.size < concurrency) {
-        const rows = await runner.claim(running.size === 0);
+      while (!stopped && running.size < concurrency) {
+        const rows = await runner.claim(suspectRuns);
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
       }
     } while (pumpAgain && !stopped);
-    const next = await runner.next();
+    // The end of a suspect starts the next pump.
+    const next = await runner.next(suspectRuns ? "ordinary" : undefined);
     // A due job that was not claimed waits until another one ends, which starts the next pump.
     if (next !== undefined && (next > clock.now() || running.size === 0)) arm(Math.max(next, clock.now() + 5));
   };
@@ -172,7 +176,7 @@ export function createLoop({
     }
     pumping = pumpOnce()
       .catch((error) => {
-        log.error("the job loop failed and tries again in a second", { reason: reasonOf(error) });
+        if (!isLogged(error)) log.error("the job loop failed and tries again in a second", { reason: reasonOf(error) });
         armedFor = Number.POSITIVE_INFINITY;
         arm(clock.now() + 1_000);
       })
@@ -201,7 +205,7 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = suspectRuns || stopped ? [] : await runner.claim(running.size === 0);
+          const rows = stopped ? [] : await runner.claim(suspectRuns);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;

@@ -2,6 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
@@ -26,6 +27,7 @@ export function createQueue({
   wake: (at: number) => void;
 }): Queue {
   const jobs = store.using(jobsRepository);
+  const storeTime = createTimeKeeper(store, clock);
   return {
     async add(tx, kind, args, wait_ms = 0) {
       const at = clock.now() + wait_ms;
@@ -39,11 +41,13 @@ export function createQueue({
         failures: 0,
         crashes: 0,
       });
+      await storeTime(tx);
       tx.afterCommit(() => wake(at));
     },
     async addUnique(tx, kind, args, key, wait_ms = 0) {
       const at = clock.now() + wait_ms;
       await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
+      await storeTime(tx);
       tx.afterCommit(() => wake(at));
     },
   };

@@ -6,8 +6,8 @@ import type { Queries } from "../store/query.ts";
  * as long.
  */
 const claimSize = 100;
-/** A job that crashed its process this many times runs alone, so that no other job is blamed for the next crash. */
-export const suspect = 2;
+/** A job that was running at so many crashes of its process in a row is a suspect. Kills of the service hit any job. */
+export const suspect = 10;
 
 /**
  * The rows of the queue. They have no organization: the job loop works for all of them.
@@ -91,6 +91,17 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
+    /** The next job that is no suspect. */
+    nextOrdinary: query.first((db, _: object) =>
+      db
+        .selectFrom("jobs")
+        .select("run_at")
+        .where(waiting)
+        .where("crashes", "<", suspect)
+        .orderBy("run_at")
+        .orderBy("id")
+        .limit(sql.lit(1)),
+    ),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
     /** The next job that is not periodic. Periodic jobs never end. */
     nextOneOff: query.first((db, _: object) =>
@@ -106,6 +117,14 @@ export function jobsRepository(query: Queries) {
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
     claim: claim(claimSize, "<"),
     claimSuspect: claim(1, ">="),
+    /** The running jobs that are suspects, or are with one more crash. */
+    suspected: query.all((db, _: object) =>
+      db
+        .selectFrom("jobs")
+        .select(["id", "crashes"])
+        .where(running)
+        .where("crashes", ">=", suspect - 1),
+    ),
     /** Gives back every running job. At the start of the only process, all of them belong to an earlier one. */
     reclaim: query.change((db, _: object) =>
       db
@@ -115,6 +134,13 @@ export function jobsRepository(query: Queries) {
           crashes: eb("crashes", "+", 1),
         }))
         .where(running),
+    ),
+    hold: query.change((db, p: { id: string; run_at: string }) =>
+      db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
+    ),
+    acquit: query.change((db, _: object) =>
+      // A literal, for the index of suspects.
+      db.updateTable("jobs").set({ crashes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
     ),
     release: query.change((db, p: { owner: string }) =>
       db.updateTable("jobs").set({ state: "waiting" }).where(running).where("lease_owner", "=", p.owner),

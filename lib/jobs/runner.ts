@@ -1,22 +1,33 @@
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { isLogged } from "../kernel/errors.ts";
 import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { check } from "../kernel/validation.ts";
+import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { jobsRepository, suspect } from "./repository.ts";
 import { settle } from "./settle.ts";
 
 const lease_ms = milliseconds("60s");
+/** When work runs again that ended while the store took no writes. */
+const afterStore_ms = milliseconds("1s");
 /** A job that crashed its process this many times is given up. */
-const crashesAllowed = 3;
+const crashesAllowed = 15;
+const firstHold_ms = milliseconds("1s");
 
 type JobRow = Row<"jobs">;
 
-/** Whether a job runs alone, because it may crash the process. */
+/** Whether a job may crash the process. */
 export const isSuspect = (row: Pick<JobRow, "crashes">): boolean => row.crashes >= suspect;
+
+/**
+ * How long a suspect waits after a crash: 1 s, 2 s, 4 s, 8 s, 16 s. A process that lives so long without it, time after
+ * time, and never with it, is not killed from outside.
+ */
+const holdAfter = (crashes: number): number => (crashes < crashesAllowed ? firstHold_ms * 2 ** (crashes - suspect) : 0);
 
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
@@ -31,17 +42,18 @@ export interface QueueLoad {
 
 /** Claims due jobs, runs them, and settles each in a transaction that its attempt number fences. */
 export interface Runner {
-  /**
-   * Claims a batch of due jobs. A suspect at the head of the queue is claimed alone, and only if `idle`: no job runs.
-   */
-  claim(idle?: boolean): Promise<JobRow[]>;
+  /** Claims a batch of due jobs, or the suspect at the head of the queue, unless a `suspectRuns`: one at a time. */
+  claim(suspectRuns?: boolean): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
-  /** When the earliest waiting job is due, or the earliest that is not periodic; undefined without one. */
-  next(only?: "one-off"): Promise<number | undefined>;
+  /** When the earliest waiting job is due, or the earliest that is not periodic or no suspect; undefined without one. */
+  next(only?: "one-off" | "ordinary"): Promise<number | undefined>;
   load(): Promise<QueueLoad>;
   /** Gives running jobs back to the queue, without counting a crash. */
   release(): Promise<void>;
-  /** Gives every job that an earlier process left running back to the queue, and counts a crash. */
+  /**
+   * Gives every job that an earlier process left running back to the queue, and counts a crash. Where none of them was a
+   * suspect, the process ended without the suspects that waited, and they are suspects no more.
+   */
   reclaim(): Promise<void>;
   /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
   keepAlive(): Promise<void>;
@@ -57,6 +69,7 @@ export function createRunner(ports: {
 }): Runner {
   const { store, clock, log, services } = ports;
   const rows = store.using(jobsRepository);
+  const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
   const running = new Map<string, number>();
   const until = () => isoOf(clock.now() + lease_ms);
@@ -65,6 +78,7 @@ export function createRunner(ports: {
     try {
       return await job.run(check(job.args, JSON.parse(row.args)), services);
     } catch (error) {
+      if (isLogged(error)) return snooze(afterStore_ms);
       log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
       // Reasons are shown to users and posted to chats; an unexpected error may contain secrets.
       return retry(`the service failed unexpectedly; its log has the reason under ${row.id}`);
@@ -72,22 +86,22 @@ export function createRunner(ports: {
   };
 
   /**
-   * Jobs whose result the store refused. They are settled as failed before the next claim, or they would never run
-   * again.
+   * Jobs whose result the store refused, with what becomes of them before the next claim, or they would never run again:
+   * they count as failed, unless the store took no writes at all.
    */
-  const unstored: JobRow[] = [];
+  const unstored: (readonly [JobRow, Outcome])[] = [];
   const settleUnstored = async () => {
-    for (let row = unstored.shift(); row; row = unstored.shift()) {
-      const job = row;
-      await settleJob(job, kinds.get(job.kind), retry("its result could not be stored")).catch((error) => {
-        unstored.push(job);
+    for (let next = unstored.shift(); next; next = unstored.shift()) {
+      const [row, outcome] = next;
+      await settleJob(row, kinds.get(row.kind), outcome).catch((error) => {
+        unstored.push([row, outcome]);
         throw error;
       });
     }
   };
 
   const logLostLease = ({ id, kind }: JobRow) =>
-    log.warn("a job's late answer was dropped: its lease was lost", { job: id, kind });
+    log.warn("a job's late result was dropped: its lease was lost", { job: id, kind });
 
   /**
    * Jobs that are done and write nothing share one removal transaction, which takes in all that end before it begins.
@@ -131,6 +145,7 @@ export function createRunner(ports: {
             })
           : await rows(tx).remove({ id, attempt });
       if (held === 0) return logLostLease(row);
+      if (verdict.kind === "again") await storeTime(tx);
       if (verdict.kind === "give_up") {
         log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
         await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
@@ -142,14 +157,14 @@ export function createRunner(ports: {
     });
 
   return {
-    async claim(idle = true) {
+    async claim(suspectRuns = false) {
       await settleUnstored();
       const now = clock.iso();
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
       const lease = { now, owner: ports.owner, until: until() };
       const claimed = await store.transaction((tx) =>
-        idle && isSuspect(next) ? rows(tx).claimSuspect(lease) : rows(tx).claim(lease),
+        !suspectRuns && isSuspect(next) ? rows(tx).claimSuspect(lease) : rows(tx).claim(lease),
       );
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING guarantees no order.
@@ -164,15 +179,19 @@ export function createRunner(ports: {
       try {
         await (outcome.kind === "done" && !outcome.write ? remove(row) : settleJob(row, job, outcome));
       } catch (error) {
-        log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
-        unstored.push(row);
+        if (isLogged(error)) unstored.push([row, snooze(afterStore_ms)]);
+        else {
+          log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
+          unstored.push([row, retry("its result could not be stored")]);
+        }
       } finally {
         running.delete(row.id);
       }
     },
     async next(only) {
       if (unstored.length > 0) return clock.now() + 1_000;
-      const row = await (only ? rows().nextOneOff({}) : rows().next({}));
+      const queries = { "one-off": "nextOneOff", ordinary: "nextOrdinary" } as const;
+      const row = await rows()[only ? queries[only] : "next"]({});
       return row && Date.parse(row.run_at);
     },
     async load() {
@@ -183,7 +202,14 @@ export function createRunner(ports: {
       await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));
     },
     async reclaim() {
-      const taken = await store.transaction((tx) => rows(tx).reclaim({}));
+      const taken = await store.transaction(async (tx) => {
+        const suspected = await rows(tx).suspected({});
+        if (!suspected.some(isSuspect)) await rows(tx).acquit({});
+        const count = await rows(tx).reclaim({});
+        for (const { id, crashes } of suspected)
+          await rows(tx).hold({ id, run_at: isoOf(clock.now() + holdAfter(crashes + 1)) });
+        return count;
+      });
       if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
     },
     async keepAlive() {

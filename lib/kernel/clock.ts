@@ -1,6 +1,6 @@
 import { milliseconds } from "./duration.ts";
 import type { Snapshotable } from "./snapshotable.ts";
-import { clearTimeout, setTimeout, systemNow } from "./system.ts";
+import { clearTimeout, monotonicNow, setTimeout, systemNow } from "./system.ts";
 
 /**
  * The time of a service. Everything that waits uses it: lifecycles, retries, leases, invitations, rate windows,
@@ -16,15 +16,26 @@ export interface Clock extends Snapshotable {
   until(at: number): number | undefined;
   /** Calls `run` once when this clock shows `at`, and never synchronously. Returns the function that cancels it. */
   alarm(at: number, run: () => void): () => void;
+  /** The same after `ms` of this clock, however the machine's clock is set meanwhile. */
+  alarmAfter(ms: number, run: () => void): () => void;
   /** Sets a manual clock forward. Throws for the other modes, and for an earlier time. */
   moveTo(at: number): void;
   /** Stops the clock at the current instant and makes it a manual clock. */
   freeze(): void;
+  /**
+   * From now on, the clock `real` goes on steadily where the machine's clock is set, and calls `run` at each reading
+   * until `shift` follows it. Without `run` it follows at once.
+   */
+  whenSet(run: () => void): void;
+  /** How far the machine's clock was set, in milliseconds; negative: back. 0 where it was not. */
+  setBy(): number;
+  /** Moves the clock `real` by `ms`, to where the machine's clock was set. */
+  shift(ms: number): void;
 }
 
 /** A clock by the option `clock` or `--clock`: `real`, `manual`, `manual@2026-01-01T00:00:00Z`, `60x`. */
 export function createClock(setting: string, notBefore = 0): Clock {
-  if (setting === "real") return clockOf({ mode: "real", at: 0, speed: 1 });
+  if (setting === "real") return clockOf({ mode: "real", at: notBefore, speed: 1 });
   const scale = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(setting);
   if (scale && Number(scale[1]) > 0)
     return clockOf({ mode: "scaled", at: Math.max(systemNow(), notBefore), speed: Number(scale[1]) });
@@ -72,7 +83,7 @@ const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant with a year of four digits. */
 export const latestInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** `at` and `speed` are unused in the mode `real`. */
+/** In the mode `real`, `at` is a time that the clock has shown, and `speed` is unused. */
 interface ClockState {
   readonly mode: Clock["mode"];
   readonly at: number;
@@ -81,10 +92,12 @@ interface ClockState {
 
 function clockOf(state: ClockState): Clock {
   let { mode, at, speed } = state;
-  let since = systemNow();
+  let since = monotonicNow();
+  let machine = createMachineTime(at);
+  let whenSet = () => machine.shift(machine.setBy());
   const now = () => {
-    if (mode === "manual") return at;
-    return mode === "real" ? systemNow() : Math.floor(at + (systemNow() - since) * speed);
+    if (mode === "real") return machine.now(whenSet);
+    return mode === "manual" ? at : Math.floor(at + (monotonicNow() - since) * speed);
   };
   const until = (to: number) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed)));
   const alarms = createAlarms({ now, until });
@@ -95,7 +108,8 @@ function clockOf(state: ClockState): Clock {
     now,
     iso: () => isoOf(now()),
     until,
-    alarm: alarms.add,
+    alarm: (at, run) => alarms.add({ at, run, follows: false }),
+    alarmAfter: (ms, run) => alarms.add({ at: now() + ms, run, follows: true }),
     moveTo(to) {
       if (mode !== "manual")
         throw new Error('this clock runs by itself; create the service with clock: "manual" to move it');
@@ -107,22 +121,69 @@ function clockOf(state: ClockState): Clock {
       at = now();
       mode = "manual";
     },
+    whenSet(run) {
+      whenSet = run;
+    },
+    setBy: () => (mode === "real" ? machine.setBy() : 0),
+    shift(ms) {
+      machine.shift(ms);
+      alarms.clockMoved(ms);
+    },
     save: (): ClockState => ({ mode, at: now(), speed }),
     load(saved) {
       ({ mode, at, speed } = saved as ClockState);
-      since = systemNow();
+      since = monotonicNow();
+      machine = createMachineTime(at);
       alarms.clockMoved();
     },
   };
 }
 
+/** Beyond this difference, the machine's clock was set. Below it, the time shown waits or jumps to it. */
+const tolerance_ms = 1_000;
+
+/**
+ * The machine's time, which never goes back by itself. Where the machine's clock is set, or at the start shows less than
+ * `notBefore`, it goes on steadily until `shift`.
+ */
+function createMachineTime(notBefore: number) {
+  let latest = Math.max(systemNow(), notBefore);
+  /** The time shown minus monotonic time. */
+  let offset = latest - monotonicNow();
+  return {
+    now(whenSet: () => void): number {
+      const machine = systemNow();
+      const by = machine - (offset + monotonicNow());
+      if (by > tolerance_ms || by < -tolerance_ms) {
+        latest = Math.max(latest, Math.floor(machine - by));
+        whenSet();
+        return latest;
+      }
+      // Followed, so that small differences do not add up.
+      offset += by;
+      if (machine > latest) latest = machine;
+      return latest;
+    },
+    setBy(): number {
+      const by = Math.round(systemNow() - (offset + monotonicNow()));
+      return Math.abs(by) > tolerance_ms ? by : 0;
+    },
+    shift(ms: number): void {
+      offset += ms;
+      latest = Math.floor(offset + monotonicNow());
+    },
+  };
+}
+
 interface Alarm {
-  readonly at: number;
+  at: number;
   readonly run: () => void;
+  /** Whether it moves with the clock where that follows the machine's. */
+  readonly follows: boolean;
   cancel: () => void;
 }
 
-/** The alarms of a clock: system timers where it runs by itself. `clockMoved` is called after the clock was set. */
+/** The alarms of a clock: system timers where it runs by itself. `clockMoved` is called after the clock was moved. */
 function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
   const all = new Set<Alarm>();
   const fire = (alarm: Alarm) => {
@@ -136,8 +197,8 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
     if (wait !== undefined) alarm.cancel = systemTimer(wait, () => (now() < alarm.at ? arm(alarm) : fire(alarm)));
   };
   return {
-    add(at: number, run: () => void) {
-      const alarm: Alarm = { at, run, cancel: () => {} };
+    add(wanted: Omit<Alarm, "cancel">) {
+      const alarm: Alarm = { ...wanted, cancel: () => {} };
       all.add(alarm);
       arm(alarm);
       return () => {
@@ -145,7 +206,8 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
         all.delete(alarm);
       };
     },
-    clockMoved() {
+    clockMoved(shifted_ms = 0) {
+      for (const alarm of all) if (alarm.follows) alarm.at += shifted_ms;
       const due = [...all].filter(({ at }) => at <= now()).sort((a, b) => a.at - b.at);
       for (const alarm of due) fire(alarm);
       for (const alarm of all) arm(alarm);

@@ -1,5 +1,6 @@
-/** The Levenshtein distance: how many letters to change, insert or delete. */
+/** How many letters to change, insert, delete or swap with the next one (optimal string alignment). */
 function distance(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
@@ -8,22 +9,24 @@ function distance(a: string, b: string): number {
         (row[j] ?? 0) + 1,
         (next[j - 1] ?? 0) + 1,
         (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? 0) + 1 : Infinity,
       );
     }
+    before = row;
     row = next;
   }
   return row[b.length] ?? 0;
 }
 
 /**
- * The known name that is most similar to a wrong one; undefined if none is similar. Names of one or two letters never
- * are.
+ * The known name that is most similar to a wrong one; undefined if none is similar: at least half of its letters have to
+ * be right. Names of one or two letters never are.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names
     .filter((name) => name.length > 2)
     .map((name) => ({ name, edits: distance(wrong, name) }))
-    .filter(({ name, edits }) => edits <= Math.max(2, Math.floor(name.length / 4)))
+    .filter(({ name, edits }) => edits <= Math.max(2, Math.floor(name.length / 4)) && edits < name.length / 2)
     .sort((a, b) => a.edits - b.edits);
   return best?.name;
 }

@@ -5,7 +5,7 @@
 export const problems = {
   invalid_json: {
     status: 400,
-    when: "the body is missing where one is needed, not JSON, not an object, or nested deeper than 32",
+    when: "the body is missing, not JSON, not an object, or nested deeper than 32 levels",
   },
   unauthorized: {
     status: 401,
@@ -22,7 +22,7 @@ export const problems = {
   },
   link_expired: {
     status: 403,
-    when: "an asset link was changed or is too old",
+    when: "an asset link is invalid or has expired",
   },
   not_found: {
     status: 404,
@@ -30,7 +30,7 @@ export const problems = {
   },
   method_not_allowed: {
     status: 405,
-    when: "the path exists, the method does not; `Allow` names those that do",
+    when: "the path does not take this method; `Allow` names the methods that it takes",
   },
   name_taken: {
     status: 409,
@@ -42,11 +42,11 @@ export const problems = {
   },
   not_cancellable: {
     status: 409,
-    when: "the work is beyond the states that can be cancelled",
+    when: "the work is in a state that cannot be cancelled",
   },
   no_previous_version: {
     status: 409,
-    when: "no earlier deployment of this environment became active",
+    when: "no earlier deployment of this environment became active, or nothing is live in it",
   },
   last_owner: {
     status: 409,
@@ -55,11 +55,15 @@ export const problems = {
   already_member: { status: 409, when: "the address belongs to a member" },
   invitation_pending: {
     status: 409,
-    when: "the address has an invitation that is not yet expired",
+    when: "the address has an invitation that has not expired yet",
   },
   limit_reached: {
     status: 409,
-    when: "the organization has as many of these as it may have",
+    when: "the organization has reached the limit for these records",
+  },
+  domain_taken: {
+    status: 409,
+    when: "another environment of the service has this domain",
   },
   body_too_large: {
     status: 413,
@@ -75,11 +79,11 @@ export const problems = {
   },
   misdirected_request: {
     status: 421,
-    when: "the `Host` is not this service's: loopback names, the public URL, option `hosts`",
+    when: "the `Host` is not one of this service: loopback names, the public URL, option `hosts`",
   },
   validation_failed: {
     status: 422,
-    when: "body or query breaks a rule; `details` lists every broken one",
+    when: "body or query breaks a rule; `details` lists every broken rule",
   },
   idempotency_mismatch: {
     status: 422,
@@ -87,7 +91,7 @@ export const problems = {
   },
   upgrade_required: {
     status: 426,
-    when: "the path is a WebSocket, and the request is none",
+    when: "the path is a WebSocket, and the request is not an upgrade",
   },
   rate_limited: {
     status: 429,
@@ -95,7 +99,7 @@ export const problems = {
   },
   internal_error: {
     status: 500,
-    when: "a fault of the service; the log has it under the request id",
+    when: "an error of the service; the log has it under the request id",
   },
   unavailable: {
     status: 503,
@@ -116,6 +120,8 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: readonly Detail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the log has its cause already. */
+  readonly isLogged: boolean;
 
   constructor(
     code: ProblemCode,
@@ -124,6 +130,7 @@ export class Problem extends Error {
       details?: readonly Detail[];
       headers?: Record<string, string>;
       cause?: unknown;
+      isLogged?: boolean;
     } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -131,6 +138,7 @@ export class Problem extends Error {
     this.code = code;
     this.details = more.details;
     this.headers = more.headers ?? {};
+    this.isLogged = more.isLogged ?? false;
   }
 
   get status(): number {
@@ -144,6 +152,9 @@ export function invalid(path: string, message: string): Problem {
     details: [{ path, message }],
   });
 }
+
+/** Whether the log has this error already: one line for a full disk, and not one for each request and job. */
+export const isLogged = (error: unknown): boolean => error instanceof Problem && error.isLogged;
 
 /** 404, the same for an unknown identifier and one of another organization. */
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);

@@ -38,7 +38,7 @@ export interface Input {
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-/** What a service returns for a result: a field that may be left out may be null as well, as a column is. */
+/** The value that a service returns for a result: an optional field may also be null, as a column is. */
 type Returned<S extends Schema> =
   v.InferInput<S> extends infer T ? { [K in keyof T]: undefined extends T[K] ? T[K] | null : T[K] } : never;
 type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;

@@ -95,7 +95,7 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
   const [body = "", sum] = cursor.split(".");
   const [, page, after] = /^(\d{1,9})~(.{1,64})$/s.exec(Buffer.from(body, "base64url").toString()) ?? [];
   if (after === undefined || sum !== checksum(scope, body) || cursor !== `${body}.${sum}`) {
-    throw invalid("cursor", "must be a next_cursor that this list gave, with the same filters");
+    throw invalid("cursor", "must be a next_cursor from this list, with the same filters");
   }
   return { after, page: Number(page), per_page };
 }

@@ -38,7 +38,7 @@ function plain(schema: SchemaParts): Shaper {
     return shape && ((value) => (value === null || value === undefined ? value : shape(value)));
   }
   if (schema.type === "union" || schema.type === "variant" || schema.type === "intersect") {
-    throw new Error(`a result schema of type ${schema.type} cannot be shaped; write it as one object`);
+    throw new Error(`a result schema of type ${schema.type} is not supported; use one object`);
   }
   return undefined;
 }

@@ -1,3 +1,5 @@
+import { invalid } from "./errors.ts";
+
 /** An entry of a stream. A client that lost the connection resumes after the last `id` it received. */
 export interface StreamEntry {
   readonly id: string;
@@ -13,4 +15,17 @@ export class Stream {
   constructor(entries: AsyncGenerator<StreamEntry, object | undefined>) {
     this.entries = entries;
   }
+}
+
+/** How a caller follows a log: from an entry on, until the signal. */
+export interface FollowOptions {
+  readonly resume: string | undefined;
+  readonly signal: () => AbortSignal;
+}
+
+/** The entry after which a followed log goes on. Throws `validation_failed` for anything else than the id of an entry. */
+export function parseLastEventId(id: string | undefined): string | undefined {
+  if (id !== undefined && !/^\d{1,9}$/.test(id))
+    throw invalid("Last-Event-ID", "must be the id of an entry of this log");
+  return id;
 }

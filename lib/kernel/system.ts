@@ -13,12 +13,13 @@ let { now } = Date;
 /** Milliseconds since 1970, by the machine. */
 export const systemNow = (): number => now();
 
-/** Monotonic milliseconds of the machine, for measuring how long something took. No behaviour may depend on it. */
-export const monotonicNow: () => number = performance.now.bind(performance);
+let monotonic = performance.now.bind(performance);
+/** Milliseconds since the process began. Setting the machine's clock does not change them. */
+export const monotonicNow = (): number => monotonic();
 
-/** Puts others in their place, for the tests of this package, which mock the time of the machine itself. */
+/** Replaces them, for the tests of this package, which mock the machine's time. */
 export function replaceSystemTime(
-  given: Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & { now(): number },
+  given: Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & { now(): number; monotonic(): number },
 ): void {
-  ({ setTimeout, clearTimeout, now } = given as typeof given & typeof timers);
+  ({ setTimeout, clearTimeout, now, monotonic } = given as typeof given & typeof timers);
 }

@@ -12,4 +12,6 @@ export interface TransactionHooks {
   readonly recheckRights?: (tx: Tx) => Promise<void>;
   /** Runs last in the transaction. Stores the answer that the idempotency key replays. */
   readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
+  /** Whether the transaction deletes, and so may use the reserve of a full disk. */
+  readonly deletes?: boolean;
 }

@@ -84,7 +84,7 @@ export const instantText = () =>
 /** The path parameters of one record. */
 export const byId = v.object({ id: v.string() });
 
-const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor that this list gave, with the same filters");
+const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor from this list, with the same filters");
 
 /** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
 export const paging = (most = 100) => ({
@@ -97,21 +97,38 @@ export const record = <const E extends v.ObjectEntries>(entries: E) => {
   const names = Object.keys(entries);
   return v.strictObject(
     entries,
-    `is not known here; known ${names.length > 0 ? `are: ${names.join(", ")}` : "is none"}`,
+    `is an unknown field; ${names.length > 0 ? `the fields are ${names.join(", ")}` : "there are no fields here"}`,
   );
 };
+/** SPEC "Deployment log entry". */
+export const logEntry = v.object({
+  timestamp: datetime(),
+  level: v.picklist(["info", "warn", "error"]),
+  message: v.string(),
+});
+export const logsQuery = v.object({
+  ...paging(),
+  per_page: v.optional(queryCount(1, 1000)),
+  follow: v.optional(oneOf(["true", "false"])),
+});
+export type LogsQuery = v.InferOutput<typeof logsQuery>;
+
 /** The query of a record of work: `wait` up to that many seconds for its end. */
 export const awaitable = v.object({ wait: v.optional(queryCount(0, 60)) });
 
 export type Schema = v.GenericSchema;
 
-/** Parses external input, or throws a 422 that lists every broken rule. */
+/** Broken rules in an answer. Without a limit, a body of 0.6 MB made an answer of 44 MB. */
+const mostDetails = 1_000;
+
+/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand. */
 export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, input);
   if (result.success) return result.output;
-  const details = result.issues.map(detailOf);
+  const { length } = result.issues;
+  const details = result.issues.slice(0, mostDetails).map(detailOf);
   const [first] = details;
-  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
+  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""})` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
@@ -140,8 +157,7 @@ export function detailOf(issue: v.BaseIssue<unknown>): Detail {
     Object: "must be an object",
     Array: "must be a list",
   };
-  if (isUnknown(issue))
-    return { path, message: issue.message.startsWith("Invalid") ? "is not known here" : issue.message };
+  if (isUnknown(issue)) return { path, message: issue.message.startsWith("Invalid") ? "is unknown" : issue.message };
   const message =
     expected[issue.expected ?? ""] ??
     (issue.message.startsWith("Invalid") ? `must be ${issue.expected}` : issue.message);

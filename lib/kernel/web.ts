@@ -3,14 +3,14 @@ import * as util from "node:util";
 import { runInThisContext } from "node:vm";
 
 /*
- * Node's own classes of the web. jsdom and happy-dom, as environments of Vitest and Jest, put others in the place of the
- * globals: Node refuses their AbortSignal, and jsdom in Jest has no Response and no TextDecoder at all. Jest gives every
- * test file globals of its own, which `runInThisContext` does not see. In Vitest under happy-dom the globals are lost, so
- * there Request, Response and Headers are those of happy-dom, which serve as well.
+ * Node's own classes of the web. jsdom and happy-dom, as environments of Vitest and Jest, replace the globals: Node refuses
+ * their AbortSignal, and jsdom in Jest has no Response and no TextDecoder at all. Jest gives every test file globals of its
+ * own, which `runInThisContext` does not see. In Vitest under happy-dom the globals are lost, so there Request, Response
+ * and Headers are those of happy-dom, which serve as well.
  */
 const { Headers, Request, Response } = runInThisContext("globalThis") as typeof globalThis;
 
-// The one way to Node's class that goes through no global.
+// The only way to Node's class without a global.
 const AbortController = util.transferableAbortController().constructor as typeof globalThis.AbortController;
 
 const { ReadableStream } = streams;
@@ -20,7 +20,7 @@ export { AbortController, Headers, ReadableStream, Request, Response, TextDecode
 
 const nativeSignal = new AbortController().signal.constructor;
 
-/** A signal of Node that aborts with `signal`, which may be of another make. */
+/** A Node signal that aborts with `signal`, which may be of another class. */
 function ownSignal(signal: AbortSignal): AbortSignal {
   if (signal instanceof nativeSignal) return signal;
   const control = new AbortController();
@@ -33,7 +33,10 @@ function ownSignal(signal: AbortSignal): AbortSignal {
 const isRequest = (input: string | URL | Request): input is Request =>
   Object(input) === input && "method" in (input as object);
 
-/** A request of Node, from a path, a URL, or a Request of any make; at once, unless the body of a foreign one is read first. */
+/**
+ * A Node request, from a path, a URL, or a Request of any class; synchronous, unless the body of a foreign request has to
+ * be read first.
+ */
 export function ownRequest(input: string | URL | Request, init?: RequestInit): Request | Promise<Request> {
   const signal = init?.signal && ownSignal(init.signal);
   const options = signal ? { ...init, signal } : init;

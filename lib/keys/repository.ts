@@ -23,6 +23,29 @@ export function keysRepository(query: Queries) {
         ])
         .where("api_keys.hash", "=", p.hash),
     ),
+    insertSession: query.insert("sessions"),
+    /** The key and the user of a session, read at every request like those of a key. */
+    identifySession: query.first((db, p: { hash: string }) =>
+      db
+        .selectFrom("sessions")
+        .innerJoin("api_keys", "api_keys.id", "sessions.api_key_id")
+        .innerJoin("users", "users.id", "api_keys.user_id")
+        .select([
+          "api_keys.id as key_id",
+          "api_keys.organization_id",
+          "api_keys.scopes",
+          "api_keys.expires_at as key_expires_at",
+          "api_keys.user_id",
+          "users.role",
+          "users.status",
+          "sessions.expires_at",
+        ])
+        .where("sessions.hash", "=", p.hash),
+    ),
+    removeSession: query.change((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
+    pruneSessions: query.change((db, p: { before: string }) =>
+      db.deleteFrom("sessions").where("expires_at", "<", p.before),
+    ),
     find: query.first((db, p: Key) =>
       db.selectFrom("api_keys").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),

@@ -48,7 +48,7 @@ export function createKeyWatch(ports: {
     for (const onRevoked of watched.listeners) onRevoked();
   };
 
-  /** A store that cannot be read is read again by the check of the next second. */
+  /** If the store cannot be read, the check of the next second tries again. */
   const checkSoon = (token: string) =>
     void check(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
 
@@ -69,7 +69,7 @@ export function createKeyWatch(ports: {
     };
   };
 
-  /** Calls `onRevoked` once when the key stops working. Answers a function that ends the watch. */
+  /** Calls `onRevoked` once when the key stops working. Returns the function that ends the watch. */
   return (token: string, onRevoked: () => void): (() => void) => {
     if (keys.size === 0) start();
     const watched = keys.get(token) ?? { listeners: new Set(), user_id: undefined, cancelAlarm: () => {} };

@@ -3,7 +3,7 @@ import type { Change } from "../events/change-feed.ts";
 import { stateChanges } from "../events/schema.ts";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** A message of a stream, as it is sent. Only events have an id, after which a stream can go on. */
+/** A message of a stream, as it is sent. Only events have an id, after which a stream can resume. */
 export interface Message {
   readonly id?: string;
   readonly event: string;
@@ -11,7 +11,7 @@ export interface Message {
   readonly data: object;
 }
 
-/** The message of a change; undefined for changes that no caller is to see. */
+/** The message of a change; undefined for changes that callers must not see. */
 export function messageOf(change: Change): Message | undefined {
   switch (change.kind) {
     case "event": {
@@ -77,7 +77,7 @@ export class Subscriber {
     }
     this.#waiting.push([message, text]);
     this.#unsent += text.length;
-    if (this.#unsent > mostUnsent) this.close(codes.slow, "it reads too slowly");
+    if (this.#unsent > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
   /** Sends a message that the subscriber wants. */
@@ -85,7 +85,7 @@ export class Subscriber {
     const isWanted = this.#wanted.has("*") || this.#wanted.has(message.event);
     if (!isWanted || this.socket.readyState !== this.socket.OPEN) return;
     this.socket.send(text);
-    if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "it reads too slowly");
+    if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
   /** Closes the connection, and cuts it where the client has not closed its end within a second. */

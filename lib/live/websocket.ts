@@ -1,6 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
-import type { RawData, WebSocket, WebSocketServer } from "ws";
+import type { RawData, WebSocket } from "ws";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
@@ -8,14 +7,15 @@ import type { Answer } from "../http/answer.ts";
 import type { Authentication, Authenticator } from "../http/authenticate.ts";
 import { base, queryOf, type RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
-import type { Route } from "../http/route-table.ts";
-import { pairsOf } from "../http/send.ts";
+import type { Route } from "../http/route.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
+import { parseUrl } from "../kernel/url.ts";
 import { check } from "../kernel/validation.ts";
 import { codes, messageOf, Subscriber } from "./subscriber.ts";
+import { createWebSocketUpgrade, isHandshake } from "./websocket-upgrade.ts";
 
 interface Ports {
   readonly feed: ChangeFeed;
@@ -26,8 +26,8 @@ interface Ports {
   readonly closing: AbortSignal;
   /** Declares path, scope and role. */
   readonly operation: Operation;
-  /** Throws for a host that this service does not answer to. */
-  readonly checkHost: (host: string | undefined) => void;
+  /** Whether pages of this origin may use `/v1`. */
+  readonly allowsOrigin: (origin: string) => boolean;
 }
 
 type Query = v.InferOutput<typeof streamQuery>;
@@ -37,7 +37,7 @@ const mostBytesIn = 4 * 1024;
 const keyTimeout = "10s";
 /** A subscriber without a pong since the last ping is cut. */
 const heartbeat = "30s";
-/** How many events are replayed at most. */
+/** The most events that are replayed. */
 const mostReplayed = 1000;
 
 const codeOf: Readonly<Record<string, number>> = {
@@ -59,11 +59,6 @@ export function keyIn(text: string): string {
   }
 }
 
-const isHandshake = ({ method, headers }: IncomingMessage) =>
-  method === "GET" &&
-  headers["sec-websocket-version"] === "13" &&
-  /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
-
 /** The WebSocket of CONTRACT section 9: an organization's events and state changes as they happen. */
 export function createLiveRoute({
   feed,
@@ -73,23 +68,12 @@ export function createLiveRoute({
   meter,
   closing,
   operation,
-  checkHost,
+  allowsOrigin,
 }: Ports): Route {
   const open = new Set<Subscriber>();
   const byOrganization = new Map<string, Set<Subscriber>>();
-  /** The headers of each 101. */
-  const headers = new WeakMap<IncomingMessage, readonly string[]>();
-  let server: Promise<WebSocketServer> | undefined;
+  const upgrade = createWebSocketUpgrade(mostBytesIn);
   let stop = () => {};
-
-  const createServer = async (): Promise<WebSocketServer> => {
-    const { WebSocketServer } = await import("ws");
-    const made = new WebSocketServer({ noServer: true, maxPayload: mostBytesIn, perMessageDeflate: false });
-    made.on("headers", (lines, incoming) => {
-      for (const [name, value] of pairsOf(headers.get(incoming) ?? [])) lines.push(`${name}: ${value}`);
-    });
-    return made;
-  };
 
   /** Runs while there are subscribers. A message is written once for all subscribers of an organization. */
   const start = () => {
@@ -115,8 +99,9 @@ export function createLiveRoute({
     };
   };
 
+  const leaving = () => (closing.reason as Problem).message;
   closing.addEventListener("abort", () => {
-    for (const subscriber of open) subscriber.close(codes.leaving, "the service is shutting down");
+    for (const subscriber of open) subscriber.close(codes.leaving, leaving());
   });
 
   /** Sends the events after one, then new messages. */
@@ -133,7 +118,7 @@ export function createLiveRoute({
     const { caller } = authentication;
     const mine = byOrganization.get(caller.organization_id) ?? new Set();
     byOrganization.set(caller.organization_id, mine.add(subscriber));
-    const lost = () => subscriber.close(codes.unauthorized, "the API key has stopped");
+    const lost = () => subscriber.close(codes.unauthorized, "the API key is no longer valid");
     const unwatch = authenticator.watch(authentication, lost);
     subscriber.socket.once("close", () => {
       unwatch();
@@ -151,7 +136,7 @@ export function createLiveRoute({
 
   /** A browser cannot send a header with a WebSocket, so the key may be the first message. */
   const expectKey = (subscriber: Subscriber, request: RequestContext, query: Query) => {
-    const noKey = () => subscriber.close(codes.unauthorized, "no API key came within 10 seconds");
+    const noKey = () => subscriber.close(codes.unauthorized, "no API key arrived within 10 seconds");
     const cancel = systemTimer(keyTimeout, noKey);
     subscriber.socket.once("close", cancel);
     const take = async (data: RawData) => {
@@ -184,18 +169,16 @@ export function createLiveRoute({
       open.delete(subscriber);
       if (open.size === 0) stop();
     });
-    if (closing.aborted) subscriber.close(codes.leaving, "the service is shutting down");
+    if (closing.aborted) subscriber.close(codes.leaving, leaving());
     return subscriber;
   };
 
-  /** A page of another host may not open a stream, even with a key that it was given. */
-  const refuseForeign = (origin: string | undefined) => {
-    if (origin === undefined) return;
-    try {
-      checkHost(new URL(origin).host);
-    } catch {
-      throw new Problem("insufficient_role", "a page of another origin must not open a stream");
-    }
+  /** Browsers open a WebSocket to any origin, so the service refuses the pages that CORS does not allow. */
+  const refuseForeign = ({ header }: RequestContext) => {
+    const origin = header("origin");
+    if (origin === undefined || allowsOrigin(origin)) return;
+    if (parseUrl(origin)?.host === header("host")) return;
+    throw new Problem("insufficient_role", `the option cors allows no stream for pages of ${origin.slice(0, 200)}`);
   };
 
   const isHere = ({ path }: RequestContext) => path === base + operation.path;
@@ -208,29 +191,18 @@ export function createLiveRoute({
     access: (request) =>
       isHere(request) && !sendsKey(request) ? authenticator.byAddress(request) : authenticator.byKey(request),
     async answer(request, authentication): Promise<Answer> {
-      if (!isHere(request)) throw new Problem("not_found", "this path does not exist, or is no WebSocket");
+      if (!isHere(request)) throw new Problem("not_found", "there is no WebSocket at this path");
       if (sendsKey(request)) authorize(operation, authentication.caller);
-      refuseForeign(request.header("origin"));
+      refuseForeign(request);
       const query = check(streamQuery, queryOf(request));
       const { incoming } = request;
       if (!incoming || !isHandshake(incoming)) return events.withoutUpgrade();
-      server ??= createServer();
-      const made = await server;
-      return {
-        status: 101,
-        headers: {},
-        body: null,
-        request_id: request.id,
-        takeOver(socket, head, lines) {
-          headers.set(incoming, lines);
-          made.handleUpgrade(incoming, socket, head, (ws) => {
-            const subscriber = opened(ws, query);
-            if (closing.aborted) return;
-            if (sendsKey(request)) subscribe(subscriber, request.id, authentication, query);
-            else expectKey(subscriber, request, query);
-          });
-        },
-      };
+      return upgrade(request, incoming, (ws) => {
+        const subscriber = opened(ws, query);
+        if (closing.aborted) return;
+        if (sendsKey(request)) subscribe(subscriber, request.id, authentication, query);
+        else expectKey(subscriber, request, query);
+      });
     },
   };
 }

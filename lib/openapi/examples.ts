@@ -21,6 +21,7 @@ const words: Json = {
   secret: "whsec_demo",
   event: "deployment.succeeded",
   data: { project_id: idOf("proj") },
+  domains: ["www.acme.example"],
   config: { repo: "acme/web", branch: "main", environment: "production" },
   scopes: ["*"],
   variables: { PORT: "8080" },

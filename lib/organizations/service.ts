@@ -64,7 +64,10 @@ export function organizationsService({
       return row;
     },
 
-    get: (caller: Caller) => get(caller),
+    /** All of the service, for the dashboard of the mode `dev`. */
+    all: () => organizations().all({}),
+
+    get: (caller: Pick<Caller, "organization_id">) => get(caller),
 
     planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 

@@ -25,7 +25,9 @@ interface Ports {
   readonly regions: readonly string[] | undefined;
   /** Removes a batch of what a project holds; answers whether nothing is left. */
   readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
-  /** Called in the transaction that removes a project: deployments of others may take its slots. */
+  /** Called in the transaction that removes a project, while its rows are still there: what runs of it stops. */
+  readonly onRemove: (tx: Tx, id: string) => Promise<void>;
+  /** Called in the same transaction afterwards: deployments of others may take its slots. */
   readonly onRemoved: (tx: Tx) => Promise<void>;
 }
 
@@ -34,7 +36,17 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 export type ProjectsService = ReturnType<typeof projectsService>;
 
 /** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
-export function projectsService({ store, bus, clock, queue, ids, regions, removeContents, onRemoved }: Ports) {
+export function projectsService({
+  store,
+  bus,
+  clock,
+  queue,
+  ids,
+  regions,
+  removeContents,
+  onRemove,
+  onRemoved,
+}: Ports) {
   const projects = store.using(projectsRepository);
 
   const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
@@ -149,6 +161,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, remove
       store.transaction(async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
         const key = { organization_id, id };
+        await onRemove(tx, id);
         if (!(await removeBatch(tx, key))) {
           await projects(tx).hide({ project_id: id });
           await projects(tx).freeName(key);
@@ -166,7 +179,7 @@ export function projectsService({ store, bus, clock, queue, ids, regions, remove
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
 
-    /** The job has no retries left: the next attempt is a minute later, so that no rows stay for ever. */
+    /** The job has no retries left: it runs again a minute later, or the rows would never be removed. */
     clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),
 
     /** The project that a push is deployed to: the named one, or the organization's only one, unless it is archived. */

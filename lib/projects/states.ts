@@ -1,4 +1,4 @@
-import { machine } from "../kernel/machine.ts";
+import { machine } from "../kernel/state-machine.ts";
 
 /** SPEC "States and transitions", project. Archiving is an addition: CONTRACT section 9. */
 export const lifecycle = machine({

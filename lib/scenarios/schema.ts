@@ -17,7 +17,7 @@ const match = v.pipe(
   record({ repo: glob, branch: glob, tag: glob, image_url: glob, environment: glob, model: glob, prompt: glob }),
   v.check(
     (given) => !Object.values(fields).every((names) => names.some((name) => given[name] !== undefined)),
-    "must be about a deployment or about a generation, not about both",
+    "must match a deployment or a generation, not both",
   ),
 );
 export type Match = v.InferOutput<typeof match>;
@@ -28,7 +28,7 @@ const times = wholeNumber(1, 1_000_000);
 const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
-/** A scenario: how matching simulated work turns out. CONTRACT section 8. */
+/** A scenario: the outcome of matching simulated work. CONTRACT section 8. */
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),
@@ -39,11 +39,17 @@ export const newScenario = v.pipe(
     times: v.optional(times),
   }),
   v.forward(
-    v.check(({ next, match }) => next === undefined || Object.keys(match).length === 0, "is instead of match"),
+    v.check(
+      ({ next, match }) => next === undefined || Object.keys(match).length === 0,
+      "cannot be combined with match",
+    ),
     ["next"],
   ),
   v.forward(
-    v.check(({ next, times }) => next === undefined || times === undefined, "is once already with next"),
+    v.check(
+      ({ next, times }) => next === undefined || times === undefined,
+      "cannot be combined with next, which applies once",
+    ),
     ["times"],
   ),
   v.forward(

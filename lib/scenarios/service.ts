@@ -43,8 +43,8 @@ const matchesWork = (kind: Kind, work: WorkFields, { match }: Scenario) => {
 export type ScenariosService = ReturnType<typeof scenariosService>;
 
 /**
- * A tester's scenarios: how simulated work turns out. They are rows, so that new work takes one in its own transaction:
- * a use counts only if the work is stored.
+ * A tester's scenarios: outcomes of simulated work. They are rows, so that new work takes one in its own transaction: a use
+ * counts only if the work is stored.
  */
 export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
   const scenarios = store.using(scenariosRepository);
@@ -80,7 +80,7 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
 
     clear: () => store.transaction((tx) => scenarios(tx).clear({})),
 
-    /** Takes the first scenario that matches new work. Answers its outcome for the row of the work, or null. */
+    /** Takes the first scenario that matches new work. Returns its outcome for the row of the work, or null. */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
       const left = (await list(tx)).filter(hasUsesLeft);
       const found =

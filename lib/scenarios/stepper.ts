@@ -1,6 +1,6 @@
 import { invalid, notFound } from "../kernel/errors.ts";
 import type { Outcome } from "../kernel/job.ts";
-import { isTerminal, type Machine } from "../kernel/machine.ts";
+import { isTerminal, type Machine } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { isStepped } from "./stored-outcome.ts";
@@ -20,7 +20,7 @@ interface Ports<W extends Work> {
   readonly find: (id: string) => Promise<W | undefined>;
   /** Ends the wait of queued work, which starts as soon as a slot is free. */
   readonly skipDelay: (tx: Tx, work: W) => Promise<void>;
-  /** Asks the driver how far the present state is. */
+  /** Asks the driver for the progress of the current state. */
   readonly advance: (id: string) => Promise<Outcome>;
   /** The state in the words of the interface. */
   readonly statusOf: (work: W) => string;
@@ -40,7 +40,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
     return (await find(work.id)) ?? work;
   };
 
-  /** Calls that come during a move share it: the driver must not run twice for one state. */
+  /** Calls during a move share it: the driver must not run twice for one state. */
   const moveOnce = (work: W): Promise<W> => {
     const moved = moving.get(work.id) ?? move(work).finally(() => moving.delete(work.id));
     moving.set(work.id, moved);
@@ -52,13 +52,14 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
     polled: async (work: W) =>
       isStepped(work) === "polls" && !isTerminal(lifecycle, work.status) ? moveOnce(work) : work,
 
-    /** A tester's step. Throws `not_found`, and `validation_failed` for work that has ended or that time moves. */
+    /** A tester's step. Throws `not_found`, and `validation_failed` for work that has ended or that advances with time. */
     async step(id: string): Promise<W> {
       const work = await find(id);
       if (!work) throw notFound(name);
-      if (!isStepped(work)) throw invalid("id", `must be of a ${name} whose scenario has the pace manual or polls`);
+      if (!isStepped(work))
+        throw invalid("id", `must be the id of a ${name} whose scenario has the pace manual or polls`);
       if (isTerminal(lifecycle, work.status))
-        throw invalid("id", `must be of a ${name} that has not ended; this one is ${statusOf(work)}`);
+        throw invalid("id", `must be the id of a ${name} that has not ended; this one is ${statusOf(work)}`);
       return moveOnce(work);
     },
   };

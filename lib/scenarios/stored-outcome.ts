@@ -10,7 +10,7 @@ interface Scripted {
 export const storedOutcome = ({ script }: Scripted): SimulatedOutcome | null =>
   script === null ? null : check(simulatedOutcome, JSON.parse(script));
 
-/** The pace of work that time does not move: polls of it do, or the steps of a tester. */
+/** The pace of work that does not advance with time, but by polls or by a tester's steps. */
 export function isStepped(work: Scripted): "polls" | "manual" | false {
   const pace = storedOutcome(work)?.pace;
   return (pace === "polls" || pace === "manual") && pace;

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { makeFolder } from "./sync-folder.ts";
 
 /** Files named by the identifier of their record, beside the database or in memory. A stored file never changes. */
 export interface Assets {
@@ -66,11 +67,21 @@ const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
 /** Whether a file of the folder is an asset, and complete. */
 export const isAssetName = (name: string): boolean => assetName.test(name) && !name.endsWith(partial);
 
+/** A file's name and bytes; nothing for one that is gone. */
+function entryOf(folder: string, name: string): [string, Uint8Array][] {
+  try {
+    return [[name, readFileSync(join(folder, name))]];
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return [];
+  }
+}
+
 /** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
 export function assetsInFolder(folder: string): Assets {
   const pathOf = (name: string) => {
     // A path is made of our own identifiers alone.
-    if (!assetName.test(name)) throw new Error("this is not the name of an asset");
+    if (!assetName.test(name)) throw new Error("not the name of an asset");
     return join(folder, name);
   };
   const syncFolder = async () => {
@@ -78,6 +89,7 @@ export function assetsInFolder(folder: string): Assets {
     await handle.sync().finally(() => handle.close());
   };
   const names = async () => {
+    if (!existsSync(folder)) return [];
     const all = await readdir(folder).catch((error): string[] => {
       if (isMissing(error)) return [];
       throw error;
@@ -87,7 +99,7 @@ export function assetsInFolder(folder: string): Assets {
   const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
   return {
     async store(name, bytes) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder, 0o700);
       const file = await open(pathOf(name + partial), "w", 0o600);
       try {
         await file.writeFile(bytes);
@@ -98,7 +110,9 @@ export function assetsInFolder(folder: string): Assets {
       await rename(pathOf(name + partial), pathOf(name));
       await syncFolder();
     },
-    find: (name) => readFile(pathOf(name)).catch(undefinedIfMissing),
+    // Without a folder nothing is read: Node reads on threads, whose answers come in no fixed order. A run that makes no
+    // files repeats exactly (test/simulation).
+    find: async (name) => (existsSync(folder) ? readFile(pathOf(name)).catch(undefinedIfMissing) : undefined),
     size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {
       const file = await open(pathOf(name), "r");
@@ -116,7 +130,13 @@ export function assetsInFolder(folder: string): Assets {
     remove: (name) => rm(pathOf(name), { force: true }),
     names,
     snapshotable: {
-      save: (): Files => new Map(namesNow().map((name) => [name, readFileSync(join(folder, name))])),
+      // A file that is being written belongs to work that a restored state does again, and one may go meanwhile.
+      save: (): Files =>
+        new Map(
+          namesNow()
+            .filter(isAssetName)
+            .flatMap((name) => entryOf(folder, name)),
+        ),
       load(saved) {
         const files = filesOf(saved);
         if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });

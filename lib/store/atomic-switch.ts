@@ -1,23 +1,24 @@
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseError, describeError } from "./database-error.ts";
 import { lockDatabase } from "./database-lock.ts";
+import { sync, syncFolder } from "./sync-folder.ts";
 
-/** A database and all that belongs to it. The WAL of one database must never be applied to another. */
+/** The files of a database. The WAL of one database must never be applied to another. */
 const suffixes = ["", "-wal", "-shm", ".key", ".sha256", "-files"];
 
-/** While this folder exists, the old files count, wherever a process was killed. */
+/** While this folder exists, the old files are the database, even after a kill. */
 export const stagingOf = (path: string) => `${path}.staged`;
 /**
- * The staging folder after the commit, which is its renaming. While it exists, the new files count. In it lie `new`
- * until the old files are in `old`, and then `ready` until the new ones are in place.
+ * The commit renames the staging folder to this. While it exists, the new files are the database. It holds `new` until the
+ * old files are in `old`, then `ready` until the new files are in place.
  */
 export const switchOf = (path: string) => `${path}.switching`;
 
 /**
- * Replaces a database, its key file and its other files by the ones that `stage` writes under the path it is given. The
- * caller holds the lock of the database. Everything is synced before the commit, and where `stage` throws, the old files
- * are untouched. After a kill, `settleSwitch` ends what was begun.
+ * Replaces a database, its key file and its other files by those that `stage` writes under the path it is given. The caller
+ * holds the lock of the database. Everything is synced before the commit, and if `stage` throws, the old files stay as they
+ * are. After a kill, `settleSwitch` completes or undoes the switch.
  */
 export async function switchFiles<T>(path: string, stage: (staged: string) => Promise<T>): Promise<T> {
   rmSync(stagingOf(path), { recursive: true, force: true });
@@ -37,8 +38,8 @@ export async function switchFiles<T>(path: string, stage: (staged: string) => Pr
 }
 
 /**
- * Ends a switch that was interrupted, and returns a sentence that says which files count: all old ones or all new ones.
- * Throws a DatabaseError while another process is at it.
+ * Ends an interrupted switch, and returns a sentence that says which files are the database: all old ones or all new ones.
+ * Throws a DatabaseError while another process is switching.
  */
 export function settleSwitch(path: string): string | undefined {
   if (![stagingOf(path), switchOf(path)].some(isThere)) return undefined;
@@ -46,12 +47,12 @@ export function settleSwitch(path: string): string | undefined {
   try {
     if (isThere(switchOf(path))) {
       finish(path);
-      return "a restore was interrupted after it took effect; it is finished now, and the database is the restored one";
+      return "a restore was interrupted after it took effect; it is finished now, and the database is the restored database";
     }
     if (!isThere(stagingOf(path))) return undefined;
     if (!isThere(path))
       throw new Error(
-        `a restore was interrupted before it took effect, and there was no database before; restore it again, or remove ${stagingOf(path)} to begin anew`,
+        `a restore was interrupted before it took effect, and there was no database before; restore it again, or remove ${stagingOf(path)} to start with a new database`,
       );
     rmSync(stagingOf(path), { recursive: true });
     return "a restore was interrupted before it took effect; the database is as it was before";
@@ -62,7 +63,7 @@ export function settleSwitch(path: string): string | undefined {
   }
 }
 
-/** Puts the new files in place. Every step can be repeated, so that the next process goes on after a kill. */
+/** Moves the new files into place. Every step can be repeated, so that the next process continues after a kill. */
 function finish(path: string): void {
   const [fresh, ready, old] = ["new", "ready", "old"].map((name) => join(switchOf(path), name)) as [
     string,
@@ -83,7 +84,9 @@ function finish(path: string): void {
   syncFolder(dirname(path));
 }
 
-/** Moves the old files to a folder. A file that cannot be moved takes the commit back: the old files count again. */
+/**
+ * Moves the old files to a folder. If a file cannot be moved, the commit is undone: the old files are the database again.
+ */
 function putAside(path: string, folder: string): void {
   const moves = suffixes.map((suffix) => [path + suffix, join(folder, `database${suffix}`)] as const);
   try {
@@ -101,7 +104,7 @@ function putAside(path: string, folder: string): void {
   }
 }
 
-/** Unlike `existsSync`, true for a link that leads nowhere. */
+/** Unlike `existsSync`, true for a broken link. */
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 function syncTree(path: string): void {
@@ -110,18 +113,4 @@ function syncTree(path: string): void {
     else sync(join(path, entry.name), "r+");
   }
   syncFolder(path);
-}
-
-/** Makes the names in a folder durable. Windows has no such call. */
-function syncFolder(path: string): void {
-  if (process.platform !== "win32") sync(path, "r");
-}
-
-function sync(path: string, flags: string): void {
-  const fd = openSync(path, flags);
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

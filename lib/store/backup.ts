@@ -5,11 +5,11 @@ import { settleSwitch, switchFiles, switchOf } from "./atomic-switch.ts";
 import { checkSums, checksumFileOf, checksumList } from "./checksums.ts";
 import { DatabaseError } from "./database-error.ts";
 import { refuseFolder } from "./database-files.ts";
-import { lockDatabase } from "./database-lock.ts";
+import { lockDatabase, lockFileOf } from "./database-lock.ts";
 import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
 import { openRaw } from "./sqlite.ts";
 
-/** Everything was copied but the files of the generations in `lost`, which are missing or damaged in the source. */
+/** Everything was copied except the files of the generations in `lost`, which are missing or damaged in the source. */
 export interface CopyResult {
   readonly lost: readonly string[];
   readonly warnings: readonly string[];
@@ -25,7 +25,7 @@ export async function backup(from: string, to: string, { force }: { readonly for
   if (!existsSync(source)) throw new DatabaseError(source, "it does not exist; name the database with --database");
   refuseFolder(source);
   if (!existsSync(keyFileOf(source)))
-    throw new DatabaseError(keyFileOf(source), "the key file is missing, without which a backup is of no use");
+    throw new DatabaseError(keyFileOf(source), "the key file is missing, and a backup without it is useless");
   if (source === target) throw new DatabaseError(target, "it is the database itself; name another file");
   refuseTarget(target, force);
   checkKey(source);
@@ -42,8 +42,8 @@ export async function backup(from: string, to: string, { force }: { readonly for
     writeFileSync(checksumFileOf(staged), sums, { mode: 0o600 });
     return checked;
   });
-  // No server runs on a copy, so its lock file would only be in the way.
-  rmSync(`${target}.lock`, { force: true });
+  // No server runs on a copy, so it needs no lock file.
+  rmSync(lockFileOf(target), { force: true });
   return { lost, warnings: warning === undefined ? [] : [warning] };
 }
 
@@ -75,10 +75,11 @@ export async function restore(from: string, to: string, { force }: { readonly fo
 function refuseTarget(target: string, force: boolean): void {
   const folder = dirname(target);
   if (!existsSync(folder))
-    throw new DatabaseError(target, `the folder ${folder} does not exist; make it, or name another`);
+    throw new DatabaseError(target, `the folder ${folder} does not exist; create it, or name another folder`);
   refuseFolder(target);
   const existing = [target, keyFileOf(target), switchOf(target)].find(existsSync);
-  if (existing && !force) throw new DatabaseError(existing, "it is there already; name another file, or say --force");
+  if (existing && !force)
+    throw new DatabaseError(existing, "it already exists; name another file, or replace it with --force");
 }
 
 async function replaceLocked<T>(target: string, stage: (staged: string) => Promise<T>): Promise<T> {
@@ -88,6 +89,8 @@ async function replaceLocked<T>(target: string, stage: (staged: string) => Promi
   } catch (error) {
     throw DatabaseError.from(target, error);
   } finally {
+    // A lock file without its database would only be in the way.
+    if (!existsSync(target)) rmSync(lockFileOf(target), { force: true });
     unlock();
   }
 }
@@ -99,10 +102,23 @@ function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lo
   return { lost: damagedAssets(staged, words) };
 }
 
+/** Pages of one step: some megabytes, and a snapshot of some milliseconds. */
+const pagesOfStep = 1000;
+
+/**
+ * Copies a database beside its server. SQLite begins anew at each commit of another process between two steps, so a busy
+ * database would never be copied in steps: after a new beginning everything is copied in one, on one snapshot.
+ */
 async function copyOnline(source: string, target: string): Promise<void> {
   const database = openRaw(source);
+  let least = Number.POSITIVE_INFINITY;
+  const step = (left: number) => {
+    const isBegunAnew = left >= least;
+    least = left;
+    return isBegunAnew ? 0x7fffffff : pagesOfStep;
+  };
   try {
-    await database.backup(target);
+    await database.backup(target, { progress: ({ remainingPages }) => step(remainingPages) });
   } finally {
     database.close();
   }
@@ -115,8 +131,8 @@ function copyPrivately(source: string, target: string): void {
 }
 
 /**
- * Copies the key and the assets, and returns the names of these. A server stores a file before its row, so every file
- * that the copied rows name exists by now, and one that is removed meanwhile has no row soon.
+ * Copies the key and the assets, and returns the names of the assets. A server stores a file before its row, so every file
+ * that the copied rows name exists by now; a file that is removed meanwhile soon loses its row.
  */
 function copyBeside(source: string, target: string): string[] {
   copyPrivately(keyFileOf(source), keyFileOf(target));

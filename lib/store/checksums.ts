@@ -30,9 +30,9 @@ export function checkSums(backup: string, copy = backup): void {
     if (hashes[i] === hashOf(copy + suffix)) continue;
     const reason =
       hashes[i] === undefined
-        ? `line ${i + 1} of ${list} is no checksum`
+        ? `line ${i + 1} of ${list} is not a checksum`
         : `${basename(backup + suffix)} does not match its checksum in ${list}, so it was changed after the backup`;
-    throw new DatabaseError(backup, `${reason}; use another backup, or remove ${list} if the change is meant`);
+    throw new DatabaseError(backup, `${reason}; use another backup, or remove ${list} if the change is intended`);
   }
 }
 

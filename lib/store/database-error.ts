@@ -25,10 +25,10 @@ export function describeError(error: unknown, remedy = "restore it from a backup
     return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
   }
   if (isDamage(error)) return `it is damaged; ${remedy}`;
-  if (code.startsWith("SQLITE_BUSY")) return "another program holds it; close that one first";
-  if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; make room first";
+  if (code.startsWith("SQLITE_BUSY")) return "another program has it open; close that program first";
+  if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; free some space first";
   // On a full disk SQLite fails with an I/O error, because it cannot create the shared memory of the WAL.
-  if (code.startsWith("SQLITE_IOERR")) return "the disk is full, or fails; make room, or look into the system's log";
+  if (code.startsWith("SQLITE_IOERR")) return "the disk is full or failing; free some space, or read the system's log";
   return message;
 }
 

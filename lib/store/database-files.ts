@@ -1,13 +1,17 @@
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { settleSwitch } from "./atomic-switch.ts";
 import { Damage, DatabaseError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import { lockDatabase } from "./database-lock.ts";
+import { noReserve, reserveFile } from "./disk-reserve.ts";
 import type { Engine } from "./engine.ts";
 import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
-import { createSqliteEngine, openDatabase } from "./sqlite.ts";
+import { openDatabase, openRaw } from "./sqlite.ts";
+import { createSqliteEngine, type DatabaseFile } from "./sqlite-engine.ts";
+import { makeFolder } from "./sync-folder.ts";
+import { obstacleOf } from "./write-failure.ts";
 
 /** An open database, before a store is made on it. */
 export interface OpenDatabase {
@@ -45,10 +49,17 @@ export function openImage(image: Buffer): OpenDatabase {
     engine: createSqliteEngine(database),
     database,
     created: true,
-    image: imagesOf(database),
+    image: imagesOf(() => database),
     withImage: openImage,
     release: () => {},
   };
+}
+
+interface OpenOptions {
+  readonly mayCreate: () => void;
+  readonly exclusive: boolean;
+  /** Whether to keep a reserve of disk space beside the file. */
+  readonly keepReserve?: boolean;
 }
 
 /**
@@ -56,17 +67,47 @@ export function openImage(image: Buffer): OpenDatabase {
  * is truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs a
  * file, and never replaces it.
  */
-export function openFile(file: string, options: { mayCreate: () => void; exclusive: boolean }): OpenDatabase {
+export function openFile(file: string, options: OpenOptions): OpenDatabase {
   const path = resolve(file);
-  let release = () => {};
-  let database: Database | undefined;
+  const reserve = options.keepReserve ? reserveFile(path) : noReserve(path);
   try {
     const warning = settleSwitch(path);
     refuseFolder(path);
+    try {
+      return { ...openLocked(path, options, { reserve, usedReserve: false }), warning };
+    } catch (error) {
+      if (obstacleOf(error, path) !== "disk_full" || !(reserve.releaseForStart() || removeLog(path))) throw error;
+      return { ...openLocked(path, options, { reserve, usedReserve: true }), warning };
+    }
+  } catch (error) {
+    throw DatabaseError.from(path, error);
+  }
+}
+
+/** Writes the log of a killed process to its database, which frees its space on a full disk; answers whether it did. */
+function removeLog(path: string): boolean {
+  if (!existsSync(path) || !existsSync(`${path}-wal`)) return false;
+  const database = openRaw(path);
+  try {
+    database.pragma("wal_checkpoint(TRUNCATE)");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    database.close();
+  }
+}
+
+type Space = Pick<DatabaseFile, "reserve" | "usedReserve">;
+
+function openLocked(path: string, options: OpenOptions, space: Space): OpenDatabase {
+  let release = () => {};
+  let database: Database | undefined;
+  try {
     const fresh = !existsSync(path) || statSync(path).size === 0;
     if (fresh) {
       options.mayCreate();
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
     }
     // Locked before it is read: closing a file drops every lock that this process has on it.
     if (options.exclusive) release = lockDatabase(path);
@@ -84,25 +125,41 @@ export function openFile(file: string, options: { mayCreate: () => void; exclusi
         .prepare("insert into settings values ('server_pid', ?) on conflict do update set value = excluded.value")
         .run(String(process.pid));
     }
-    return fromFile(database, { created, release, warning });
+    return fromFile(database, path, space, { created, release });
   } catch (error) {
     if (database?.open) database.close();
     release();
-    throw DatabaseError.from(path, error);
+    throw error;
   }
 }
 
 function fromFile(
   database: Database,
-  about: Pick<OpenDatabase, "created" | "release"> & { readonly warning: string | undefined },
+  path: string,
+  space: Space,
+  about: Pick<OpenDatabase, "created" | "release">,
 ): OpenDatabase {
+  let current = database;
+  const open = () => {
+    // Throws for a missing file, which SQLite would make.
+    statSync(path);
+    const next = openDatabase(path);
+    try {
+      checkCompatible(next);
+    } catch (error) {
+      next.close();
+      throw error;
+    }
+    current = next;
+    return next;
+  };
   const opened: OpenDatabase = {
-    engine: createSqliteEngine(database),
+    engine: createSqliteEngine(database, { path, ...space, open }),
     database,
     ...about,
-    image: imagesOf(database),
+    image: imagesOf(() => current),
     withImage(image) {
-      replaceRows(database, image);
+      replaceRows(current, image);
       return opened;
     },
   };

@@ -13,11 +13,15 @@ export function imageOf(database: Database): Buffer {
 const writeCount = "select total_changes() || ' ' || data_version from pragma_data_version";
 
 /** A function that returns the current image of a database. An unchanged database is not copied again. */
-export function imagesOf(database: Database): () => Buffer {
+export function imagesOf(current: () => Database): () => Buffer {
   let statement: Statement | undefined;
   let cached: { readonly at: unknown; readonly image: Buffer } | undefined;
   return () => {
-    statement ??= database.prepare(writeCount).pluck();
+    const database = current();
+    if (statement?.database !== database) {
+      statement = database.prepare(writeCount).pluck();
+      cached = undefined;
+    }
     const at = statement.get();
     if (!cached || cached.at !== at) cached = { at, image: imageOf(database) };
     return cached.image;

@@ -3,6 +3,8 @@ import type { Database } from "better-sqlite3";
 import { DatabaseError, describeError } from "./database-error.ts";
 import { openRaw } from "./sqlite.ts";
 
+export const lockFileOf = (path: string) => `${path}.lock`;
+
 /**
  * Locks a database for this process, and returns the function that unlocks it. The lock is one of the operating system,
  * on a small database beside the file: it ends with the process, so a crash never leaves one behind. The database
@@ -11,7 +13,7 @@ import { openRaw } from "./sqlite.ts";
 export function lockDatabase(path: string): () => void {
   let lock: Database | undefined;
   try {
-    lock = openRaw(`${path}.lock`);
+    lock = openRaw(lockFileOf(path));
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock?.close();
@@ -24,6 +26,18 @@ export function lockDatabase(path: string): () => void {
     throw new DatabaseError(path, describeError(error), error);
   }
   return () => lock.close();
+}
+
+/** The server that runs on a database: `svc-server (pid 7)`; undefined without one. */
+export function runningServer(path: string): string | undefined {
+  // Opening a lock file would create a missing one.
+  if (!existsSync(`${path}.lock`)) return undefined;
+  try {
+    lockDatabase(path)();
+    return undefined;
+  } catch {
+    return `svc-server${lockHolder(path)}`;
+  }
 }
 
 function lockHolder(path: string): string {

@@ -1,4 +1,5 @@
 import { systemTimer } from "../kernel/clock.ts";
+import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
@@ -8,7 +9,7 @@ import type { Store } from "./store.ts";
  * commit. They share one transaction a second. A crash loses at most the last second.
  */
 export interface DeferredWrites {
-  /** Has everything written within a second. */
+  /** Schedules a write of everything within a second. */
   schedule(): void;
   /** Writes everything now. */
   flush(): Promise<void>;
@@ -39,7 +40,9 @@ export function createDeferredWrites({
   return {
     schedule() {
       cancelTimer ??= systemTimer("1s", () => {
-        flush().catch((error) => log.warn("counters could not be written", { reason: reasonOf(error) }));
+        flush().catch((error) => {
+          if (!isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });
+        });
       });
     },
     flush,

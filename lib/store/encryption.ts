@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseError } from "./database-error.ts";
+import { syncFolder } from "./sync-folder.ts";
 
 /**
  * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table,
@@ -63,7 +65,7 @@ export function readKey(path: string): Buffer {
   return key;
 }
 
-/** A crash leaves the whole file or none. */
+/** A crash leaves the whole file or none; afterwards a power cut leaves it whole. */
 function writeAtomically(path: string, text: string): void {
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });
@@ -75,4 +77,5 @@ function writeAtomically(path: string, text: string): void {
     closeSync(fd);
   }
   renameSync(temporary, path);
+  syncFolder(dirname(path));
 }

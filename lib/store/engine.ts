@@ -1,5 +1,8 @@
 import type { QueryCreator, QueryExecutorProvider } from "kysely";
+import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { Watcher } from "./recovery.ts";
 import type { Tables } from "./tables.ts";
+import type { Obstacle } from "./write-failure.ts";
 
 /** A prepared statement, with positional parameters. */
 export interface Statement {
@@ -32,16 +35,27 @@ export interface Engine {
    * Runs `work` isolated from all other transactions. Its writes are durable when the promise resolves, and rolled back
    * when `work` throws. It may await nothing but the store.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: Pick<TransactionHooks, "deletes">): Promise<T>;
   /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
   betweenTransactions<T>(work: () => T): Promise<T>;
   /** A number that changes with every commit of another process, as the current transaction or snapshot sees it. */
   dataVersion(): number;
-  /** The size of the database in bytes, without its WAL. */
+  /** The size of the database in bytes, without its write-ahead log. */
   size(): number;
+  /** The size of the write-ahead log in bytes; 0 in memory. */
+  logSize(): number;
   /** Whether the error is a violated unique constraint. */
   isDuplicate(error: unknown): boolean;
   /** Every statement that was prepared, for the test of the query plans. */
   preparedSql(): string[];
+  /** What stops writes; undefined while the store can be written. */
+  readonly obstacle: Obstacle | undefined;
+  /** There is one watcher; a later one replaces it. */
+  watch(watcher: Watcher): void;
+  /**
+   * The start is complete: from now on deletes alone may use the reserve of a full disk. Answers whether there is room for
+   * that reserve.
+   */
+  started(): boolean;
   close(): Promise<void>;
 }

@@ -5,7 +5,8 @@ import { etagOf } from "./asset-files.ts";
 import { Damage, DatabaseError, describeError } from "./database-error.ts";
 import { checkHeader } from "./database-files.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
-import { checkCompatible, isNew } from "./migrate.ts";
+import { type Violation, violationsOf } from "./invariants.ts";
+import { checkCompatible, isCurrent, isNew } from "./migrate.ts";
 import { openRaw } from "./sqlite.ts";
 
 /** The key file beside a database, which decrypts its secrets. */
@@ -13,20 +14,23 @@ export const keyFileOf = (path: string) => `${path}.key`;
 /** The folder beside a database, which holds the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 
-/** What errors say of a database: the file that the operator named, which may be another, and what mends damage. */
+/**
+ * The words of errors about a database: the file that the operator named, which can be another one, and the remedy for
+ * damage.
+ */
 interface Words {
   readonly named?: string;
   readonly remedy?: string;
 }
 
-/** Throws a DatabaseError for a database that is damaged or empty, or that this version would refuse to start on. */
+/** Throws a DatabaseError for a database that is damaged or empty, or that this version cannot open. */
 export function checkDatabase(path: string, words?: Words): void {
   withDatabase(path, words, (database) => {
     const result = String(database.pragma("integrity_check", { simple: true }));
     // SQLite begins with a line that names the database.
     if (result !== "ok") throw new Damage(`it is damaged (${result.split("\n").at(-1)})`);
     checkCompatible(database);
-    if (isNew(database)) throw new Error("it has no tables; name a file that svc-server made");
+    if (isNew(database)) throw new Error("it has no tables; name a database of svc-server");
   });
 }
 
@@ -45,6 +49,13 @@ export function checkKey(path: string, { named = path }: Words = {}): void {
   if (expected !== undefined && expected !== fingerprint) throw wrongKey(named, key);
 }
 
+/** Checks the rules of the store. Throws a DatabaseError for a database that cannot be read. */
+export const checkRules = (path: string): Violation[] =>
+  withDatabase(path, undefined, (database) => {
+    if (!isCurrent(database)) throw new Error("its schema is older than this svc-server; start the server on it once");
+    return violationsOf(database);
+  });
+
 /** The generations whose file is missing or differs from what was stored. Reads every byte. */
 export function damagedAssets(path: string, words?: Words): string[] {
   const stored = withDatabase(path, words, (database) => {
@@ -61,7 +72,7 @@ function storedEtag(file: string): string | undefined {
   try {
     return etagOf(readFileSync(file));
   } catch {
-    // Missing, unreadable, or a folder: its link would answer 404.
+    // A missing or unreadable file, or a folder: its link would answer 404.
     return undefined;
   }
 }

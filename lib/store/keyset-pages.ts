@@ -11,9 +11,9 @@ type Values = Readonly<Record<string, unknown>>;
 /** A list in the order of one key, of the rows that equal the given filters. */
 export interface List<T extends Table> {
   readonly table: T;
-  /** Columns that every call gives. */
+  /** Columns with a value in every call. */
   readonly within: readonly Column<T>[];
-  /** Columns that a call may give. */
+  /** Columns that a call may filter by. */
   readonly filters?: readonly Column<T>[];
   /**
    * The filters that each index serves, beside the columns in `within`. Where several indexes serve equally many of the

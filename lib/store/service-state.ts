@@ -1,5 +1,8 @@
 import { sql } from "kysely";
+import type { Clock } from "../kernel/clock.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Queries } from "./query.ts";
+import type { Store } from "./store.ts";
 
 /**
  * Each table with an upper bound of its generated identifiers. Unique jobs have names in lower case, which sort after
@@ -42,5 +45,35 @@ export function settingsRepository(query: Queries) {
         .values({ name: p.name, value: p.value })
         .onConflict((conflict) => conflict.column("name").doUpdateSet((eb) => ({ value: eb.ref("excluded.value") }))),
     ),
+  };
+}
+
+/** Stores the time of the service's clock and how it runs: a clock that was moved or ran fast may be ahead of the machine's. */
+export async function writeTime(
+  { write }: Pick<ReturnType<typeof settingsRepository>, "write">,
+  at: string,
+  { mode }: Pick<Clock, "mode">,
+): Promise<void> {
+  await write({ name: "clock", value: at });
+  await write({ name: "clock_mode", value: mode });
+}
+
+/** How old the stored time may be. */
+const timeAccuracy_ms = 1_000;
+
+/**
+ * Stores the time of a clock that runs by itself, in the transaction that writes a due time. A start finds by it that the
+ * machine's clock was set back meanwhile, after a kill too. A manual clock stores its time when it moves.
+ */
+export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promise<void> {
+  const settings = store.using(settingsRepository);
+  let stored = Number.NEGATIVE_INFINITY;
+  return async (tx) => {
+    const now = clock.now();
+    if (clock.mode === "manual" || Math.abs(now - stored) < timeAccuracy_ms) return;
+    await writeTime(settings(tx), clock.iso(), clock);
+    tx.afterCommit(() => {
+      stored = now;
+    });
   };
 }

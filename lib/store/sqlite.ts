@@ -1,10 +1,6 @@
-import type { Database, Statement as Prepared } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import { DefaultQueryExecutor, QueryCreator, SqliteAdapter, SqliteQueryCompiler } from "kysely";
-import { compileRecord } from "../kernel/compiled-records.ts";
-import { Problem } from "../kernel/errors.ts";
-import { isDamage } from "./database-error.ts";
-import type { Engine, QueryBuilder, Statement } from "./engine.ts";
-import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import type { QueryBuilder } from "./engine.ts";
 import { loadNative } from "./native-module.ts";
 import type { Tables } from "./tables.ts";
 
@@ -49,83 +45,4 @@ export function openDatabase(source: string | Buffer): Database {
     database.close();
     throw error;
   }
-}
-
-export function createSqliteEngine(database: Database): Engine {
-  const statements = new Map<string, Statement>();
-  const group = createGroupCommit(database, unavailable);
-  const connection = {
-    statement(text: string): Statement {
-      let statement = statements.get(text);
-      if (!statement) {
-        statement = statementOf(group, database.prepare(text));
-        statements.set(text, statement);
-        if (statements.size > 512) statements.delete(statements.keys().next().value as string);
-      }
-      return statement;
-    },
-  };
-  return {
-    name: "sqlite",
-    db: queryBuilder,
-    connection,
-    transaction: (work) => group.add(() => work(connection)),
-    betweenTransactions: group.betweenTransactions,
-    dataVersion: group.dataVersion,
-    size: () =>
-      ["page_count", "page_size"].reduce((size, name) => size * Number(database.pragma(name, { simple: true })), 1),
-    isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
-    preparedSql: () => [...statements.keys()],
-    async close() {
-      await group.drain();
-      statements.clear();
-      if (database.open) database.close();
-    },
-  };
-}
-
-/** Refuses writes outside of a transaction: each would be a commit of its own, and a change could stay half done. */
-function statementOf(group: GroupCommit, prepared: Prepared): Statement {
-  const read = <T>(run: () => T): T => {
-    if (prepared.readonly) group.beforeRead();
-    else requireTransaction(group);
-    try {
-      return run();
-    } catch (error) {
-      throw unavailable(error);
-    }
-  };
-  let record: ReturnType<typeof compileRecord> | undefined;
-  if (prepared.reader) prepared.raw();
-  // Compiled at the first row: most statements of a service never run.
-  const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
-  return {
-    all: async (parameters) => read(() => (prepared.all(parameters) as unknown[][]).map(recorder())),
-    async first(parameters) {
-      const values = read(() => prepared.get(parameters)) as unknown[] | undefined;
-      return values && recorder()(values);
-    },
-    async run(parameters) {
-      requireTransaction(group);
-      return prepared.run(parameters).changes;
-    },
-  };
-}
-
-function requireTransaction(group: GroupCommit): void {
-  if (!group.beforeWrite()) throw new Error("a write outside of a transaction");
-}
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
-
-/** A store that cannot write is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
-function unavailable(error: unknown): unknown {
-  if (!/^SQLITE_(FULL|IOERR|READONLY|BUSY|CORRUPT|NOTADB|CANTOPEN)/.test(codeOf(error))) return error;
-  const reason = isDamage(error)
-    ? "the database is damaged; its operator has to restore it from a backup"
-    : "the store cannot be used at the moment; try again in a few seconds";
-  return new Problem("unavailable", reason, {
-    headers: { "retry-after": "5" },
-    cause: error,
-  });
 }

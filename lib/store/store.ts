@@ -37,8 +37,9 @@ class Transaction implements Tx {
   }
 }
 
-const replaced = () =>
-  new Problem("unavailable", "the state of the service was replaced meanwhile; send the request again", {
+/** 503: a restore or a reset has replaced the state that a request was for. */
+export const stateReplaced = () =>
+  new Problem("unavailable", "the state of the service was replaced; connect or send the request again", {
     headers: { "retry-after": "1" },
   });
 
@@ -82,7 +83,7 @@ export function createStore(engine: Engine): Store {
     using: (repository) => (tx) => {
       if (refusal) throw refusal();
       if (!tx) return repositoryOn(engine.connection, repository);
-      if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction is over");
+      if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction has ended");
       return repositoryOn(tx.connection, repository);
     },
     async transaction(work, hooks) {
@@ -99,15 +100,15 @@ export function createStore(engine: Engine): Store {
         } finally {
           tx.open = false;
         }
-      });
+      }, hooks);
       for (const run of tx?.after ?? []) run();
       return result;
     },
     retire() {
-      refusal = replaced;
+      refusal = stateReplaced;
     },
     get retired() {
-      return refusal === replaced;
+      return refusal === stateReplaced;
     },
     async close() {
       await engine.close();

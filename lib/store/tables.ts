@@ -32,6 +32,13 @@ export interface Tables {
     last_used_at: string | null;
     created_at: string;
   };
+  sessions: {
+    hash: string;
+    organization_id: string;
+    api_key_id: string;
+    created_at: string;
+    expires_at: string;
+  };
   invitations: {
     id: string;
     organization_id: string;
@@ -76,6 +83,27 @@ export interface Tables {
     repo: string | null;
     script: string | null;
     lined_up: number;
+    pin: string | null;
+    release: string | null;
+    runtime: string | null;
+  };
+  apps: {
+    project_id: string;
+    environment: string;
+    organization_id: string;
+    slug: string;
+    deployment_id: string | null;
+    log_entries: number;
+  };
+  app_domains: { name: string; organization_id: string; project_id: string; environment: string };
+  app_logs: {
+    project_id: string;
+    environment: string;
+    seq: number;
+    organization_id: string;
+    timestamp: string;
+    level: "info" | "warn" | "error";
+    message: string;
   };
   scenarios: {
     id: string;

@@ -70,11 +70,11 @@ export function usersService({
 
   return {
     requireOwner,
-    get: ({ organization_id }: Pick<Caller, "organization_id">, id: string) => get(organization_id, id),
+    get: ({ organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => get(organization_id, id, tx),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
     /** The longest-serving active user of a role. */
-    firstWithRole: (organization_id: string, role: Role, tx: Tx) => users(tx).firstWithRole({ organization_id, role }),
+    firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
     /** SPEC "Users": "only active members, no pending invitations". */
     list: ({ organization_id }: Caller, query: PageQuery) =>

@@ -1,4 +1,4 @@
-import { machine } from "../kernel/machine.ts";
+import { machine } from "../kernel/state-machine.ts";
 
 /** SPEC "User": active or suspended. The moves are additions: CONTRACT section 9. */
 export const lifecycle = machine({

@@ -1,7 +1,7 @@
 import { fileOf, folderOf, inTests } from "./folders.ts";
 import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
-/** Modules that may use the machine's own time and chance, each with what it needs and why. */
+/** Modules that may use the machine's time and random numbers, each with its needs and the reason. */
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
   "lib/kernel/system.ts": {
     names: /^((node:)?(timers|perf_hooks)|performance\.now)/,
@@ -16,7 +16,7 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
   "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
   "lib/client/send.ts": {
     names: /^(setTimeout|crypto\.getRandomValues)$/,
-    because: "its users have no ports of ours, and may hand in their own sleep and keys",
+    because: "its users have no ports of ours, and may pass their own sleep and keys",
   },
   "lib/client/wait.ts": { names: /^setTimeout$/, because: "a time-out of its users is the machine's, as in send" },
   "lib/kernel/event-loop.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
@@ -41,7 +41,7 @@ function* uses(source: Source): Generator<{ name: string; line: number }> {
   }
 }
 
-/** Where a node uses the value of a name: as callee, argument, default, initial value, or what an arrow answers. */
+/** The places where a node uses the value of a name: callee, argument, default, initial value, or result of an arrow. */
 function handed(node: Node): Node[] {
   const parts = {
     CallExpression: () => [node["callee"], ...node["arguments"]],
@@ -61,6 +61,13 @@ function handed(node: Node): Node[] {
   return parts ? parts().filter((part: Node) => nameOf(part) !== "") : [];
 }
 
+/** What fake timers and the environments of test runners replace among the globals. */
+const replaced =
+  /^(?:new )?(?:globalThis\.)?(set(?:Timeout|Interval|Immediate)|clear(?:Timeout|Interval|Immediate)|performance|AbortController|AbortSignal|Headers|Request|Response|ReadableStream|TextDecoder|TextEncoder)(?:\.|$)/;
+/** Runs in browsers, which have these globals. */
+const isForBrowsers = ({ path }: Source) => path.startsWith("lib/client/");
+const isTaken = ({ path }: Source) => path === "lib/kernel/system.ts" || path === "lib/kernel/web.ts";
+
 const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
 /** Who may open connections, and why. */
 const outbound: Readonly<Record<string, string>> = {
@@ -68,6 +75,9 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/connection-pool.ts": "the agents that hold its connections",
   "lib/drivers/outbound/resolve-host.ts": "the one module that looks names up",
   "lib/client/send.ts": "is handed its fetch",
+  "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
+  "lib/proxy/target.ts": "the agents that hold connections to apps",
+  "lib/drivers/process/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":
     "posts to the receiver that the person at the keyboard names, mostly on this machine over plain http",
@@ -105,6 +115,19 @@ export const callRules: readonly Rule[] = [
     ],
   },
   {
+    name: "URLs are parsed by the kernel",
+    of: (source) =>
+      inTests(source)
+        ? []
+        : [...nodes(source.program)]
+            .filter((node) => nameOf(node) === "URL.canParse")
+            .map((node) =>
+              said(source, source.line(node), "uses URL.canParse, which errs in Node 20; take kernel/url's parseUrl"),
+            ),
+    breaks: [["lib/users/service.ts", "const ok = URL.canParse(text);"]],
+    keeps: [["lib/users/service.ts", "const url = parseUrl(text); const other = new URL(text);"]],
+  },
+  {
     name: "time and chance come from the kernel's ports",
     of: (source) => {
       if (inTests(source)) return [];
@@ -138,6 +161,31 @@ export const callRules: readonly Rule[] = [
     keeps: [
       ["lib/users/service.ts", "const at = new Date(clock.now()); const b = Date.parse(text); type D = Date;"],
       ["lib/jobs/loop.ts", "setTimeout(run, 10);"],
+    ],
+  },
+  {
+    name: "timers and classes of the web are those of kernel/system and kernel/web, and not the globals",
+    of: (source) => {
+      if (!source.path.startsWith("lib/") || isForBrowsers(source) || isTaken(source)) return [];
+      const taken = source.imports.flatMap(({ of, names }) => (/\/(system|web)\.ts$/.test(of) ? names : []));
+      return [...uses(source)].flatMap(({ name, line }) => {
+        const [, global = ""] = replaced.exec(name) ?? [];
+        return global === "" || taken.includes(global)
+          ? []
+          : said(source, line, `uses the global ${global}, which test runners replace; import it from lib/kernel`);
+      });
+    },
+    breaks: [
+      ["lib/jobs/loop.ts", "setTimeout(run, 10);"],
+      ["lib/jobs/loop.ts", 'import { setImmediate } from "../kernel/system.ts";\nclearTimeout(timer);'],
+      ["lib/kernel/clock.ts", "globalThis.setTimeout(run, 10);"],
+      ["lib/app/a.ts", "const headers = new Headers();"],
+      ["lib/http/a.ts", "const answer = Response.json({});"],
+    ],
+    keeps: [
+      ["lib/jobs/loop.ts", 'import { setTimeout } from "../kernel/system.ts";\nsetTimeout(run, 10);'],
+      ["lib/http/a.ts", 'import { Response } from "../kernel/web.ts";\nconst answer = new Response();'],
+      ["lib/client/send.ts", "setTimeout(run, 10);"],
     ],
   },
   {

@@ -97,7 +97,7 @@ function declared(all: readonly Source[]): Map<string, string> {
   return codes;
 }
 
-/** Rule 9 of "Never", over all files: what is thrown is declared somewhere, and what is declared can be thrown. */
+/** Rule 9 of "Never", over all files: every thrown code is declared, and every declared code can be thrown. */
 export function undeclared(all: readonly Source[]): string[] {
   const may = declared(all);
   const does = thrown(all);

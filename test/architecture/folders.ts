@@ -8,13 +8,13 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   http: ["kernel", "store"],
   jobs: ["kernel", "store"],
   drivers: ["kernel"],
+  proxy: ["kernel"],
   client: [],
 };
 
 /** Types that cross a layer's edge, with the reason. */
 export const typesOnly: Readonly<Record<string, string>> = {
   "lib/client/typed-client.ts": "the client's types are inferred from the operations",
-  "lib/client/in-process.ts": "calls the service in this process, without a port",
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
@@ -35,6 +35,12 @@ export const closed = ["states", "schema", "repository", "service", "operations"
 export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
+  "deployments/stored-releases": "deployments as a runtime starts them again",
+  "apps/supervisor": "keeps live releases running",
+  "apps/logs": "what live releases print",
+  "apps/removal": "what runs of deleted environments and projects",
+  "apps/domains": "the own host names of environments",
+  "apps/host-names": "the hosts that environments get",
   "deployments/logs": "how a log grows",
   "deployments/project-removal": "removes the deployments of a deleted project",
   "endpoints/outbox": "events become deliveries",
@@ -66,6 +72,7 @@ export const splits: Readonly<Record<string, string>> = {
   "openapi/json-schema": "valibot schemas as JSON Schema",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
+  "keys/sessions": "sign-ins of the dashboard, each with a key behind it",
   "keys/revocation-watch": "tells when a key stops, for what outlasts a request",
   "events/wait-for-change": "waiting for committed changes, without polling",
   "events/change-feed": "publishes committed changes in this process",

@@ -48,14 +48,14 @@ const plain = /\/(schema|states|catalog|models)\.ts$/;
 export const importRules: readonly Rule[] = [
   ...Object.keys(layers).map(layer),
   {
-    name: "states.ts imports nothing but kernel/machine",
+    name: "states.ts imports nothing but kernel/state-machine",
     of: imports(({ path }, { of }) =>
-      fileOf(path) === "states" && of !== "lib/kernel/machine.ts"
+      fileOf(path) === "states" && of !== "lib/kernel/state-machine.ts"
         ? "a table of states is pure, so move what needs this into the service"
         : undefined,
     ),
     breaks: [["lib/users/states.ts", 'import { roles } from "../kernel/roles.ts";']],
-    keeps: [["lib/users/states.ts", 'import { machine } from "../kernel/machine.ts";']],
+    keeps: [["lib/users/states.ts", 'import { machine } from "../kernel/state-machine.ts";']],
   },
   {
     name: "a feature knows nothing of HTTP: neither h3, ws and node:http nor lib/http",

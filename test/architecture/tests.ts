@@ -1,8 +1,8 @@
 import { inTests } from "./folders.ts";
 import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
-/** Files beside the tests that measure, and therefore look at a clock; they assert nothing about it. */
-const measures = /^test\/bench\//;
+/** Files beside the tests that measure, or that kill at a random moment, and therefore look at a clock. */
+const measures = /^test\/(bench|crash)\//;
 const isTest = (source: Source) => inTests(source) && !measures.test(source.path);
 const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
 const waitModules = /^(node:)?timers\/promises$/;

@@ -5,7 +5,7 @@ import { Agent, createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createService } from "../../lib/index.ts";
-import { certificate } from "../certificates.ts";
+import { certificate } from "../helpers/certificates.ts";
 import { type Figure, figure, timed } from "./figures.ts";
 
 /** Signed deliveries to one HTTPS receiver through the durable outbox, against a bare loop that only signs and sends. */

@@ -4,7 +4,10 @@ import { type Bench, createLoad, inTurns, type Rows, ratios, requests, start } f
 /** The service on a large database against itself on a small one: 1 means that the cost does not grow. */
 export async function growth(bench: Bench, small: Rows, large: Rows, counts: string): Promise<Figure[]> {
   const load = createLoad(bench);
-  const [few, many] = [await start(bench, small, "few", "ours"), await start(bench, large, "many", "ours")];
+  const [few, many] = [
+    await start(bench, small, "few", "own-service"),
+    await start(bench, large, "many", "own-service"),
+  ];
   const figures: Figure[] = [];
   for (const [key, name] of [
     ["get", "GET by id"],

@@ -37,7 +37,7 @@ const kinds: readonly Kind[] = [
  */
 export async function overHttp(bench: Bench, rows: Rows): Promise<Figure[]> {
   const load = createLoad(bench);
-  const ours = await start(bench, rows, "ours", "ours");
+  const ours = await start(bench, rows, "ours", "own-service");
   const each = await start(bench, rows, "a commit each", "limit", "each");
   const group = await start(bench, rows, "group commit", "limit", "group");
   await compareAnswers(ours.url, each.url, rows);

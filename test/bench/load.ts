@@ -35,7 +35,8 @@ async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<
   const texts = requests.map(({ path, body }) => {
     const text = body ? JSON.stringify(body) : "";
     const described = body ? `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n` : "";
-    const head = `${body ? "POST" : "GET"} ${path} HTTP/1.1\r\nhost: ${host}\r\n${described}${more.join("")}`;
+    const own = "host" in headers ? "" : `host: ${host}\r\n`;
+    const head = `${body ? "POST" : "GET"} ${path} HTTP/1.1\r\n${own}${described}${more.join("")}`;
     return (key: string) => `${head}authorization: Bearer ${key}\r\n\r\n${text}`;
   });
   let turn = 0;

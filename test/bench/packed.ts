@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { copyFileSync, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { type Figure, figure } from "./figures.ts";
+import { type Figure, figure, timed } from "./figures.ts";
 import { type Bench, createLoad, type Rows, requests } from "./servers.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -53,10 +53,10 @@ function program(file: string, key: string): Promise<Started> {
 
 function limit(built: string, file: string, key: string): Promise<Started> {
   const child = fork(join(built, "limit.js"), [file, "group"], { execArgv: [] });
-  const told = once(child, "message") as Promise<[{ url: string }]>;
+  const message = once(child, "message") as Promise<[{ url: string }]>;
   return cold(
     child,
-    told.then(([{ url }]) => url),
+    message.then(([{ url }]) => url),
     key,
   );
 }
@@ -100,6 +100,7 @@ export async function packed(bench: Bench, rows: Rows): Promise<Figure[]> {
     }),
   ) as [{ size: number }];
   return [
+    await addedByExec(),
     figure("the packed program: from its start to its first answer", "ms", ours),
     figure("the limit: from its start to its first answer", "ms", theirs),
     figure(
@@ -112,6 +113,16 @@ export async function packed(bench: Bench, rows: Rows): Promise<Figure[]> {
     figure(`memory after ${manyRequests.toLocaleString("en")} requests`, "MB", [await busy(bench, file, rows)]),
     figure("the package, without its dependencies", "MB", [pack.size / 1e6], { floor: 1, aim: 1 }),
   ];
+}
+
+/** What `svc-server exec` adds to a command that does nothing: each pair of runs gives one difference. */
+async function addedByExec(): Promise<Figure> {
+  const nothing = ["-e", "0"];
+  const run = (words: readonly string[]) => timed(() => execFileSync(process.execPath, words, { stdio: "inherit" }));
+  const around = [join(root, "dist/bin/svc-server.js"), "exec", "--", process.execPath, ...nothing];
+  const added: number[] = [];
+  for (let i = 0; i < times; i++) added.push((await run(around)) - (await run(nothing)));
+  return figure("svc-server exec, added to a command", "ms", added, { floor: 500, aim: 500 });
 }
 
 async function busy(bench: Bench, file: string, rows: Rows): Promise<number> {

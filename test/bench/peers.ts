@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Figure, figure, type Goal } from "./figures.ts";
 import type { Asked } from "./load.ts";
-import { source } from "./order.ts";
+import { source } from "./request-body.ts";
 import {
   type Bench,
   createLoad,
@@ -153,7 +153,7 @@ async function compare(bench: Bench, load: Load, ours: Server, theirs: Server, p
 /** Compares with the peers installed in `installed`, and prints a line for each missing one. */
 export async function besidePeers(bench: Bench, rows: Rows, installed: string, postgres: string): Promise<Figure[]> {
   const load = createLoad(bench);
-  const ours = await start(bench, rows, "beside-peers", "ours");
+  const ours = await start(bench, rows, "beside-peers", "own-service");
   const answer = await fetch(`${ours.url}/v1/deployments/${rows.ids[0]}`, {
     headers: { authorization: `Bearer ${rows.key}` },
   });

@@ -1,6 +1,6 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { certificate } from "../certificates.ts";
+import { certificate } from "../helpers/certificates.ts";
 
 /** A receiver in its own process: it reads each request whole and responds 200. */
 const server = createServer({ ...certificate(), keepAliveTimeout: 60_000 }, (request, response) => {

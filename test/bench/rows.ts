@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { source } from "./order.ts";
+import { source } from "./request-body.ts";
 import type { Rows } from "./servers.ts";
 
 /**

@@ -4,7 +4,7 @@ import { copyFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Asked, Loaded, Round } from "./load.ts";
-import { source } from "./order.ts";
+import { source } from "./request-body.ts";
 
 /** The folders of the bench, and how long it measures. */
 export interface Bench {
@@ -67,7 +67,7 @@ export async function start(
   { built, folder }: Bench,
   rows: Rows,
   name: string,
-  script: "ours" | "limit",
+  script: "own-service" | "limit",
   ...more: string[]
 ): Promise<Server & { readonly file: string }> {
   const file = join(folder, `${name}.db`);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { createService } from "../../lib/index.ts";
 import { type Figure, figure } from "./figures.ts";
-import { source } from "./order.ts";
 import type { Arrived, Read } from "./reader.ts";
+import { source } from "./request-body.ts";
 
 /** Streams: the latency of a change, and the memory of a thousand idle readers. Run with --expose-gc. */
 const [folder = ""] = process.argv.slice(2);
@@ -33,10 +33,10 @@ async function post(path: string, body?: object): Promise<{ id: string }> {
 // The readers run in their own process, so their work and memory do not count as ours.
 const child = fork(join(import.meta.dirname, "reader.js"), [], { execArgv: [] });
 child.once("exit", () => process.exit(1));
-const told = async () => (await once(child, "message"))[0] as Arrived;
-await told();
+const nextMessage = async () => (await once(child, "message"))[0] as Arrived;
+await nextMessage();
 async function open(kind: Read["open"], path: string, holds: string, times = 1): Promise<void> {
-  const opened = told();
+  const opened = nextMessage();
   child.send({ open: kind, url: url + path, key, holds, times } satisfies Read);
   if (!(await opened).open) throw new Error("something arrived before its stream had begun");
 }
@@ -47,7 +47,7 @@ async function latency(kind: string, prepare: (i: number) => Promise<() => Promi
   const waited: number[] = [];
   for (let i = 0; i < rounds + warmUp; i++) {
     const change = await prepare(i);
-    const arrived = told();
+    const arrived = nextMessage();
     const from = ms();
     await change();
     waited.push((await arrived).ms - from);

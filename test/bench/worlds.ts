@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createService, type Service } from "../../lib/index.ts";
-import { emulated } from "./emulated.ts";
+import { emulated } from "./emulate.ts";
 import { type Figure, figure, type Goal, repeated, timed } from "./figures.ts";
 
 /** The emulator's instruments, in process: calls of the typed client, snapshots and forks, and an advanced clock. */
@@ -166,7 +166,27 @@ const each = async (times: number, measure: () => Promise<number>) => {
   return all.slice(times / 5);
 };
 
+const sideBySide = 30;
+/** Worlds side by side, as a suite makes them: each runs a deployment until it is active, and closes. */
+const inParallel = () =>
+  timed(() =>
+    Promise.all(
+      Array.from({ length: sideBySide }, async () => {
+        const service = await createService(options);
+        const { projects, deployments } = clientOf(service);
+        const { id: project_id } = await projects.create({ name: "bench", region: "eu-west-1" });
+        const { id } = await deployments.create({ project_id, environment: "production", source });
+        await service.clock.advance("1m");
+        assert.equal((await deployments.get({ id })).status, "active");
+        await service.close();
+      }),
+    ),
+  );
+
 const figures: Figure[] = [
+  // First, because it is the figure of a process that has done nothing yet.
+  figure(`${sideBySide} worlds with a deployment each, the first`, "ms", [await inParallel()], atMost(600)),
+  figure(`${sideBySide} worlds with a deployment each, warm`, "ms", await each(10, inParallel), atMost(600)),
   figure("a service in process, up", "ms", await each(50, up), { floor: 5, aim: 1 }),
   ...(await calls()),
   ...(await states(1000, 100, atMost(1))),

@@ -11,15 +11,15 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { finished, gallery } from "../gallery.ts";
-import { jsonBearer } from "../headers.ts";
-import { launch, run, scratch } from "../program.ts";
-import { world } from "../world.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { finishedGeneration, sharedPainter } from "../helpers/painter.ts";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
+import { world } from "../helpers/test-service.ts";
 
 const demo = resolve("fixtures/demo.json");
 
-test("a backup of a running server is whole, and restores to what was there", async (t) => {
-  const folder = scratch(t);
+test("a backup of a running server is complete, and restores the same records", async (t) => {
+  const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const copy = join(folder, "copy.db");
   const server = await launch(t, ["start", "--port", "0", "--database", database, "--seed", demo]);
@@ -27,7 +27,7 @@ test("a backup of a running server is whole, and restores to what was there", as
   assert.equal(made.status, 0, made.stderr);
   if (process.platform !== "win32")
     for (const file of [copy, `${copy}.key`]) assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.match(run(["backup", copy, "--database", database]).stderr, /it is there already; name another file/);
+  assert.match(run(["backup", copy, "--database", database]).stderr, /it already exists; name another file/);
   assert.equal(run(["backup", copy, "--database", database, "--force"]).status, 0);
 
   const created = await fetch(`${server.base_url}/projects`, {
@@ -36,7 +36,7 @@ test("a backup of a running server is whole, and restores to what was there", as
     body: '{"name":"afterwards","region":"eu-west-1"}',
   });
   assert.equal(created.status, 201);
-  assert.match(run(["restore", copy, "--database", database]).stderr, /it is there already/);
+  assert.match(run(["restore", copy, "--database", database]).stderr, /it already exists/);
   const running = run(["restore", copy, "--database", database, "--force"]);
   assert.deepEqual([running.status, /another svc-server/.test(running.stderr)], [1, true]);
   await server.stop("SIGKILL");
@@ -50,8 +50,8 @@ test("a backup of a running server is whole, and restores to what was there", as
   assert.ok(!projects.data.some(({ name }) => name === "afterwards"), "what came after the backup is gone");
 });
 
-test("what cannot be backed up or restored is told, and nothing is touched", (t) => {
-  const folder = scratch(t);
+test("backup and restore refuse invalid files with the reason, and change nothing", (t) => {
+  const folder = temporaryFolder(t);
   const at = (name: string) => join(folder, name);
   assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
   assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
@@ -71,8 +71,8 @@ test("what cannot be backed up or restored is told, and nothing is touched", (t)
     [["restore", at("text.db"), "--database", at("svc.db"), "--force"], /it is not an SQLite database/],
     [["restore", at("damaged.db"), "--database", at("svc.db"), "--force"], /it is damaged/],
     [["restore", at("cut.db"), "--database", at("svc.db"), "--force"], /it is truncated: .*; use another backup/],
-    [["backup", at("none/b.db"), "--database", at("svc.db")], /the folder .*none does not exist; make it/],
-    [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; make it/],
+    [["backup", at("none/b.db"), "--database", at("svc.db")], /the folder .*none does not exist; create it/],
+    [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; create it/],
   ];
   for (const [words, sentence] of cases) {
     const { status, stderr } = run(words);
@@ -85,8 +85,8 @@ test("what cannot be backed up or restored is told, and nothing is touched", (t)
   assert.ok(!existsSync(at("c.db")));
 });
 
-test("a key file of another database is told by backup, restore and doctor, as start tells it", (t) => {
-  const folder = scratch(t);
+test("backup, restore, doctor and start recognise the key file of another database", (t) => {
+  const folder = temporaryFolder(t);
   const at = (name: string) => join(folder, name);
   assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
   assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
@@ -107,14 +107,18 @@ test("a key file of another database is told by backup, restore and doctor, as s
   assert.match(run(["backup", at("b.db"), "--database", at("svc.db")]).stderr, /does not hold 32 bytes/);
 });
 
-const draw = gallery();
+const draw = sharedPainter();
 
-test("files of generations that are missing or changed are told by backup, restore and doctor, and their links are 404", async (t) => {
-  const folder = scratch(t);
+test("backup, restore and doctor report missing or changed files of generations, whose links are 404", async (t) => {
+  const folder = temporaryFolder(t);
   const at = (name: string) => join(folder, name);
   const options = { database: at("svc.db"), generations: { driver: draw() } };
   const here = await world(t, options);
-  const [gone, longer, whole] = [await finished(here), await finished(here), await finished(here)];
+  const [gone, longer, whole] = [
+    await finishedGeneration(here),
+    await finishedGeneration(here),
+    await finishedGeneration(here),
+  ];
   const fileOf = ({ id }: { id: string }) => join(at("svc.db-files"), id);
   const ask = async ({ output }: { output: { url: string } }) => here.service.fetch(output.url);
   const made = run(["backup", at("copy.db"), "--database", at("svc.db"), "--json"]);
@@ -143,7 +147,7 @@ test("files of generations that are missing or changed are told by backup, resto
 });
 
 test("a seed is checked, and makes a new database", (t) => {
-  const folder = scratch(t);
+  const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   assert.match(run(["seed", demo]).stdout, /^The seed is valid: 1 organization, 3 users, 1 project/);
   assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { documentedOperations, inputOf } from "../../bin/call-fields.ts";
 import { operationHelp } from "../../bin/operation-help.ts";
 import { operations } from "../../lib/operations.ts";
-import { launch, run, scratch, stream } from "../program.ts";
+import { launch, run, stream, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
 const words = ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"];
@@ -16,7 +16,7 @@ const words = ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-
 /** A server, and the program as somebody who holds its owner's key. Nothing of this machine's profiles is seen. */
 async function desk(t: TestContext) {
   const server = await launch(t, words);
-  const home = scratch(t);
+  const home = temporaryFolder(t);
   const nobody = { SVC_URL: server.url, XDG_CONFIG_HOME: home, APPDATA: home };
   const env = { ...nobody, SVC_API_KEY: server.api_key ?? "" };
   const call = (...given: string[]) => run(["call", ...given], home, env);
@@ -64,7 +64,7 @@ test("any operation is called by its name, with fields in the types of its schem
   assert.match(run(["users", "lst"], home, env).stderr, /did you mean users\.list\?/);
 });
 
-test("what is wrong is told with the nearest right name, and ends with 2; a refusal ends with 1", async (t) => {
+test("a wrong name ends with 2 and suggests the nearest right name; a refused call ends with 1", async (t) => {
   const { call, home, nobody, env } = await desk(t);
   const cases: [string[], number, RegExp][] = [
     [["projects.lst"], 2, /no operation is called "projects\.lst"; did you mean projects\.list\?/],
@@ -75,6 +75,7 @@ test("what is wrong is told with the nearest right name, and ends with 2; a refu
       /no operation is called "users\.frobnicate"; the operations are users\.list, (users\.\w+(, )?)+\n/,
     ],
     [["integrations.create", "type=chat"], 1, /config\.webhook_url is required/],
+    [["projects.create", "name=x", "region=a b"], 1, /^svc-server: 2 fields are wrong \(validation_failed, req_/],
     [["projects.get"], 2, /projects\.get needs id/],
     [["projects.create", "name=x", "region=a b"], 1, /\n {2}name must have 3 to 64 characters\n {2}region must be/],
   ];
@@ -107,11 +108,11 @@ test("fields that are wrong, each with what would be right", () => {
     ["projects.create", "colour=red", /no field colour; its fields are name, region, description/],
     ["deployments.create", "source.rep=acme/web", /no field source\.rep; did you mean repo\?/],
     ["me.get", "foo=1", /me\.get has no field foo; it takes no fields/],
-    ["projects.create", "name", /"name" is not a field; write name=value/],
+    ["projects.create", "name", /"name" is not a field; use name=value/],
     ["projects.create", "__proto__.a=1", /is not the name of a field/],
     ["projects.create", "a..b=1", /is not the name of a field|no field/],
     ["projects.create", "body=@none.json", /none\.json cannot be read as JSON/],
-    ["projects.list", "per_page=many", /per_page must be integer, not "many"/],
+    ["projects.list", "per_page=many", /per_page must be an integer, not "many"/],
   ];
   for (const [id, word, sentence] of cases) assert.throws(() => typed(id, word), sentence, word);
   assert.deepEqual(typed("projects.create", "description=", "name=null"), { description: "", name: "null" });
@@ -179,8 +180,8 @@ test("login keeps a key that this user alone can read, and gives it to its own s
   assert.ok(!readFileSync(file, "utf8").includes("wrong_key"));
 });
 
-test("login that is stopped with Ctrl+C says so, ends with 1, and keeps nothing", async (t) => {
-  const home = scratch(t);
+test("login stopped with Ctrl+C says so, ends with 1, and stores nothing", async (t) => {
+  const home = temporaryFolder(t);
   const mute = createServer(() => {}).listen(0, "127.0.0.1");
   t.after(() => mute.close());
   await once(mute, "listening");
@@ -229,13 +230,13 @@ test("openapi prints the document, and completion what may stand next", () => {
   assert.deepEqual(complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");
   assert.deepEqual(complete("trigger", "deployment.f"), ["deployment.failed"]);
   assert.deepEqual(complete("clock", "advance", "--t"), ["--to"]);
-  assert.deepEqual(complete("--se"), ["--seed", "--send"]);
+  assert.deepEqual([complete("--se"), complete("dev", "--se")], [["--seed"], ["--seed", "--send"]]);
   assert.deepEqual(complete("exec", "--", "npm", ""), [""], "the words of another program");
   for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
   assert.equal(run(["completion", "cmd"]).status, 2);
 });
 
-test("a log that is followed until Ctrl+C ends with 0, with what was said so far", async (t) => {
+test("a log followed until Ctrl+C ends with 0 and the lines so far", async (t) => {
   const { answer, env } = await desk(t);
   const { id } = answer("projects.create", "name=followed", "region=eu-west-1");
   const deployment = answer(

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { run as command } from "../../bin/main.ts";
 import { catalog } from "../../lib/events/catalog.ts";
-import { launch, run, scratch } from "../program.ts";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
 
 /** An emulator with the demo organization, and the program beside it. */
-async function emulator(t: TestContext, ...options: string[]) {
-  const server = await launch(t, ["dev", "--port", "0", "--seed", "demo", ...options]);
-  const home = scratch(t);
+const emulator = (t: TestContext, ...options: string[]) => bareEmulator(t, "--seed", "demo", ...options);
+
+async function bareEmulator(t: TestContext, ...options: string[]) {
+  const server = await launch(t, ["dev", "--port", "0", ...options]);
+  const home = temporaryFolder(t);
   const env = {
     SVC_URL: server.url,
     SVC_API_KEY: server.api_key ?? "",
@@ -54,11 +57,14 @@ test("snapshots keep the whole state and bring it back, and reset brings back th
   const none = await quietly(env, ["snapshots", "restore", "snap_none"]);
   assert.deepEqual([none.code, none.message?.includes("no snapshot has this identifier")], [1, true]);
   await quietly(env, project);
-  assert.match(program("reset").stdout, /as after its start/);
+  assert.match(program("reset").stdout, /The emulator is reset/);
   assert.deepEqual(await events(), []);
   const running = await quietly(env, ["clock", "advance", "2h"]);
   assert.equal(running.code, 1);
-  assert.match(running.message ?? "", /moves a manual clock only; start with --clock manual/);
+  assert.match(
+    running.message ?? "",
+    /the clock runs by itself. Only a manual clock can be advanced: start with --clock manual/,
+  );
 });
 
 /** Runs a command in this process, which takes a tenth of the time of a program. Its output is dropped. */
@@ -90,8 +96,21 @@ for (const clock of ["manual", "real"])
     assert.deepEqual([event, data.reason], ["deployment.failed", "npm ERR! build failed"]);
   });
 
-test("a service without a control interface, and one that is not there, are named", async (t) => {
-  const database = `${scratch(t)}/svc.db`;
+test("trigger makes its project in the first region that the service has", async (t) => {
+  const config = `${temporaryFolder(t)}/svc.json`;
+  writeFileSync(config, JSON.stringify({ regions: ["mars-1", "moon-2"] }));
+  const { env, program } = await bareEmulator(t, "--config", config);
+  for (const name of ["project.created", "deployment.succeeded"])
+    assert.deepEqual(await quietly(env, ["trigger", name]), { code: 0 }, name);
+  const { data } = JSON.parse(program("call", "projects.list", "--json").stdout);
+  assert.deepEqual(
+    data.map(({ region }: { region: string }) => region),
+    ["mars-1", "mars-1"],
+  );
+});
+
+test("a missing control interface and an unreachable service are named", async (t) => {
+  const database = `${temporaryFolder(t)}/svc.db`;
   const server = await launch(t, ["start", "--port", "0", "--database", database]);
   const env = { SVC_URL: server.url, SVC_API_KEY: server.api_key ?? "" };
   for (const words of [
@@ -107,4 +126,17 @@ test("a service without a control interface, and one that is not there, are name
   }
   const gone = await quietly({ SVC_URL: "http://127.0.0.1:1" }, ["clock"]);
   assert.deepEqual([gone.code, gone.message?.includes("cannot be reached")], [1, true]);
+});
+
+test("a wait before a retry is announced on stderr, with its reason", async (t) => {
+  const { server, program } = await emulator(t);
+  const made = await fetch(`${server.url}/_svc/faults`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ respond: { status: 503, headers: { "retry-after": "1" } }, times: 1 }),
+  });
+  assert.equal(made.status, 200, await made.text());
+  const { status, stderr } = program("call", "projects.list");
+  assert.equal(status, 0);
+  assert.match(stderr, /^svc-server: retrying in 1 s: \S.*\n$/);
 });

@@ -5,12 +5,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { run, scratch, stream } from "../program.ts";
+import { run, stream, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
 
-test("doctor finds what is wrong, says what mends it, and ends with 1", async (t) => {
-  const folder = scratch(t);
+test("doctor finds faults, says how to fix them, and ends with 1", async (t) => {
+  const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const words = ["doctor", "--database", database, "--port", "0", "--json"];
   const look = (...more: string[]) => {
@@ -34,6 +34,7 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
       "clock",
       "port",
       "drivers",
+      "runtime",
     ],
   ]);
   assert.equal(run(["seed", demo, "--database", database]).status, 0);
@@ -54,8 +55,8 @@ test("doctor finds what is wrong, says what mends it, and ends with 1", async (t
   assert.match(taken.wrong.at(-1)?.says ?? "", /is in use/);
 });
 
-test("doctor asks the servers that run models, as the options name them", async (t) => {
-  const folder = scratch(t);
+test("doctor asks the model servers of the options", async (t) => {
+  const folder = temporaryFolder(t);
   const asked: (string | undefined)[] = [];
   const models = createServer(({ url, headers }, response) => {
     asked.push(url);

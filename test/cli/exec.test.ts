@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { run, scratch, stream } from "../program.ts";
+import { run, stream, temporaryFolder } from "../helpers/program.ts";
 
 /** A command that runs this script. */
 const node = (script: string) => ["--", process.execPath, "--input-type=module", "-e", script];
 
 test("exec runs a command beside an emulator, with its address and key, and ends with the command's code", (t) => {
-  const home = scratch(t);
+  const home = temporaryFolder(t);
   const script = `
     const { SVC_URL, SVC_API_KEY, SVC_PROFILE } = process.env;
     const headers = { authorization: "Bearer " + SVC_API_KEY };
@@ -25,7 +25,7 @@ test("exec runs a command beside an emulator, with its address and key, and ends
 });
 
 test("exec makes a key for a database that shows its own no more", (t) => {
-  const database = join(scratch(t), "svc.db");
+  const database = join(temporaryFolder(t), "svc.db");
   const script = `
     const headers = { authorization: "Bearer " + process.env.SVC_API_KEY };
     process.exit((await fetch(process.env.SVC_URL + "/v1/me", { headers })).status - 200);`;
@@ -48,7 +48,7 @@ test("exec passes signals on, and ends as the command does", { skip: process.pla
 });
 
 test("exec says which command cannot be run, with the codes of a shell", (t) => {
-  const home = scratch(t);
+  const home = temporaryFolder(t);
   writeFileSync(join(home, "text"), "");
   const cases: [words: string[], code: number, sentence: RegExp][] = [
     [["exec", "--", "no-such-program"], 127, /^svc-server: no-such-program was not found\n$/],

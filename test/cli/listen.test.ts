@@ -6,10 +6,10 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
 import { verifySignature } from "../../lib/index.ts";
-import { jsonBearer } from "../headers.ts";
-import { launch, run, scratch, stream } from "../program.ts";
-import { wire } from "../sockets.ts";
-import { expect, keyOf } from "../world.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { launch, run, stream, temporaryFolder } from "../helpers/program.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { expect, keyOf } from "../helpers/test-service.ts";
 
 const demo = resolve("fixtures/demo.json");
 
@@ -29,7 +29,7 @@ async function receiver(t: TestContext) {
   return { got, to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` };
 }
 
-/** An address that stays while services behind it come and go; while there is none, it breaks every connection. */
+/** A fixed address in front of services that come and go; without one it breaks every connection. */
 async function relay(t: TestContext) {
   let port: number | undefined;
   const open = new Set<Socket>();
@@ -59,9 +59,9 @@ async function relay(t: TestContext) {
   };
 }
 
-/** The program that listens, with what it tells. */
+/** The running program, with its output. */
 function listening(t: TestContext, to: string, url: string, key: string | null, ...more: string[]) {
-  const home = scratch(t);
+  const home = temporaryFolder(t);
   const env = { SVC_URL: url, SVC_API_KEY: key ?? "", XDG_CONFIG_HOME: home, APPDATA: home };
   const words = ["listen", "--forward-to", to, "--json", ...more];
   const { lines, ended, stop } = stream(t, words, { ...env, SVC_WEBHOOK_SECRET: "whsec_demo" });
@@ -75,8 +75,8 @@ const post = async (url: string, key: string | null, path: string, body: object)
   return response.json() as Promise<Record<string, string>>;
 };
 
-test("listen forwards events, signed, to a receiver over plain http, tries again, and tells each result", async (t) => {
-  // Of the key's window two requests go to the listening, however long it goes on.
+test("listen forwards signed events to a receiver over plain http, retries, and prints each result", async (t) => {
+  // Listening takes two requests of the key's window, however long it lasts.
   const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--rate-limit", "5"]);
   const { got, to } = await receiver(t);
   const { next, stop, ended } = listening(
@@ -114,8 +114,8 @@ test("listen forwards events, signed, to a receiver over plain http, tries again
   assert.deepEqual(await ended, { code: 0, errors: "" });
 });
 
-test("listen goes on where it was when the service starts anew, and ends with a sentence when its key is revoked", async (t) => {
-  const database = join(scratch(t), "svc.db");
+test("listen resumes when the service restarts, and ends with an explanation when its key is revoked", async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
   const start = (...more: string[]) => launch(t, ["start", "--port", "0", "--database", database, ...more]);
   const key = "sk_live_demo_owner";
   const first = await start("--seed", demo);
@@ -142,11 +142,11 @@ test("listen goes on where it was when the service starts anew, and ends with a 
   const { code, errors } = await ended;
   assert.equal(code, 1);
   assert.match(errors, /^The stream broke off.*; waiting for the service\.\nConnected again\.\n/);
-  assert.match(errors, /svc-server: the API key has stopped \(unauthorized\)\n {2}SVC_API_KEY was refused/);
+  assert.match(errors, /svc-server: the API key is no longer valid \(unauthorized\)\n {2}SVC_API_KEY was refused/);
 });
 
 test("more than a stream goes back is read from the list, in order and once", async (t) => {
-  const here = await wire(t, { rateLimit: 5000 });
+  const here = await listeningWorld(t, { rateLimit: 5000 });
   const { url, lead } = await relay(t);
   lead(here.port);
   const place = { url, urlSource: "the relay", apiKey: keyOf("viewer"), keySource: "the seed" };
@@ -172,9 +172,9 @@ test("more than a stream goes back is read from the list, in order and once", as
   assert.deepEqual(heard, [...new Set(heard)].sort());
 });
 
-test("listen refuses what it cannot do, and says what would be right", async (t) => {
-  const here = await wire(t);
-  const home = scratch(t);
+test("listen refuses wrong input, and says what would be right", async (t) => {
+  const here = await listeningWorld(t);
+  const home = temporaryFolder(t);
   const env = {
     XDG_CONFIG_HOME: home,
     APPDATA: home,
@@ -189,6 +189,12 @@ test("listen refuses what it cannot do, and says what would be right", async (t)
       {},
       2,
       /no event is called "project\.craeted"; did you mean project\.created\?/,
+    ],
+    [
+      ["--forward-to", "https://public.test/in"],
+      { SVC_URL: "http://127.0.0.1:1" },
+      1,
+      /^Warning: public\.test is another machine; event data will leave this one\.\n/,
     ],
     [["--forward-to", "ftp://localhost"], {}, 2, /--forward-to must be a URL/],
     [[...to, "--retries", "30s,soon"], {}, 2, /--retries must be durations such as 30s,2m,10m, not "soon"/],

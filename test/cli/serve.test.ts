@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { launch, run, scratch } from "../program.ts";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
 
-test("dev --json tells where it listens first, with the seed's first owner key, and ends with 0 on SIGTERM", async (t) => {
+test("dev --json prints its address and the seed's first owner key first, and ends with 0 on SIGTERM", async (t) => {
   const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"]);
   assert.deepEqual(Object.keys(server).slice(0, 5), ["event", "url", "base_url", "dashboard_url", "api_key"]);
   assert.equal(server.event, "listening");
   assert.equal(server.base_url, `${server.url}/v1`);
-  assert.equal(server.dashboard_url, null);
+  assert.equal(server.dashboard_url, `${server.url}/dashboard`);
+  assert.match(await (await fetch(`${server.url}/dashboard`)).text(), /<title>svc-server<\/title>/);
   assert.equal(server.api_key, "sk_live_demo_owner");
   assert.equal((await server.get("/v1/projects")).status, 200);
   const clock = (await (await fetch(`${server.url}/_svc/clock`)).json()) as { now: string };
@@ -42,7 +43,7 @@ test("dev without a seed prints a key that works, and --key fixes it", async (t)
 });
 
 test("bare svc-server with flags is start: no control interface, a file, its key shown at the first start only", async (t) => {
-  const folder = scratch(t);
+  const folder = temporaryFolder(t);
   const first = await launch(t, ["--port", "0"], folder);
   assert.ok(existsSync(join(folder, "svc-data")));
   assert.match(first.api_key ?? "", /^sk_live_[A-Za-z0-9]{32,}$/);
@@ -57,8 +58,8 @@ test("bare svc-server with flags is start: no control interface, a file, its key
   await second.stop();
 });
 
-test("keys are made, listed and revoked beside a running server, which obeys at once", async (t) => {
-  const folder = scratch(t);
+test("keys are created, listed and revoked beside a running server, which obeys at once", async (t) => {
+  const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const server = await launch(t, ["start", "--port", "0", "--database", database]);
   const made = run([
@@ -85,7 +86,7 @@ test("keys are made, listed and revoked beside a running server, which obeys at 
 });
 
 test("a second server on one database file ends with 1 and names the first one's pid", async (t) => {
-  const database = join(scratch(t), "svc.db");
+  const database = join(temporaryFolder(t), "svc.db");
   const first = await launch(t, ["start", "--port", "0", "--database", database]);
   const second = run(["start", "--port", "0", "--database", database]);
   assert.equal(second.status, 1);
@@ -96,20 +97,20 @@ test("a second server on one database file ends with 1 and names the first one's
   assert.equal((await third.get("/v1/me", first.api_key)).status, 200);
 });
 
-test("start refuses to begin anew where its key file lies without its database, unless told to", async (t) => {
-  const database = join(scratch(t), "svc.db");
+test("start refuses a key file without its database, unless --create is given", async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
   await (await launch(t, ["start", "--port", "0", "--database", database])).stop();
   for (const end of ["", "-wal", "-shm"]) rmSync(database + end, { force: true });
   const lost = run(["start", "--port", "0", "--database", database]);
   assert.equal(lost.status, 1);
-  assert.match(lost.stderr, /key file .* is there, but the database is missing/);
+  assert.match(lost.stderr, /key file .* exists, but the database is missing/);
   assert.ok(!existsSync(database));
   const anew = await launch(t, ["start", "--port", "0", "--database", database, "--create"]);
   assert.notEqual(anew.api_key, null);
 });
 
 test("a manual clock is kept in the store and never goes back", async (t) => {
-  const database = join(scratch(t), "svc.db");
+  const database = join(temporaryFolder(t), "svc.db");
   const words = ["dev", "--port", "0", "--database", database, "--clock", "manual@2026-01-01T00:00:00Z"];
   const first = await launch(t, words);
   await fetch(`${first.url}/_svc/clock/advance`, {
@@ -147,7 +148,45 @@ test("the banner's curl lines work as they are printed", async (t) => {
   }
 });
 
-test("--help and --version answer on stdout with 0", () => {
+test("a port in use is explained, with the server that runs on the database, and hides no wrong option", async (t) => {
+  const folder = temporaryFolder(t);
+  const database = join(folder, "svc.db");
+  const { url, pid } = await launch(t, ["start", "--port", "0", "--database", database]);
+  const { port } = new URL(url);
+  const at = (...words: string[]) => run([...words, "--port", port], folder).stderr;
+  const again = at("start", "--database", database);
+  assert.match(
+    again,
+    new RegExp(`port ${port} is in use, and svc-server \\(pid ${pid}\\) is already running on .*svc\\.db;`),
+  );
+  assert.match(at("start"), /is in use; choose another port with --port \(0 picks a free one\), or stop the program/);
+  assert.match(at("start", "--public-url", "nope"), /option --public-url must be an http or https URL/);
+  const doctor = run(["doctor", "--port", port, "--database", database, "--behind-proxy"], folder);
+  assert.equal(doctor.status, 0, doctor.stdout);
+  assert.match(
+    doctor.stdout,
+    new RegExp(`ok +port +.* is in use; svc-server \\(pid ${pid}\\) is running on this database`),
+  );
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !name.startsWith("svc.db")),
+    [],
+  );
+});
+
+test("start warns that the keys of the seed demo are public", async (t) => {
+  const words = ["start", "--port", "0", "--seed", "demo", "--database", join(temporaryFolder(t), "svc.db")];
+  const server = await launch(t, words);
+  assert.match(server.errors(), /"level":"warn","message":"the API keys of the seed demo are public/);
+});
+
+test("help shows the options of its mode and the fields of its operation", () => {
+  const help = (...words: string[]) => run([...words, "--help"]).stdout;
+  assert.doesNotMatch(help("start"), /--(key|clock|send)\b/);
+  assert.match(help("dev"), /--key=[\s\S]*--send/);
+  assert.match(help("users", "invite"), /FIELDS\n\n +email +required[\s\S]*owner\|admin\|developer\|viewer/);
+});
+
+test("--help and --version print to stdout and end with 0", () => {
   assert.match(run(["--version"]).stdout, /^\d+\.\d+\.\d+\n$/);
   for (const words of [["--help"], ["dev", "--help"], ["help", "keys", "create"]]) {
     const { status, stdout } = run(words);

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { configuration } from "../../bin/server-options.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
-import { launch, run } from "../program.ts";
-import { person, refused } from "../refusals.ts";
+import { refuses, userFolder } from "../helpers/cli-refusals.ts";
+import { launch, run } from "../helpers/program.ts";
 
-test("options that are wrong end with 2, under the name of what set them, and what would be right", async (t) => {
-  const here = person(t);
+test("wrong options end with 2, name the flag, variable or file, and say what would be right", async (t) => {
+  const here = userFolder(t);
   const { file } = here;
   const role = '{"organizations":[{"name":"x","users":[{"name":"A","email":"a@b.test","role":"boss"}]}]}';
-  await refused(here, 2, [
+  await refuses(here, 2, [
     [["dev", "--prot", "1"], /unknown option --prot; did you mean --port\?/],
     [["dev", "--port"], /--port needs a value/],
     [["dev", "--port", "65536"], /option --port must be a whole number from 0 to 65535/],
@@ -25,19 +25,22 @@ test("options that are wrong end with 2, under the name of what set them, and wh
     [["dev"], /SVC_BEHIND_PROXY must be true or false/, { SVC_BEHIND_PROXY: "maybe" }],
     [
       ["dev"],
-      /SVC_GENERATIONS_BACKENDS is not JSON: see line 1, column 6/,
+      /SVC_GENERATIONS_BACKENDS is not valid JSON: see line 1, column 6/,
       { SVC_GENERATIONS_BACKENDS: '{"a" "hush"}' },
     ],
-    [["start", "--clock", "manual"], /option --clock must be real in the mode start/],
+    [["start", "--clock", "manual"], /option --clock is for svc-server dev/],
+    [["start", "--send"], /option --send is for svc-server dev/],
+    [["start"], /SVC_OUTBOUND_SEND is for the mode dev; start sends every delivery/, { SVC_OUTBOUND_SEND: "true" }],
+    [["dev", "--create"], /option --create is for svc-server start/],
     [["start", "--host", "0.0.0.0"], /set --public-url, or --behind-proxy/],
-    [["dev", "--database", "postgres://x"], /no PostgreSQL store yet/],
+    [["dev", "--database", "postgres://x"], /no PostgreSQL store/],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
-    [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not JSON: see line 2, column 21/],
+    [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not valid JSON: see line 2, column 21/],
     [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
-    [["dev", "--config", file("c.json", '{"colour":"blue"}')], /c\.json: option colour is not known here/],
+    [["dev", "--config", file("c.json", '{"colour":"blue"}')], /c\.json: option colour is unknown/],
     [
       ["dev", "--config", file("e.json", '{"deployments.concurrency":1}')],
-      /e\.json: option deployments\.concurrency is not known here; nest it: \{"deployments":\{"concurrency":…\}\}/,
+      /e\.json: option deployments\.concurrency is unknown; nest it: \{"deployments":\{"concurrency":…\}\}/,
     ],
     [
       ["dev", "--config", file("d.json", '{"deployments":{"concurrency":0}}')],
@@ -46,27 +49,30 @@ test("options that are wrong end with 2, under the name of what set them, and wh
   ]);
 });
 
-test("wrong words of any other command end with 2, and one sentence that says what would be right", async (t) => {
-  const here = person(t);
+test("wrong words for any other command end with 2 and one sentence that says what would be right", async (t) => {
+  const here = userFolder(t);
   here.file("b.json", '{"organizations":[{"name":""}]}');
-  await refused(here, 2, [
+  await refuses(here, 2, [
     [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
     [["nonsense"], /no command is called nonsense; the commands are dev, start, exec, call/],
     [["keys"], /svc-server: keys needs a command; the commands are keys create, keys list, keys revoke/],
+    [["nope", "--help"], /no command is called nope; the commands are dev/],
+    [["help", "keys", "nope"], /no command is called keys nope; the commands are keys create/],
+    [["deployments"], /deployments needs a command; the command is deployments logs/],
     [["keys", "lst"], /no command is called keys lst; did you mean keys list\?\nSee svc-server keys --help/],
     [["deployments", "list"], /no command is called deployments list; write svc-server call deployments\.list/],
-    [["keys", "create", "--scopes", "everything"], /"everything" is none of/],
+    [["keys", "create", "--scopes", "everything"], /"everything" is not a scope; the scopes are/],
     [["keys", "create", "--rate-limit", "-1"], /option --rate-limit must be a whole number from 0/],
     [["keys", "create", "--expires-at", "2020-01-01T00:00:00Z"], /option --expires-at must be in the future/],
     [["keys", "create", "--expires-at", "2027-02-30T00:00:00Z"], /option --expires-at must be an instant such as/],
     [["keys", "list", "--database", ":memory:"], /option --database must be a file/],
-    [["keys", "revoke"], /Missing required positional argument: ID/],
+    [["keys", "revoke"], /needs the argument ID/],
     [["mail", "extra"], /unexpected word "extra"/],
-    [["backup"], /Missing required positional argument: FILE/],
+    [["backup"], /needs the argument FILE/],
     [["backup", "copy.db", "--databse", "x"], /did you mean --database\?/],
-    [["restore"], /Missing required positional argument: FILE/],
+    [["restore"], /needs the argument FILE/],
     [["restore", "a.db", "b.db"], /unexpected word "b\.db"/],
-    [["seed"], /Missing required positional argument: FILE/],
+    [["seed"], /needs the argument FILE/],
     [["seed", "none.json"], /the seed file none\.json cannot be read/],
     [["seed", "b.json", "--database", "new.db"], /organizations\.0\.name must have/],
     [["login", "extra"], /unexpected word "extra"/],
@@ -79,9 +85,10 @@ test("wrong words of any other command end with 2, and one sentence that says wh
     [["call", "me.get"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
     [["call", "me.get"], /SVC_API_KEY must be sk_live_…, on one line/, { SVC_API_KEY: "two words" }],
     [["call", "me.get", "--profile", "none"], /there is no profile "none"/],
-    [["call"], /Missing required positional argument: OPERATION/],
+    [["call"], /needs the argument OPERATION/],
     [["users", "lst"], /did you mean users\.list\?/],
-    [["deployments", "logs"], /Missing required positional argument: ID/],
+    [["deployments", "logs"], /needs the argument ID/],
+    [["start", "--cors", "*,app"], /option --cors \(entry 2\) must be a whole origin/],
     [["openapi", "--envelope", "round"], /option --envelope must be flat or full/],
     [["listen"], /option --forward-to must be a URL/],
     [["doctor", "--port", "x"], /option --port must be a whole number/],
@@ -89,10 +96,10 @@ test("wrong words of any other command end with 2, and one sentence that says wh
   ]);
 });
 
-test("right words that the world refuses end with 1, and make nothing", async (t) => {
-  const here = person(t);
+test("correct words that fail for another reason end with 1, and create nothing", async (t) => {
+  const here = userFolder(t);
   here.file("seed.json", '{"organizations":[{"name":"x"}]}');
-  await refused(here, 1, [
+  await refuses(here, 1, [
     [
       ["keys", "list"],
       /svc-data cannot be used: it does not exist; .* has no file: .*svc-server call keys\.create name=ci/,
@@ -108,8 +115,15 @@ test("right words that the world refuses end with 1, and make nothing", async (t
   ]);
 });
 
-test("the program ends with that code, tells it on stderr alone, and judges the key that login reads", (t) => {
-  const { folder } = person(t);
+test("the help of dev and start shows that mode's options without naming it, and start's default", () => {
+  const [dev, start] = ["dev", "start"].map((mode) => run([mode, "--help"]).stdout.replaceAll(/\s+/g, " "));
+  assert.match(dev ?? "", /--clock=.* a speed such as `60x`\. /);
+  assert.doesNotMatch(dev ?? "", /\(`dev`\)|svc-data/);
+  assert.match(start ?? "", /The default of `svc-server start` is `\.\/svc-data`\./);
+});
+
+test("the program ends with that code, explains it on stderr only, and checks the key that login reads", (t) => {
+  const { folder } = userFolder(t);
   const env = { XDG_CONFIG_HOME: folder, APPDATA: folder, SVC_URL: "http://127.0.0.1:1" };
   const cases: [words: string[], input: string, code: number, sentence: RegExp][] = [
     [
@@ -135,8 +149,8 @@ test("the program ends with that code, tells it on stderr alone, and judges the 
   assert.deepEqual(readdirSync(folder), [], "no profile was kept");
 });
 
-test("a start that makes a database says so with its whole path, and the next one does not", async (t) => {
-  const { folder } = person(t);
+test("a start that creates a database prints its full path, and the next start does not", async (t) => {
+  const { folder } = userFolder(t);
   const database = join(folder, "deep/svc.db");
   const first = await launch(t, ["start", "--port", "0", "--database", "deep/svc.db"], folder);
   assert.ok(existsSync(database));
@@ -149,16 +163,18 @@ test("a start that makes a database says so with its whole path, and the next on
   assert.ok(banner({ ...about, isNew: true }).includes(`${database} (new)`));
   assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
   const dev = (options: object) => banner({ ...about, mode: "dev", isNew: false, options });
-  assert.match(dev({}), /Deliveries +stay on this machine .* the inbox catches the rest \(--send lets it out\)/);
-  assert.match(dev({ outbound: { send: true } }), /Deliveries +leave for the world \(--send\)/);
+  assert.match(dev({}), /Deliveries +go to this machine .* the inbox catches all others \(--send sends them\)/);
+  assert.match(dev({ outbound: { send: true } }), /Deliveries +are sent to public addresses \(--send\)/);
   assert.doesNotMatch(banner({ ...about, isNew: false }), /Deliveries/);
+  assert.match(banner({ ...about, isNew: true }), /API key +sk_live_\w+ \(shown only now; store it\)\n/);
+  assert.doesNotMatch(dev({ database: ":memory:" }), /shown only now/);
 });
 
 const examples = { text: "word", number: "7", switch: "true", list: "one, two", json: '{"a":{"b":1}}' };
 const read = { text: "word", number: 7, switch: true, list: ["one", "two"], json: { a: { b: 1 } } };
 
-test("every option that text can say is set by its variable, under the flag and over the file", (t) => {
-  const { folder, file } = person(t);
+test("every option with a text form is set by its variable, which overrides the file and not the flag", (t) => {
+  const { folder, file } = userFolder(t);
   const set = (name: string, value: string) => {
     process.env[name] = value;
     t.after(() => delete process.env[name]);

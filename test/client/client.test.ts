@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ClientOptions, ClientProblem, createClient, verifySignatureAsync } from "../../lib/client.ts";
 import { verifySignature } from "../../lib/index.ts";
-import { keyOf, type World, world } from "../world.ts";
+import { keyOf, type World, world } from "../helpers/test-service.ts";
 
 /** A client of a world, in process; its waits move the standing clock. */
 const clientOf = ({ service }: World, more: Partial<ClientOptions> = {}) =>
@@ -123,7 +123,7 @@ test("a refusal is a typed problem, with every broken rule and the request's id"
   });
 });
 
-test("what cannot be right is refused before anything is sent, and no error shows a key", async (t) => {
+test("invalid input is refused before anything is sent, and no error shows a key", async (t) => {
   const here = await world(t);
   for (const baseUrl of ["", "/v1", "ftp://a/v1", "http://ada:secret@localhost/v1"])
     assert.throws(() => createClient({ baseUrl }), /baseUrl must be an http or https URL/);
@@ -173,7 +173,7 @@ test("a POST carries an idempotency key: a lost answer does nothing twice", asyn
   assert.equal(a.id, b.id);
 });
 
-test("what a lost try had deleted is deleted", async (t) => {
+test("a retried DELETE succeeds if the lost attempt had deleted the record", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   let calls = 0;
@@ -204,7 +204,7 @@ test("a full window is waited for as long as Retry-After says, where that is bea
   assert.equal(waits.length, 1);
 });
 
-test("retries end, and a signal ends them at once", async () => {
+test("retries are limited, and a signal ends them at once", async () => {
   const busy = (init: ResponseInit) => async () => new Response("{}", init);
   const waits: number[] = [];
   const options = { baseUrl: "http://localhost/v1", sleep: async (ms: number) => waits.push(ms) };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
-import { bearer } from "../headers.ts";
-import { keyOf, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { keyOf, type World, world } from "../helpers/test-service.ts";
 
-/** `service.client()`: what a call without a request has in common with a request, and what not. */
+/** `service.client()`: how a call without a request resembles a request, and how it differs. */
 const insideOf = ({ service }: World, apiKey = keyOf("owner")) => service.client({ apiKey });
 const problemOf = async (call: Promise<unknown>) => {
   const error = await call.catch((error: unknown) => error);
@@ -50,7 +50,7 @@ test("an idempotency key counts for calls and requests alike", async (t) => {
   assert.equal((await client.projects.list()).data.length, 1);
 });
 
-test("what it is given and gives is nobody else's", async (t) => {
+test("its inputs and results are shared with no other caller", async (t) => {
   const here = await world(t);
   const client = insideOf(here);
   const project = await client.projects.create({ name: "web", region: "eu-west-1" });
@@ -58,7 +58,7 @@ test("what it is given and gives is nobody else's", async (t) => {
   assert.equal((await client.projects.get({ id: project.id })).name, "web");
 });
 
-test("faults meet it, and a broken connection is said to be one", async (t) => {
+test("faults apply to it, and a broken connection is reported as such", async (t) => {
   const here = await world(t);
   const { service } = here;
   const client = insideOf(here);
@@ -99,7 +99,7 @@ test("who asks again and again, awaiting nothing else, lets the service do its w
   assert.ok((await asked(fetched, (status) => status === "active")) < most);
 });
 
-test("whoever stops waiting is not answered, and a closed service says so", async (t) => {
+test("an aborted call gets no answer, and a closed service says so", async (t) => {
   const here = await world(t);
   const client = insideOf(here);
   const project = await client.projects.create({ name: "web", region: "eu-west-1" });
@@ -113,7 +113,7 @@ test("whoever stops waiting is not answered, and a closed service says so", asyn
   assert.equal((await problemOf(client.projects.list())).code, "unavailable");
 });
 
-test("it goes on in the state that is brought back, and a fork has its own", async (t) => {
+test("it continues in a restored state, and a fork has its own", async (t) => {
   const here = await world(t);
   const client = insideOf(here);
   const { id } = await here.service.snapshot();

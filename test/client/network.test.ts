@@ -7,8 +7,8 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { eventsOf } from "../../lib/client/sse.ts";
 import { createClient } from "../../lib/client.ts";
-import { wire } from "../sockets.ts";
-import { keyOf, world } from "../world.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf, world } from "../helpers/test-service.ts";
 
 /** A server that is not ours. */
 async function serverOf(t: TestContext, answer: RequestListener): Promise<string> {
@@ -43,7 +43,7 @@ test("a server that never answers", async (t) => {
   await assert.rejects(asked, /enough/);
 });
 
-test("a server that answers HTML, whether it means well or not", async (t) => {
+test("a server that answers HTML, with any status", async (t) => {
   for (const status of [200, 404, 502]) {
     const baseUrl = await serverOf(t, (_, response) => {
       response.writeHead(status, { "content-type": "text/html; charset=utf-8" }).end("<h1>Welcome</h1>");
@@ -51,12 +51,12 @@ test("a server that answers HTML, whether it means well or not", async (t) => {
     await assert.rejects(createClient({ baseUrl, ...hasty }).me.get(), {
       code: "unreadable",
       status,
-      message: new RegExp(`answered ${status} with text/html, which is not this interface's`),
+      message: new RegExp(`answered ${status} with text/html, which is not the type of this interface`),
     });
   }
 });
 
-test("a server that redirects: a POST is not turned into a GET whose answer looks like what was made", async (t) => {
+test("a redirect does not turn a POST into a GET whose answer looks like the new record", async (t) => {
   const asked: string[] = [];
   const baseUrl = await serverOf(t, ({ method, url }, response) => {
     asked.push(`${method} ${url}`);
@@ -85,8 +85,8 @@ test("an answer that breaks off, by its bytes or by its JSON", async (t) => {
   });
 });
 
-test("an answer that breaks off is asked for again, and what was done is not done twice", async (t) => {
-  const here = await wire(t);
+test("a call with an incomplete answer is retried, and its work is not done twice", async (t) => {
+  const here = await listeningWorld(t);
   const waits: number[] = [];
   const options = { apiKey: keyOf("owner"), sleep: async (ms: number) => waits.push(ms) };
   const overPort = createClient({ ...options, baseUrl: `http://127.0.0.1:${here.port}/v1` });
@@ -118,7 +118,7 @@ test("JSON that breaks off, as where an answer ends with its connection, is aske
   assert.deepEqual((await client.projects.list()).data, []);
 });
 
-test("an answer whose body never ends is given up after the time-out, or where its signal says so", async (t) => {
+test("an answer whose body never ends fails after the timeout or at its signal", async (t) => {
   // The limit's timer alone keeps no process up, as a connection would.
   const { port1: up } = new MessageChannel();
   up.ref();
@@ -199,7 +199,7 @@ test("a stream is read the same in whatever pieces it arrives", async () => {
   );
 });
 
-test("what says JSON and is none is asked for again only where the call succeeded; Retry-After is obeyed all the same", async () => {
+test("invalid JSON is retried only after a success status; Retry-After is obeyed anyway", async () => {
   const answers: readonly (readonly [
     status: number,
     body: string | null,

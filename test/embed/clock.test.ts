@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../../lib/index.ts";
-import { seen, turningOut } from "../stories.ts";
-import { start, world } from "../world.ts";
+import { deploymentNow, withOutcomes } from "../helpers/deployments.ts";
+import { start, world } from "../helpers/test-service.ts";
 
-test("advanceToNext goes from one due time to the next, and stays where it is when none is left", async (t) => {
+test("advanceToNext advances to the next due time, and does nothing when none is left", async (t) => {
   const here = await world(t);
   const { clock } = here.service;
   assert.deepEqual(await clock.advanceToNext(), { now: start, ran: 0 });
@@ -12,7 +12,7 @@ test("advanceToNext goes from one due time to the next, and stays where it is wh
   const deployment = await here.deploy(id);
   const states: string[] = [];
   for (let step = await clock.advanceToNext(); step.ran > 0; step = await clock.advanceToNext())
-    states.push(`${step.now.slice(17, 19)} ${(await seen(here, deployment.id)).status}`);
+    states.push(`${step.now.slice(17, 19)} ${(await deploymentNow(here, deployment.id)).status}`);
   assert.deepEqual(states, ["01 building", "04 deploying", "06 active"]);
   assert.equal(clock.now().toISOString(), "2026-01-01T00:00:06.000Z");
 });
@@ -20,7 +20,7 @@ test("advanceToNext goes from one due time to the next, and stays where it is wh
 test("runUntilIdle does all that is left to do, however late, and does not wait for what comes every day", async (t) => {
   const here = await world(
     t,
-    turningOut(() => ({ durations: { building: "60d" } })),
+    withOutcomes(() => ({ durations: { building: "60d" } })),
   );
   here.service.inbox.script(
     "hook",
@@ -32,7 +32,7 @@ test("runUntilIdle does all that is left to do, however late, and does not wait 
   const { now, ran } = await here.service.clock.runUntilIdle();
   assert.equal(now, "2026-03-02T00:00:03.000Z");
   assert.ok(ran > 60, "what comes every day came on the way");
-  assert.equal((await seen(here, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "active");
   assert.equal(here.service.inbox.list().length, 6);
   assert.deepEqual(await here.service.clock.runUntilIdle(), { now, ran: 0 });
 });
@@ -45,7 +45,7 @@ test("runUntilIdle gives up on work that never ends, and says so", async (t) => 
   await assert.rejects(here.service.clock.runUntilIdle(), /after 10000 due times.* work still waits/);
 });
 
-test("what moves a clock is refused where the clock runs by itself, or where it would go back or nowhere", async (t) => {
+test("advancing is refused for a running clock, backwards, and by an invalid duration", async (t) => {
   const ran = await world(t, { clock: "real" });
   for (const move of [
     () => ran.service.clock.advance("1s"),
@@ -64,7 +64,7 @@ test("what moves a clock is refused where the clock runs by itself, or where it 
   assert.equal(clock.now().toISOString(), start);
 });
 
-test("frozen, a service that ran stands still and is moved by hand; a snapshot from before lets it run again", async (t) => {
+test("freeze stops a running clock, which then is manual; an earlier snapshot makes it run again", async (t) => {
   for (const setting of ["real", "100x"]) {
     const here = await world(t, { clock: setting });
     const { clock } = here.service;
@@ -76,20 +76,20 @@ test("frozen, a service that ran stands still and is moved by hand; a snapshot f
     await here.service.settle();
     assert.deepEqual(clock.now(), at);
     await clock.advance("10s");
-    assert.equal((await seen(here, deployment.id)).status, "active");
+    assert.equal((await deploymentNow(here, deployment.id)).status, "active");
     assert.equal(clock.now().getTime(), at.getTime() + 10_000);
     await here.service.restore(kept.id);
     await assert.rejects(clock.advance("1s"), /manual/);
   }
 });
 
-test("the mode start has no clock that could be frozen", async (t) => {
+test("the mode start refuses to freeze its clock", async (t) => {
   const { clock } = (await world(t, { mode: "start", clock: "real", random: undefined })).service;
-  assert.throws(() => clock.freeze(), /an instrument of the mode dev/);
-  await assert.rejects(clock.advance("1s"), /manual clock only/);
+  assert.throws(() => clock.freeze(), /instruments are for the mode dev/);
+  await assert.rejects(clock.advance("1s"), /Only a manual clock/);
 });
 
-test("fifty worlds side by side keep their times to themselves", async (t) => {
+test("fifty services in one process have independent clocks", async (t) => {
   const worlds = await Promise.all(Array.from({ length: 50 }, () => world(t)));
   await Promise.all(
     worlds.map(async (here, i) => {
@@ -97,7 +97,7 @@ test("fifty worlds side by side keep their times to themselves", async (t) => {
       const { id: deployment } = await here.deploy(id);
       await here.service.clock.advance(`${i}s`);
       const expected = i === 0 ? "queued" : i < 4 ? "building" : i < 6 ? "deploying" : "active";
-      assert.equal((await seen(here, deployment)).status, expected);
+      assert.equal((await deploymentNow(here, deployment)).status, expected);
       assert.equal(here.service.clock.now().getTime(), Date.parse(start) + i * 1000);
     }),
   );

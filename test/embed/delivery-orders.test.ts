@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ordersOf } from "../../lib/instruments/delivery-orders.ts";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 test("every order is there once, and the first is the given one", () => {
   assert.deepEqual([...ordersOf([])], [[]]);
@@ -41,7 +41,7 @@ test("deliveries arrive in every order, each on a fork of its own", async (t) =>
   assert.deepEqual(here.service.inbox.list(), []);
 });
 
-test("the first order that fails is told", async (t) => {
+test("the first failing order is reported", async (t) => {
   const here = await world(t);
   const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
   const check = (_: unknown, [first]: readonly string[]) => {
@@ -52,7 +52,7 @@ test("the first order that fails is told", async (t) => {
   });
 });
 
-test("too many deliveries are refused, and so is one that nobody knows", async (t) => {
+test("too many deliveries and unknown deliveries are refused", async (t) => {
   const here = await world(t);
   const { webhooks } = here.service;
   const eight = new Array(8).fill("dlv_1");
@@ -66,7 +66,7 @@ test("too many deliveries are refused, and so is one that nobody knows", async (
   );
 });
 
-test("what testers told of a service is part of its state, and a fork's is its own", async (t) => {
+test("scenarios and faults are part of the state, and those of a fork are its own", async (t) => {
   const here = await world(t);
   const { service } = here;
   await service.scenarios.add({ outcome: { result: "fail" } });

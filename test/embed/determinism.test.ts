@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/operations.ts";
-import { pixel } from "../backend.ts";
-import { gallery } from "../gallery.ts";
-import { play, repertoire } from "../repertoire.ts";
-import { forked, type World, world } from "../world.ts";
+import { allSteps, impossible, runSteps } from "../helpers/all-operations.ts";
+import { pixel } from "../helpers/openai-backend.ts";
+import { sharedPainter } from "../helpers/painter.ts";
+import { forked, type World, world } from "../helpers/test-service.ts";
 
 const steps = 200;
-const driver = gallery();
+const driver = sharedPainter();
 
 /** Everything that left the process, byte for byte; a fork shares it with the service that it was made of. */
 interface Prepared {
@@ -33,12 +33,11 @@ async function prepared(t: TestContext, random = "world"): Promise<Prepared> {
   return { here, sent };
 }
 
-/** Plays, and answers all that came of it: answers, what was received, what happened, and the files. */
+/** Runs the steps, and returns all results: answers, received deliveries, events and files. */
 async function outcome({ here, sent }: Prepared): Promise<string[]> {
   const before = sent.length;
-  const { told, succeeded, generations, call } = await play(here, createRandom("script"), steps);
-  // A request in process is none that could become a WebSocket.
-  const unheard = operations.filter(({ id }) => !succeeded.has(id) && id !== "events.stream");
+  const { responses, succeeded, generations, call } = await runSteps(here, createRandom("script"), steps);
+  const unheard = operations.filter(({ id }) => !succeeded.has(id) && !impossible.includes(id));
   assert.deepEqual(
     unheard.map(({ id }) => id),
     [],
@@ -59,7 +58,7 @@ async function outcome({ here, sent }: Prepared): Promise<string[]> {
       went.some((one) => one.includes(host)),
       host,
     );
-  return [...told, ...files, ...caught, ...went, JSON.stringify(here.service.journal.list())];
+  return [...responses, ...files, ...caught, ...went, JSON.stringify(here.service.journal.list())];
 }
 
 const same = (one: readonly string[], two: readonly string[]) => {
@@ -67,9 +66,9 @@ const same = (one: readonly string[], two: readonly string[]) => {
   for (const [step, line] of one.entries()) assert.equal(two[step], line);
 };
 
-test("every operation is in the repertoire", () => {
+test("every operation has a step", () => {
   assert.deepEqual(
-    operations.map(({ id }) => id).filter((id) => !(id in repertoire)),
+    operations.map(({ id }) => id).filter((id) => !(id in allSteps)),
     [],
   );
 });
@@ -78,11 +77,11 @@ test(`the same ${steps} steps give the same bytes: answers, headers, deliveries,
   const [one, two] = [await prepared(t), await prepared(t)];
   const fork = { ...one, here: await forked(t, one.here) };
   const kept = await two.here.service.snapshot();
-  const told = await outcome(one);
-  assert.ok(told.length >= steps);
-  same(told, await outcome(two));
-  same(told, await outcome(fork));
+  const expected = await outcome(one);
+  assert.ok(expected.length >= steps);
+  same(expected, await outcome(two));
+  same(expected, await outcome(fork));
   await two.here.service.restore(kept.id);
-  same(told, await outcome(two));
-  assert.notDeepEqual(await outcome(await prepared(t, "another world")), told);
+  same(expected, await outcome(two));
+  assert.notDeepEqual(await outcome(await prepared(t, "another world")), expected);
 });

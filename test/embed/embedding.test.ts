@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { createService } from "../../lib/index.ts";
 import { forkTestService } from "../../lib/testing.ts";
-import { mockTime } from "../mock-time.ts";
-import { keyOf, start, world } from "../world.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { keyOf, start, world } from "../helpers/test-service.ts";
 
 /** What JavaScript hands in although the types say otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
@@ -17,23 +17,23 @@ const turns = async () => {
 
 test("an option that there is not is refused with the nearest one of its level", async () => {
   for (const [options, sentence] of [
-    [{ clok: "manual" }, "option clok is not known here; did you mean clock?"],
-    [{ outbond: {} }, "option outbond is not known here; did you mean outbound?"],
+    [{ clok: "manual" }, "option clok is unknown; did you mean clock?"],
+    [{ outbond: {} }, "option outbond is unknown; did you mean outbound?"],
     [
       { deployments: { concurency: 2 } },
-      "option deployments.concurency is not known here; did you mean deployments.concurrency?",
+      "option deployments.concurency is unknown; did you mean deployments.concurrency?",
     ],
-    [{ deployments: { retension: "1d" } }, "option deployments.retension is not known here"],
+    [{ deployments: { retension: "1d" } }, "option deployments.retension is unknown"],
     [
       { "deployments.concurrency": 1 },
-      'option deployments.concurrency is not known here; nest it: {"deployments":{"concurrency":…}}',
+      'option deployments.concurrency is unknown; nest it: {"deployments":{"concurrency":…}}',
     ],
-    [{ colour: "blue" }, "option colour is not known here"],
+    [{ colour: "blue" }, "option colour is unknown"],
   ] as const)
     await assert.rejects(createService(untyped(options)), { name: "BadOptions", message: sentence });
 });
 
-test("a duration that is none is refused by what it is, and the clock stays where it was", async (t) => {
+test("an invalid duration is refused by its value, and the clock does not move", async (t) => {
   const { service } = await world(t);
   const text = (shown: string) => ({ name: "TypeError", message: new RegExp(`^${shown} is not a duration such as`) });
   for (const [by, shown] of [
@@ -62,7 +62,7 @@ test("a port that can be none is refused, and none is opened", async (t) => {
     ...["abc", "7400", "", -1, 70_000, 1.5, Number.NaN, null].map((wrong) => [{ port: wrong }, port] as const),
     [{ host: "" }, "host must have 1 to 253 characters"],
     [{ host: 127 }, "host must be a string"],
-    [{ prot: 7400 }, "prot is not known here; known are: port, host"],
+    [{ prot: 7400 }, "prot is an unknown field; the fields are port, host"],
     [7400, "at must be an object such as { port: 7400 }"],
   ] as const)
     await assert.rejects(service.listen(untyped(at)), { code: "validation_failed", message });
@@ -71,12 +71,12 @@ test("a port that can be none is refused, and none is opened", async (t) => {
   assert.match(service.url ?? "", /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
 });
 
-test("what a function is handed is refused where it has an unknown field or is no object", async (t) => {
+test("a function refuses an argument with an unknown field or of the wrong type", async (t) => {
   const { service } = await world(t);
   const refused = (message: string) => ({ name: "Problem", code: "validation_failed", message });
   for (const [as, message] of [
-    [{ apikey: "sk_live_wrong" }, "apikey is not known here; known are: apiKey"],
-    [{ key: keyOf("viewer") }, "key is not known here; known are: apiKey"],
+    [{ apikey: "sk_live_wrong" }, "apikey is an unknown field; the fields are apiKey"],
+    [{ key: keyOf("viewer") }, "key is an unknown field; the fields are apiKey"],
     [{ apiKey: 5 }, "apiKey must be a string"],
     ...["sk_live_wrong", null, [], 5].map(
       (as) => [as, 'as must be an object such as { apiKey: "sk_live_…" }'] as const,
@@ -90,25 +90,25 @@ test("what a function is handed is refused where it has an unknown field or is n
 
   const endpoint = 'must be an object such as { endpoint: "hook" }';
   for (const [of, message] of [
-    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint"],
+    [{ endpint: "hook" }, "endpint is an unknown field; the fields are endpoint"],
     [{ endpoint: 5 }, "endpoint must be a string"],
     ["hook", `of ${endpoint}`],
     [null, `of ${endpoint}`],
   ] as const)
     assert.throws(() => service.inbox.list(untyped(of)), refused(message));
   for (const [more, message] of [
-    [{ endpint: "hook" }, "endpint is not known here; known are: endpoint, timeout"],
+    [{ endpint: "hook" }, "endpint is an unknown field; the fields are endpoint, timeout"],
     ["5s", `more ${endpoint}`],
   ] as const)
     await assert.rejects(service.webhooks.waitFor("*", untyped(more)), refused(message));
   for (const [wanted, message] of [
-    [{ rol: "viewer" }, "rol is not known here; known are: organization, role, scopes, name"],
+    [{ rol: "viewer" }, "rol is an unknown field; the fields are organization, role, scopes, name"],
     ["viewer", 'wanted must be an object such as { role: "viewer" }'],
     [undefined, 'wanted must be an object such as { role: "viewer" }'],
   ] as const)
     await assert.rejects(service.keys.create(untyped(wanted)), refused(message));
   for (const [wanted, message] of [
-    [{ name: "initech", plam: "pro" }, "plam is not known here; known are: name, plan"],
+    [{ name: "initech", plam: "pro" }, "plam is an unknown field; the fields are name, plan"],
     ["initech", 'wanted must be an object such as { name: "acme" }'],
   ] as const)
     await assert.rejects(service.organizations.create(untyped(wanted)), refused(message));
@@ -120,14 +120,14 @@ test("a service that is closed settles nothing", async (t) => {
   await assert.rejects(service.settle(), { message: "the service is closed; make a new one" });
 });
 
-test("a fork of nothing says what is missing", async (t) => {
+test("forkTestService without a service says what is missing", async (t) => {
   await assert.rejects(forkTestService(t, untyped(undefined)), {
     name: "TypeError",
-    message: "hand in the service to fork: forkTestService(t, service)",
+    message: "pass the service to fork: forkTestService(t, service)",
   });
 });
 
-test("whoever waits for the end under a clock that nobody moves is told that it stands", async (t) => {
+test("waitUntilDone on a manual clock that is not advanced fails with the reason", async (t) => {
   const here = await world(t);
   const { id } = await here.deploy((await here.project()).id);
   mockTime(t, { apis: ["setTimeout"] });
@@ -139,7 +139,7 @@ test("whoever waits for the end under a clock that nobody moves is told that it 
   for (const { waitUntilDone } of [client, overFetch]) {
     const waiting = assert.rejects(waitUntilDone("deployments", id), {
       ...{ name: "ClientProblem", code: "timed_out" },
-      message: `it is queued, and the service's clock stands at ${start}; advance the clock while this waits, or before`,
+      message: `it is queued, and the service's clock stands still at ${start}; advance the clock before or during the wait`,
     });
     for (const ms of [15_000, 250, 15_000]) {
       await turns();

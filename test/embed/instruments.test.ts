@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jsonBearer } from "../headers.ts";
-import { launch } from "../program.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { launch } from "../helpers/program.ts";
 
-test("a tester controls the program's world from any language", async (t) => {
+test("a tester controls the emulator from any language", async (t) => {
   const server = await launch(t, ["dev", "--port", "0", "--clock", "manual@2026-01-01T00:00:00Z"]);
   const send = async (method: string, path: string, body?: object) => {
     const headers = jsonBearer(server.api_key);

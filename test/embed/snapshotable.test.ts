@@ -5,8 +5,8 @@ import { createClock, latestInstant } from "../../lib/kernel/clock.ts";
 import { createIds, type Ids } from "../../lib/kernel/ids.ts";
 import { createRandom, type Random } from "../../lib/kernel/random.ts";
 
-describe("what is kept of clock, identifiers and chance", () => {
-  test("what was kept of a clock brings back its mode and its time", () => {
+describe("snapshots of clock, identifiers and random numbers", () => {
+  test("a snapshot of a clock restores its mode and time", () => {
     const clock = createClock("manual@2026-01-01T00:00:00Z");
     const kept = clock.save();
     clock.moveTo(latestInstant);
@@ -18,7 +18,7 @@ describe("what is kept of clock, identifiers and chance", () => {
     assert.equal(ran.iso(), clock.iso());
   });
 
-  test("what was kept of identifiers and chance gives the same ones again, in a copy too", () => {
+  test("a snapshot of identifiers and random numbers repeats them, in a copy too", () => {
     const clock = createClock("manual@2026-01-01T00:00:00Z");
     const made = (random: Random, ids: Ids) => [ids.next("proj"), random.alphanumeric(40), ids.next("dep")];
     fc.assert(

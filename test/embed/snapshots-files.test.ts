@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
-import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { folderOf } from "../room.ts";
-import { seen } from "../stories.ts";
-import { expect, forked, type World, world } from "../world.ts";
+import { deploymentNow } from "../helpers/deployments.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
 const rows = async (here: World) => expect(await here.call("owner", "GET", "/v1/projects"), 200).data;
 
@@ -29,14 +39,28 @@ test("a state in a file is brought back, and the next start finds it", async (t)
   assert.equal(expect(await here.call("owner", "DELETE", `/v1/projects/${before[0].id}`), 204), undefined);
   assert.deepEqual(await here.service.restore(kept.id), kept);
   assert.deepEqual(await rows(here), before);
-  assert.equal((await seen(here, deployment.id)).status, "queued");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "queued");
   await here.service.close();
   const next = await world(t, { database, clock: "manual" });
   assert.equal(next.service.clock.now().toISOString(), kept.now);
   assert.deepEqual(await rows(next), before);
   await next.service.clock.advance("1h");
-  assert.equal((await seen(next, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(next, deployment.id)).status, "active");
   assert.match(next.service.inbox.list().at(-1)?.headers["x-service-signature"] ?? "", /^sha256=/);
+});
+
+test("a snapshot holds no file that is being written, nor one that vanishes meanwhile", async (t) => {
+  const { database, here } = await inFile(t);
+  const files = `${database}-files`;
+  mkdirSync(files);
+  const half = join(files, `gen_${"0".repeat(26)}.half`);
+  writeFileSync(half, "half");
+  // Listed, and not there when it is read, as a file is that a job removes in between.
+  symlinkSync(join(files, "nothing"), join(files, `gen_${"1".repeat(26)}`));
+  const { id } = await here.service.snapshot();
+  rmSync(half);
+  await here.service.restore(id);
+  assert.deepEqual(readdirSync(files), []);
 });
 
 test("a fork of a file is in memory, and leaves the file alone", async (t) => {
@@ -47,14 +71,14 @@ test("a fork of a file is in memory, and leaves the file alone", async (t) => {
   await fork.service.restore(kept.id);
   await fork.service.clock.advance("1h");
   await fork.project("of-the-fork");
-  assert.equal((await seen(fork, deployment.id)).status, "active");
-  assert.equal((await seen(here, deployment.id)).status, "queued");
+  assert.equal((await deploymentNow(fork, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "queued");
   assert.equal((await rows(here)).length, 1);
   await here.service.close();
   assert.equal((await rows(fork)).length, 2);
 });
 
-test("a fork has what changed since the last one, whoever changed it", async (t) => {
+test("a fork has all changes since the last fork, from any connection", async (t) => {
   const { database, here } = await inFile(t);
   const names = async () => (await rows(await forked(t, here))).map(({ name }: { name: string }) => name);
   assert.deepEqual([await names(), await names()], [["web"], ["web"]]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 const hook = "https://hook.inbox.test/";
 const subscribe = async (here: World, more: object = {}) =>
@@ -17,7 +17,7 @@ function held<T>() {
   return { promise, give };
 }
 
-test("what is under way when a state is brought back changes nothing any more", async (t) => {
+test("work in flight during a restore changes nothing afterwards", async (t) => {
   const attempts = async (here: World, of: { id: string }) => {
     const { data } = expect(await here.call("owner", "GET", "/v1/events"), 200);
     return [data.length, of.id];
@@ -45,7 +45,7 @@ test("what is under way when a state is brought back changes nothing any more", 
     assert.deepEqual(await attempts(here, endpoint), [0, endpoint.id]);
     assert.deepEqual(await here.service.clock.advance("3h"), { now: "2026-01-01T03:00:00.000Z", ran: 0 });
   });
-  await t.test("a fork sends what was on its way itself", async (t) => {
+  await t.test("a fork sends its parent's pending deliveries itself", async (t) => {
     const { here, answer, settled } = await begin(t);
     const fork = await here.service.fork();
     t.after(() => fork.close());

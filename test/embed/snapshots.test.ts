@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, Problem } from "../../lib/index.ts";
-import { small } from "../gallery.ts";
-import { seen } from "../stories.ts";
-import { expect, forked, type World, world } from "../world.ts";
+import { deploymentNow } from "../helpers/deployments.ts";
+import { small } from "../helpers/painter.ts";
+import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
 const hook = "https://hook.inbox.test/";
 const subscribe = async (here: World, more: object = {}) =>
@@ -12,7 +12,13 @@ const projects = async (here: World): Promise<string[]> =>
   expect(await here.call("owner", "GET", "/v1/projects"), 200).data.map(({ name }: { name: string }) => name);
 const unknown = (error: unknown) => error instanceof Problem && error.code === "not_found";
 
-test("a fork is a copy that goes its own way", async (t) => {
+test("a fork takes no options, and says so", async (t) => {
+  const { service } = await world(t);
+  const fork = service.fork as (options: object) => Promise<unknown>;
+  await assert.rejects(fork({ clock: "real" }), { code: "validation_failed", message: /^fork takes no arguments/ });
+});
+
+test("a fork is an independent copy", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const { id: deployment } = await here.deploy(id);
@@ -20,11 +26,11 @@ test("a fork is a copy that goes its own way", async (t) => {
   await t.test("with the same rows and the same pending work, under a clock of its own", async () => {
     assert.deepEqual(await projects(fork), ["web"]);
     await fork.service.clock.advance("1h");
-    assert.equal((await seen(fork, deployment)).status, "active");
-    assert.equal((await seen(here, deployment)).status, "queued");
+    assert.equal((await deploymentNow(fork, deployment)).status, "active");
+    assert.equal((await deploymentNow(here, deployment)).status, "queued");
     assert.notEqual(fork.service.clock.now().getTime(), here.service.clock.now().getTime());
   });
-  await t.test("what is made in one is not in the other", async () => {
+  await t.test("records made in one are not in the other", async () => {
     await here.project("of-the-parent");
     await fork.project("of-the-fork");
     assert.deepEqual(await projects(here), ["of-the-parent", "web"]);
@@ -46,7 +52,7 @@ test("a fork is a copy that goes its own way", async (t) => {
   });
 });
 
-test("a fork does not listen where its parent does", async (t) => {
+test("a fork does not listen on the ports of its parent", async (t) => {
   const here = await world(t);
   await here.service.listen();
   const fork = await forked(t, here);
@@ -100,7 +106,7 @@ test("a snapshot brings back rows, clock, pending work, identifiers, chance, win
   }
 });
 
-test("files go along: a fork has those of its parent, and paints what was under way itself", async (t) => {
+test("a fork has the files of its parent, and paints unfinished files itself", async (t) => {
   const here = await world(t);
   const paint = async () => expect(await here.call("owner", "POST", "/v1/generations", small), 201);
   const file = async (of: World, { id }: { id: string }) => {
@@ -162,7 +168,7 @@ test("over the control interface", async (t) => {
   assert.deepEqual(await projects(here), []);
 });
 
-test("many at once are done one after the other", async (t) => {
+test("concurrent restores run one after the other", async (t) => {
   const here = await world(t);
   await here.project("one");
   const one = await here.service.snapshot();
@@ -174,7 +180,7 @@ test("many at once are done one after the other", async (t) => {
   for (const fork of forks) assert.deepEqual(await projects(fork), ["one"]);
 });
 
-test("an open port goes on with the state that was brought back", async (t) => {
+test("an open port serves the restored state", async (t) => {
   const here = await world(t);
   const { url } = await here.service.listen();
   const kept = await here.service.snapshot();

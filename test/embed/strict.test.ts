@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createService, type Service } from "../../lib/index.ts";
+import { createService, type Options, type Service } from "../../lib/index.ts";
 import { createTestService } from "../../lib/testing.ts";
-import { gate } from "../room.ts";
-import { runner } from "../runner.ts";
+import { runner } from "../helpers/fake-test-runner.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { deferred } from "../helpers/temporary-store.ts";
 
 const subscribe = (service: Service, url = "https://hook.inbox.test/") =>
   service.client().webhooks.create({ url, events: ["*"] });
@@ -13,7 +15,7 @@ const failing = () => {
   throw new TypeError("not for me");
 };
 
-test("what a sink throws is the error of the attempt, and fails the test", async () => {
+test("an error thrown by a sink is the error of the attempt, and fails the test", async () => {
   const { t, end } = runner("after");
   const service = await createTestService(t);
   const { id } = await subscribe(service);
@@ -49,11 +51,11 @@ test("a sink that moves the clock, or settles, throws instead of waiting for its
     refused,
     moves.map(() => `clock cannot be moved or settled within the sink "hook"; ${right}`),
   );
-  // Another service is nobody's concern, and after its end the sink may start what it likes.
+  // Calls of another service are allowed, and so is any work after the sink has ended.
   const other = await service.fork();
   t.after(() => other.close());
   let later = (): Promise<unknown> => Promise.reject(new Error("the sink was not called"));
-  const begin = gate<void>();
+  const begin = deferred<void>();
   service.webhooks.sink("hook", async () => {
     await other.settle();
     later = begin.promise.then.bind(begin.promise, () => service.settle());
@@ -80,6 +82,17 @@ test("strict: nothing leaves the process, and no request is refused for its numb
   assert.equal(data[0]?.status, "succeeded");
   const answer = await service.fetch("/v1/me", { headers: { authorization: `Bearer ${service.apiKey}` } });
   assert.equal(answer.headers.get("x-ratelimit-limit"), "1000000000");
+});
+
+test("strict: a key's own limit counts only where the test sets one for all keys", async (t) => {
+  const limited = withMembers(member("busy", "owner", { rate_limit: 1 }));
+  const statuses = async (options: Options) => {
+    const service = await createTestService(t, { strict: true, seed: limited, ...options });
+    const ask = () => service.fetch("/v1/me", { headers: bearer("sk_live_busy") });
+    return [await ask(), await ask()].map(({ status }) => status);
+  };
+  assert.deepEqual(await statuses({}), [200, 200]);
+  assert.deepEqual(await statuses({ rateLimit: 5 }), [200, 429]);
 });
 
 test("strict: a scenario that was never used, and an error of a sink, reject the close", async () => {

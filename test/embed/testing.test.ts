@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Service } from "../../lib/index.ts";
 import { createTestService, forkTestService, type Test, verifyStandardWebhook } from "../../lib/testing.ts";
-import { bearer, jsonBearer } from "../headers.ts";
-import { runner } from "../runner.ts";
+import { runner } from "../helpers/fake-test-runner.ts";
+import { bearer, jsonBearer } from "../helpers/headers.ts";
 
 const headersOf = (service: Service) => jsonBearer(service.apiKey);
 const post = async (service: Service, path: string, body: object) => {
@@ -27,15 +27,15 @@ test("a test's service closes itself with the test, in either runner; so do its 
   }
 });
 
-test("without a context and without a global afterEach it says what is missing", async () => {
+test("without a context or a global afterEach the error says what is missing", async () => {
   await assert.rejects(createTestService(undefined), /createTestService\(t\)/);
 });
 
-test("what is no context is refused before anything is made", async () => {
+test("an invalid context is refused before a service is made", async () => {
   const options = { clock: "real", random: "other" };
   const refused = {
     name: "TypeError",
-    message: /^hand in the test's context: createTestService\(t\), or .*\(t, options\); in before or beforeAll /,
+    message: /^pass the test's context: createTestService\(t\), or .*\(t, options\); in before or beforeAll, /,
   };
   for (const wrong of [5, "t", true, null, options, [], () => {}])
     await assert.rejects(createTestService(wrong as unknown as Test), refused);
@@ -66,7 +66,7 @@ test("a job that still runs when the test ends fails it", async () => {
   await project(service);
   const settled = service.settle();
   await arrived;
-  const ended = assert.rejects(end(), /1 jobs were still running when the test ended/);
+  const ended = assert.rejects(end(), /1 job was still running when the test ended/);
   answer(new Response());
   await ended;
   await settled;
@@ -109,7 +109,7 @@ test("under a clock that runs waitFor waits", async (t) => {
   await assert.rejects(service.webhooks.waitFor("project.deleted", { timeout: "10s" }), /within 10s/);
 });
 
-test("waiting ends with the service, with its state, and where its clock is frozen", async (t) => {
+test("waiting ends when the service closes, a snapshot is restored, or the clock is frozen", async (t) => {
   const [closed, restored, frozen] = [
     await createTestService(t, { clock: "real" }),
     await createTestService(t, { clock: "real" }),
@@ -118,7 +118,7 @@ test("waiting ends with the service, with its state, and where its clock is froz
   const wait = (service: Service) => service.webhooks.waitFor("project.created", { timeout: "10m" });
   const ends = [
     assert.rejects(wait(closed), /no delivery of project.created was received before the service was closed/),
-    assert.rejects(wait(restored), /another state was brought back/),
+    assert.rejects(wait(restored), /a snapshot was restored/),
     assert.rejects(wait(frozen), /nothing more is due; advance the clock/),
   ];
   frozen.clock.freeze();

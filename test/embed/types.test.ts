@@ -44,7 +44,7 @@ test("records and payloads have types to write them down with", async (t) => {
 
   const caught = await service.webhooks.waitFor("deployment.failed");
   const failed: WebhookPayload<"deployment.failed"> = JSON.parse(caught.body);
-  assert.deepEqual([failed.data.reason, caught.data?.reason], ["npm ERR!", "npm ERR!"]);
+  assert.deepEqual([failed.data.reason, caught.data.reason], ["npm ERR!", "npm ERR!"]);
   // @ts-expect-error: a project has no reason
   assert.equal((failed as unknown as WebhookPayload<"project.created">).data.reason, "npm ERR!");
   await api.webhooks.test({ id: webhook.id });
@@ -53,7 +53,20 @@ test("records and payloads have types to write them down with", async (t) => {
   assert.deepEqual(any, { event: "ping", timestamp: any.timestamp, data: { webhook_id: webhook.id } });
 });
 
-test("waiting for an event that does not exist is refused at once, with those that exist", async (t) => {
+test("a list of pages takes the filters of its operation as they are written", async (t) => {
+  const api = (await createTestService(t)).client();
+  const found: Deployment["status"][] = [];
+  for await (const one of api.paginate(api.deployments.list, { status: "active", per_page: 5 })) found.push(one.status);
+  for await (const one of api.paginate(api.projects.list)) assert.fail(one.name);
+  assert.deepEqual(found, []);
+  // @ts-expect-error: no deployment has this status
+  const wrong = api.paginate(api.deployments.list, { status: "finished" });
+  await assert.rejects(async () => wrong.next(), { code: "validation_failed" });
+  // @ts-expect-error: the log of which deployment
+  await assert.rejects(async () => api.paginate(api.deployments.logs, { per_page: 5 }).next(), TypeError);
+});
+
+test("waiting for an unknown event is refused at once with the known names", async (t) => {
   const { webhooks } = await createTestService(t);
   const known = /^event must be one of deployment\.queued, .*user\.removed, ping, \* for any, or a function/;
   await assert.rejects(

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { linesOf, startChild } from "../children.ts";
-import { isLong } from "../properties.ts";
-import { start } from "../receiver.ts";
-import { folderOf } from "../room.ts";
-import { seed } from "../world.ts";
+import { linesOf, startChild } from "../helpers/child-processes.ts";
+import { isLong } from "../helpers/properties.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { seed } from "../helpers/test-service.ts";
+import { start } from "../helpers/webhook-receiver.ts";
 
 interface Attempt {
   readonly delivery: string;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
-import { linesOf, startChild } from "../children.ts";
-import { jsonBearer } from "../headers.ts";
-import { start } from "../receiver.ts";
-import { folderOf } from "../room.ts";
-import { keyOf, seed } from "../world.ts";
+import { linesOf, startChild } from "../helpers/child-processes.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { keyOf, seed } from "../helpers/test-service.ts";
+import { start } from "../helpers/webhook-receiver.ts";
 
 /** `SVC_SERVER_DELIVERIES=5000 npm test mixed-receivers` is the full run, with twenty kills; it takes some minutes. */
 const wanted = Number(process.env["SVC_SERVER_DELIVERIES"] ?? "200");

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import type { GenerationDriver } from "../../lib/index.ts";
-import { linesOf, startChild } from "../children.ts";
-import { gallery, order, small } from "../gallery.ts";
-import { folderOf } from "../room.ts";
-import { expect, type World, world } from "../world.ts";
+import { linesOf, startChild } from "../helpers/child-processes.ts";
+import { createGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.from("no more than this")]);
 
 const get = async (here: World, id: string) => expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);
@@ -43,7 +43,7 @@ test("A restart continues polling with the stored handle, and submits nothing tw
   const database = fileOf(t);
   const { asked, driver, finish } = backend();
   const first = await world(t, { database, generations: { driver } });
-  const { id } = await order(first);
+  const { id } = await createGeneration(first);
   await first.service.clock.advance("10s");
   await first.service.close();
   const polls = asked.poll.length;
@@ -61,7 +61,7 @@ test("A restart continues polling with the stored handle, and submits nothing tw
 test("Links and files survive a restart", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: driver() } });
-  const { id } = await order(first);
+  const { id } = await createGeneration(first);
   await first.service.clock.advance("3s");
   const { output } = await get(first, id);
   const before = Buffer.from(await (await first.service.fetch(output.url)).arrayBuffer());
@@ -85,7 +85,7 @@ test("A file that was stored before the process died costs what its scenario say
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: never } });
   await first.service.scenarios.next("generation", { cost_usd: 7.5 });
-  const { id } = await order(first);
+  const { id } = await createGeneration(first);
   await first.service.settle();
   await first.service.close();
   mkdirSync(`${database}-files`, { recursive: true });
@@ -99,7 +99,7 @@ test("A file that was stored before the process died costs what its scenario say
 test("A file that was stored before the process died is used as it is, and not paid for again", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: never } });
-  const { id } = await order(first);
+  const { id } = await createGeneration(first);
   await first.service.settle();
   await first.service.close();
   mkdirSync(`${database}-files`, { recursive: true });
@@ -114,8 +114,8 @@ test("A file that was stored before the process died is used as it is, and not p
 test("A start removes files without a record, and leaves foreign files alone", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: driver() } });
-  const { id } = await order(first);
-  const cancelled = await order(first, { ...small, seed: 2 });
+  const { id } = await createGeneration(first);
+  const cancelled = await createGeneration(first, { ...small, seed: 2 });
   expect(await first.call("owner", "POST", `/v1/generations/${cancelled.id}/cancel`), 200);
   await first.service.clock.advance("3s");
   await first.service.close();
@@ -129,7 +129,7 @@ test("A start removes files without a record, and leaves foreign files alone", a
 test("A close in the middle of painting is no failure: the next start continues it", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database });
-  const { id } = await order(first, { ...small, resolution: "512x512" });
+  const { id } = await createGeneration(first, { ...small, resolution: "512x512" });
   await first.service.clock.advance("1s");
   const painted = first.service.clock.advance("2s");
   await first.service.close();
@@ -177,4 +177,25 @@ test("A server that is killed repeatedly leaves no orphaned file and no broken l
   // Only requests in flight when a process died are submitted again: three at most, each time.
   const again = submitted.length - new Set(submitted).size;
   assert.ok(again <= 3 * rounds, `${again} were submitted twice`);
+});
+
+test("A generation that waits for the painter is not running, so a kill does not count as its crash", async (t) => {
+  const database = fileOf(t);
+  const here = await world(t, { database, clock: "real" });
+  const many = 12;
+  const made = [];
+  for (let seed = 0; seed < many; seed++) {
+    await here.service.scenarios.next("generation", { durations: { queued: "1ms", in_progress: "1ms" } });
+    made.push(await createGeneration(here, { ...small, resolution: "512x512", seed }));
+  }
+  expect(await here.call("owner", "GET", `/v1/generations/${made[0]?.id}?wait=30`), 200);
+  const state = new Database(database, { readonly: true });
+  const jobs = "select count(*) from jobs where kind = 'generations.advance'";
+  const [all, running] = [jobs, `${jobs} and state = 'running'`].map(
+    (sql) => state.prepare(sql).pluck().get() as number,
+  );
+  state.close();
+  assert.ok(all !== undefined && all >= many - 4, `${all} jobs`);
+  // Four threads at most, and some that are just asking.
+  assert.ok(running !== undefined && running <= 6, `${running} of ${all} run`);
 });

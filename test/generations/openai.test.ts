@@ -6,9 +6,9 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { type OpenaiOptions, openaiImages, sizeFor } from "../../lib/drivers/generation/openai.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { type Answering, json, picture, pixel, startBackend } from "../backend.ts";
-import { certificate } from "../certificates.ts";
-import { conforms, finish, work } from "../generation-driver.ts";
+import { certificate } from "../helpers/certificates.ts";
+import { conforms, finish, work } from "../helpers/generation-driver.ts";
+import { type BackendHandler, json, picture, pixel, startBackend } from "../helpers/openai-backend.ts";
 
 const key = "sk-demo-of-the-operator";
 
@@ -20,7 +20,7 @@ function driverOf(t: TestContext, url: string, more: Partial<OpenaiOptions> = {}
   return openaiImages({ ...options, ...more }, outbound);
 }
 
-async function stage(t: TestContext, answer: Answering, more: Partial<OpenaiOptions> = {}) {
+async function stage(t: TestContext, answer: BackendHandler, more: Partial<OpenaiOptions> = {}) {
   const backend = await startBackend(t, answer);
   return { ...backend, driver: driverOf(t, backend.url, more) };
 }
@@ -44,7 +44,7 @@ test("The request has the documented form, the key, and the generation as idempo
 test("A file may come as a URL of the backend, relative or absolute, or of an allowed origin", async (t) => {
   const elsewhere = await startBackend(t, (response) => response.end(pixel));
   for (const named of ["/files/1.png", "files/1.png", "whole", "elsewhere"]) {
-    const answer: Answering = (response, { path, headers }) => {
+    const answer: BackendHandler = (response, { path, headers }) => {
       if (path.includes("/files/")) return response.end(pixel);
       const own = `http://${headers.host}/files/1.png`;
       const url = named === "whole" ? own : named === "elsewhere" ? `${elsewhere.url}/1.png` : named;
@@ -78,15 +78,15 @@ test("Metadata addresses of clouds stay blocked, even where an operator names on
 });
 
 const b64 = (bytes: Uint8Array | string) => json(200, { data: [{ b64_json: Buffer.from(bytes).toString("base64") }] });
-const bad: readonly (readonly [name: string, answer: Answering, code: string, message: RegExp])[] = [
+const bad: readonly (readonly [name: string, answer: BackendHandler, code: string, message: RegExp])[] = [
   ["no JSON", (response) => response.end("<html>busy</html>"), "backend_failed", /neither/],
   ["broken JSON", (response) => response.end('{"data":[{"b64_json":"AAAA'), "backend_failed", /neither/],
   ["JSON of another form", json(200, { data: {} }), "backend_failed", /neither/],
   ["an empty list", json(200, { data: [] }), "backend_failed", /neither/],
   ["nothing in the entry", json(200, { data: [{}] }), "backend_failed", /neither/],
   ["null", json(200, null), "backend_failed", /neither/],
-  ["no picture", b64("<svg onload=alert(1)>"), "backend_failed", /no picture/],
-  ["a film", b64("\0\0\0\x18ftypmp42"), "backend_failed", /no picture/],
+  ["no picture", b64("<svg onload=alert(1)>"), "backend_failed", /not a picture/],
+  ["a film", b64("\0\0\0\x18ftypmp42"), "backend_failed", /not a picture/],
   [
     "a refusal in words",
     json(400, { error: { message: `no such size; key ${key}` } }),
@@ -124,7 +124,7 @@ for (const [name, answer, code, message] of bad) {
 
 test("An answer that is too large is cut off and not stored", async (t) => {
   const block = Buffer.alloc(1024 * 1024, 65);
-  const flood: Answering = (response) => {
+  const flood: BackendHandler = (response) => {
     const more = () => {
       while (!response.destroyed && response.write(block));
       response.once("drain", more);
@@ -136,7 +136,7 @@ test("An answer that is too large is cut off and not stored", async (t) => {
   assert.match(ended.state === "failed" ? ended.message : "", /over 67108864 bytes/);
 });
 
-test("A backend that is busy or unreachable is retried after the time it asks for, and not for ever", async (t) => {
+test("A busy or unreachable backend is retried after its Retry-After, for a limited time", async (t) => {
   const busy = await stage(t, json(429, {}, { "retry-after": "7" }));
   assert.deepEqual(await busy.driver.submit(work()), { state: "running", again_ms: 7000, handle: null });
   const long = await stage(t, json(503, {}, { "retry-after": "86400" }));

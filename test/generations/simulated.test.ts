@@ -1,6 +1,6 @@
-import { gallery } from "../gallery.ts";
-import { conforms } from "../generation-driver.ts";
+import { conforms } from "../helpers/generation-driver.ts";
+import { sharedPainter } from "../helpers/painter.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 
 conforms("simulated", async () => driver());

@@ -6,7 +6,7 @@ import { organizationsRepository } from "../../lib/organizations/repository.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
-import { start } from "../world.ts";
+import { start } from "../helpers/test-service.ts";
 
 type Generation = Row<"generations">;
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer } from "../headers.ts";
-import { type Wire, wire } from "../sockets.ts";
-import { keyOf } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
 
-const asked = (here: Wire, headers: Record<string, string>) => here.send("GET", "/metrics", { headers });
+const asked = (here: ListeningWorld, headers: Record<string, string>) => here.send("GET", "/metrics", { headers });
 
 test("over loopback the metrics need no key, under a loopback name alone", async (t) => {
-  const here = await wire(t, { hosts: ["svc.example.com"] });
+  const here = await listeningWorld(t, { hosts: ["svc.example.com"] });
   for (const host of [`127.0.0.1:${here.port}`, "localhost", "[::1]:1"])
     assert.equal((await asked(here, { host })).status, 200, host);
   const named = await asked(here, { host: "svc.example.com" });
@@ -18,7 +18,7 @@ test("over loopback the metrics need no key, under a loopback name alone", async
 });
 
 test("behind a proxy every request needs the key of an owner or admin", async (t) => {
-  const here = await wire(t, { behindProxy: true });
+  const here = await listeningWorld(t, { behindProxy: true });
   for (const who of ["owner", "admin"] as const) {
     const { status, headers } = await asked(here, bearer(keyOf(who)));
     assert.deepEqual([status, headers["x-ratelimit-limit"]], [200, "1000"]);

@@ -12,16 +12,16 @@ import { lifecycle as deployment } from "../../lib/deployments/states.ts";
 import { lifecycle as generation } from "../../lib/generations/states.ts";
 import { exposition } from "../../lib/health/prometheus-text.ts";
 import { bounds, createMeter } from "../../lib/http/request-metrics.ts";
-import { dial } from "../readers.ts";
-import { folderOf } from "../room.ts";
-import { owner, wire } from "../sockets.ts";
-import { expect, type World, world } from "../world.ts";
+import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
+import { openStream } from "../helpers/stream-client.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 const line = /^([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\[\\n"])*",?)+)\})? (-?[\d.e+-]+|[+-]Inf|NaN)$/;
 const label = /([a-z]+)="((?:[^"\\]|\\.)*)"/g;
 const unescaped = (text: string) => text.replace(/\\(.)/g, (_, one) => (one === "n" ? "\n" : one));
 
-/** Reads the text format, and refuses what is not of it: every sample stands under the head of its family. */
+/** Parses the text format strictly: every sample must follow the head of its family. */
 function read(text: string): Map<string, number> {
   const samples = new Map<string, number>();
   let family = "";
@@ -190,7 +190,7 @@ test("generations are counted by state, and the lag of jobs is measured", async 
 });
 
 test("open streams are counted until they are closed", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const deployment = await here.deploy((await here.project()).id);
   const open = async (kind: string) => (await scrape(here)).get(`svc_streams_open kind=${kind}`);
   const accepted = new Promise<Socket>((resolve) => {
@@ -198,7 +198,7 @@ test("open streams are counted until they are closed", async (t) => {
     subscribe("net.server.socket", note);
     t.after(() => unsubscribe("net.server.socket", note));
   });
-  const { socket, begun, closed } = dial(t, here);
+  const { socket, begun, closed } = openStream(t, here);
   await begun;
   const response = await here.service.fetch(`/v1/deployments/${deployment.id}/logs?follow=true`, { headers: owner });
   assert.deepEqual([await open("websocket"), await open("sse")], [1, 1]);

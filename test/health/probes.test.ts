@@ -3,13 +3,13 @@ import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { test } from "node:test";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { openRaw } from "../../lib/store/sqlite.ts";
-import { temporary } from "../callers.ts";
-import { wire } from "../sockets.ts";
-import { world } from "../world.ts";
+import { temporary } from "../helpers/members.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { world } from "../helpers/test-service.ts";
 
 for (const path of ["/healthz", "/readyz"]) {
   test(`${path} answers without a key, and says no more than that all is well`, async (t) => {
-    const here = await wire(t);
+    const here = await listeningWorld(t);
     const got = await here.send("GET", path, { headers: {} });
     assert.deepEqual([got.status, got.text], [200, '{"status":"ok"}']);
     assert.equal(got.headers["cache-control"], "no-store");
@@ -20,7 +20,7 @@ for (const path of ["/healthz", "/readyz"]) {
   });
 
   test(`${path} takes GET and HEAD alone, under its very name and for known hosts`, async (t) => {
-    const here = await wire(t);
+    const here = await listeningWorld(t);
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       const { status, headers, body } = await here.send(method, path, { headers: {} });
       assert.deepEqual([status, headers["allow"], body.error.code], [405, "GET, HEAD", "method_not_allowed"], method);
@@ -54,7 +54,7 @@ test("a service whose database was overwritten is alive and not ready, and its l
   assert.equal((await here.call("nobody", "GET", "/readyz")).status, 200);
   // The reads of one turn see one state of the file.
   await yieldToEventLoop();
-  // A change by somebody else makes the service read the file anew, which holds nonsense by then.
+  // A change by another process makes the service read the file again, which holds nonsense by then.
   const other = openRaw(database);
   other.exec("update settings set value = value");
   other.pragma("wal_checkpoint(TRUNCATE)");

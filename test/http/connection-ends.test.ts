@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { listen } from "../../lib/http/server.ts";
-import { all, lines, open, wire } from "../sockets.ts";
+import { all, lines, listeningWorld, open } from "../helpers/raw-sockets.ts";
 
 test("closing waits for an answer that its reader takes slowly", async () => {
   const size = 8 * 1024 * 1024;
@@ -25,7 +25,7 @@ test("closing waits for an answer that its reader takes slowly", async () => {
 });
 
 test("a refused WebSocket closes its connection, even where the client keeps its end open", async (t) => {
-  const { port } = await wire(t);
+  const { port } = await listeningWorld(t);
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.write("GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
   socket.resume();
@@ -39,8 +39,8 @@ test("a refused WebSocket closes its connection, even where the client keeps its
   assert.match(String(error), /ECONNRESET|EPIPE/);
 });
 
-test("an unknown Expect is 417, and the connection goes on", async (t) => {
-  const { port } = await wire(t);
+test("an unknown Expect is 417, and the connection stays open", async (t) => {
+  const { port } = await listeningWorld(t);
   const socket = await open(port);
   const ended = all(socket);
   socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Expect: more"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { owner, type Sent, type Wire, wire } from "../sockets.ts";
-import { keyOf } from "../world.ts";
+import { type ListeningWorld, listeningWorld, owner, type RequestParts } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
 
 /** CONTRACT section 1, "CORS". */
 
@@ -9,10 +9,15 @@ const page = "http://localhost:5173";
 const allow = "access-control-allow-origin";
 
 /** A call of a page of this origin. */
-const from = (here: Wire, origin: string, method: string, path: string, { headers, ...more }: Sent = {}) =>
-  here.send(method, path, { ...more, headers: { ...owner, origin, ...headers } });
+const from = (
+  here: ListeningWorld,
+  origin: string,
+  method: string,
+  path: string,
+  { headers, ...more }: RequestParts = {},
+) => here.send(method, path, { ...more, headers: { ...owner, origin, ...headers } });
 
-const preflight = (here: Wire, origin: string, path: string, asked = "authorization,content-type,x-custom") =>
+const preflight = (here: ListeningWorld, origin: string, path: string, asked = "authorization,content-type,x-custom") =>
   here.send("OPTIONS", path, {
     headers: {
       ...{ authorization: "", origin, "access-control-request-method": "POST" },
@@ -23,7 +28,7 @@ const preflight = (here: Wire, origin: string, path: string, asked = "authorizat
 const json = { "content-type": "application/json" };
 
 test("a page on loopback reads every answer under /v1 in dev, errors and streams too", async (t) => {
-  const here = await wire(t, { rateLimit: 8 });
+  const here = await listeningWorld(t, { rateLimit: 8 });
   const body = JSON.stringify({ name: "web", region: "eu-west-1" });
   const { id } = (await from(here, page, "POST", "/v1/projects", { headers: json, body })).body;
   const { id: deployment } = await here.deploy(id);
@@ -54,8 +59,16 @@ test("a page on loopback reads every answer under /v1 in dev, errors and streams
   }
 });
 
+test("a fault may send other headers of CORS", async (t) => {
+  const here = await listeningWorld(t);
+  const given = { [allow]: "https://other.example", vary: "Accept" };
+  here.service.faults.add({ respond: { headers: given }, times: 1 });
+  const { headers } = await from(here, page, "GET", "/v1/me");
+  assert.deepEqual([headers[allow], headers.vary], Object.values(given));
+});
+
 test("a preflight is 204 without a key, and counts in no window", async (t) => {
-  const here = await wire(t, { addressRateLimit: 1 });
+  const here = await listeningWorld(t, { addressRateLimit: 1 });
   here.service.faults.add({ match: { path: "/v1/**" }, respond: { status: 503 }, times: 1 });
   for (const path of ["/v1/projects", "/v1/nothing", "/v1"]) {
     const { status, headers, text } = await preflight(here, page, path);
@@ -76,7 +89,7 @@ test("a preflight is 204 without a key, and counts in no window", async (t) => {
 });
 
 test("in dev every loopback origin is allowed, and no other", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const allowed = ["http://127.0.0.1", "https://[::1]:8443", "http://app.localhost:3000", "http://127.9.9.9:1"];
   const others = [
     "https://example.com",
@@ -97,33 +110,38 @@ test("in dev every loopback origin is allowed, and no other", async (t) => {
 
 test("the option names the origins, and start allows none without it", async (t) => {
   const start = { mode: "start", clock: "real", random: undefined } as const;
-  const seen = async (here: Wire) => {
+  const seen = async (here: ListeningWorld) => {
     const origins = [page, "https://app.example.com", "https://app.example.com:8443", "null"];
     const got = await Promise.all(origins.map((origin) => from(here, origin, "GET", "/v1/me")));
     return origins.filter((_, i) => got[i]?.headers[allow] !== undefined);
   };
-  const hosted = await wire(t, start);
+  const hosted = await listeningWorld(t, start);
   assert.deepEqual(await seen(hosted), []);
-  assert.equal((await preflight(hosted, page, "/v1/me")).status, 401);
-  assert.deepEqual(await seen(await wire(t, { ...start, cors: ["HTTPS://app.example.com:443/"] })), [
+  const { status, body } = await preflight(hosted, page, "/v1/me");
+  assert.deepEqual([status, body.error.code], [401, "unauthorized"]);
+  assert.match(body.error.message, /^pages of http:\/\/localhost:5173 must not call .* the option cors$/);
+  assert.deepEqual(await seen(await listeningWorld(t, { ...start, cors: ["HTTPS://app.example.com:443/"] })), [
     "https://app.example.com",
   ]);
-  assert.deepEqual(await seen(await wire(t, { ...start, cors: "*" })), [
+  assert.deepEqual(await seen(await listeningWorld(t, { ...start, cors: "*" })), [
     page,
     "https://app.example.com",
     "https://app.example.com:8443",
     "null",
   ]);
-  assert.deepEqual(await seen(await wire(t, { cors: [] })), [], "an empty list allows none in dev either");
-  await assert.rejects(wire(t, { cors: ["app.example.com"] }), /option cors\.0 must be an origin such as/);
+  assert.deepEqual(await seen(await listeningWorld(t, { cors: [] })), [], "an empty list allows none in dev either");
+  const listed = await listeningWorld(t, { cors: ["https://app.example.com"] });
+  assert.deepEqual(await seen(listed), ["https://app.example.com"], "a list replaces the loopback origins of dev");
+  for (const wrong of ["app.example.com", "https://*.example.com", "https://app.example.com/path", "*.example.com"])
+    await assert.rejects(listeningWorld(t, { cors: [wrong] }), /option cors\.0 must be a whole origin such as/, wrong);
   await assert.rejects(
-    wire(t, { cors: "https://app.example.com" as "*" }),
+    listeningWorld(t, { cors: "https://app.example.com" as "*" }),
     /option cors must be a list of origins, or "\*"/,
   );
 });
 
 test("beside /v1 only asset links are open to pages", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const made = await here.call("owner", "POST", "/v1/generations", {
     model: "image-draft",
     prompt: "sky",
@@ -148,7 +166,7 @@ test("beside /v1 only asset links are open to pages", async (t) => {
 });
 
 test("a call in process has the headers too", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const headers = { authorization: `Bearer ${keyOf("owner")}`, origin: page };
   assert.equal((await here.service.fetch("/v1/me", { headers })).headers.get(allow), page);
 });

@@ -1,100 +1,169 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { anyText, runs } from "../properties.ts";
-import { world } from "../world.ts";
+import { problems } from "../../lib/kernel/errors.ts";
+import { type Drafted, drafted } from "../helpers/fuzz-requests.ts";
+import { faults, named } from "../helpers/json-schema.ts";
+import { type Answered, keepAliveClient } from "../helpers/keep-alive-client.ts";
+import { conforms, read } from "../helpers/openapi-document.ts";
+import { anyText, isLong, runs } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf, seed, type World, world } from "../helpers/test-service.ts";
 
-const many = { rateLimit: 1_000_000 };
+/**
+ * `SVC_SERVER_FUZZ=100000 node test/run.mjs http/fuzz` sends so many requests, and `SVC_SERVER_FUZZ_SEED` repeats
+ * those of an earlier run.
+ */
+const cases = Number(process.env["SVC_SERVER_FUZZ"] ?? (isLong ? 20_000 : 1_500));
+const repeated = process.env["SVC_SERVER_FUZZ_SEED"];
+/** So many requests meet one service, before its records make it slow. */
+const batch = 2_000;
 
-const text = fc.oneof(anyText(), fc.string({ unit: "grapheme" }), fc.constantFrom("web", "eu-west-1", "", "\u0000"));
-const anything = fc.oneof({ maxDepth: 3 }, text, fc.jsonValue(), fc.integer(), fc.constantFrom(null, true, [], {}));
+const document = read("flat");
+const problem = named("#/components/schemas/Problem", document);
 
-const project = fc.record(
-  {
-    name: fc.oneof(fc.string({ minLength: 3, maxLength: 64 }), anything),
-    region: fc.oneof(fc.constant("eu-west-1"), anything),
-    description: anything,
-  },
-  { requiredKeys: [] },
-);
+/** Asserts what holds for each answer, whatever was asked. */
+function judge({ method, path }: Drafted, answer: Answered): void {
+  const { status, headers, body } = answer;
+  assert.ok(status < 500, `${status}: ${answer.text}`);
+  assert.ok(headers.get("x-request-id"), "every answer carries X-Request-Id");
+  // Another method leads to another operation or to none, and so do dots: `users/./suspend` is `users/suspend`.
+  const { pathname } = new URL(path, "http://localhost");
+  if (![404, 405].includes(status)) conforms(method, pathname, answer, "flat");
+  if (status < 400 || method === "HEAD") return;
+  assert.deepEqual(faults(problem, body, document), []);
+  assert.equal(body.meta.request_id, headers.get("x-request-id"));
+  assert.equal(problems[body.error.code as keyof typeof problems]?.status, status, body.error.code);
+  assert.equal(body.error.code === "validation_failed", body.error.details !== undefined);
+}
 
-const source = fc.record(
-  {
-    type: fc.oneof(fc.constantFrom("git", "image"), anything),
-    repo: fc.oneof(fc.constant("acme/web"), anything),
-    branch: anything,
-    tag: anything,
-    image_url: fc.oneof(fc.constant("registry.test/web:1"), anything),
-  },
-  { requiredKeys: [] },
-);
+const roles = ["owner", "admin", "developer", "viewer"] as const;
+const isRole = (name: string): name is (typeof roles)[number] => roles.some((role) => role === name);
 
-/** As JSON, and sometimes with a piece cut out or put in. */
-const bodyOf = (object: fc.Arbitrary<unknown>) =>
-  fc.oneof(
-    { weight: 4, arbitrary: object.map((value) => JSON.stringify(value)) },
-    { weight: 1, arbitrary: anything.map((value) => JSON.stringify(value)) },
-    {
-      weight: 1,
-      arbitrary: fc
-        .tuple(object, fc.nat(40), fc.nat(3), text)
-        // A pair of surrogates that was cut in two could not be sent as UTF-8.
-        .map(([value, at, cut, more]) => {
-          const json = JSON.stringify(value);
-          return (json.slice(0, at) + more + json.slice(at + cut)).toWellFormed();
-        }),
+/** The first part of the path of each kind of identifier. */
+const kinds: Readonly<Record<string, string>> = {
+  ...{ proj: "projects", dep: "deployments", usr: "users", inv: "invitations", int: "integrations", wh: "webhooks" },
+  ...{ gen: "generations", key: "api-keys", dlv: "deliveries" },
+};
+const identifier = /\b(proj|dep|usr|inv|int|wh|gen|key|dlv)_[0-9A-HJKMNP-TV-Z]{26}\b/g;
+
+/** A record of each kind, so that the first requests meet some. */
+async function populate(here: World, known: ReturnType<typeof memory>) {
+  const { id: project_id } = await here.project();
+  const source = { type: "git", repo: "acme/web" };
+  const config = { url: "https://hook.inbox.test/" };
+  for (const [path, body] of [
+    ["webhooks", { ...config, events: ["*"] }],
+    ["integrations", { type: "custom", config }],
+    ["deployments", { project_id, environment: "production", source }],
+    ["deployments", { project_id, environment: "production", source }],
+    ["generations", { model: "any-image", resolution: "32x32" }],
+    ["users/invite", { email: "guest@acme.test", role: "viewer" }],
+    ["api-keys", { name: "more" }],
+  ] as const) {
+    known.learn(await here.call("owner", "POST", `/v1/${path}`, body));
+  }
+  await here.service.settle();
+  for (const path of ["projects", "users", "webhooks", "integrations"]) {
+    const { body } = await here.call("owner", "GET", `/v1/${path}?per_page=1`);
+    const id = body.data[0].id;
+    known.learn({ text: id, body });
+    if (path === "webhooks") known.learn(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries?per_page=1`));
+  }
+  known.add("globex", (await here.call("stranger", "POST", "/v1/projects", { name: "web", region: "eu" })).body.id);
+}
+
+/** What earlier answers showed: identifiers by kind, and cursors. */
+function memory() {
+  const known = new Map<string, string[]>();
+  const add = (kind: string, text: string) => known.set(kind, [...(known.get(kind) ?? []).slice(-20), text]);
+  return {
+    add,
+    learn({ text, body }: Pick<Answered, "text" | "body">) {
+      const [id, kind] = text.length < 4_000 ? (identifier.exec(text) ?? []) : [];
+      identifier.lastIndex = 0;
+      if (id && kind) add(kinds[kind] ?? "", id);
+      if (body?.meta?.next_cursor) add("cursors", body.meta.next_cursor);
     },
-  );
+    /** Identifiers in this path led nowhere, or lead nowhere from now on. */
+    forget(path: string) {
+      for (const [id = "", kind = ""] of path.matchAll(identifier))
+        known.set(
+          kinds[kind] ?? "",
+          (known.get(kinds[kind] ?? "") ?? []).filter((one) => one !== id),
+        );
+    },
+    /** The text with each `@projects` exchanged for an identifier, and so on. */
+    fill: (text: string, turn: number) =>
+      text.replaceAll(/@([a-z-]+)/g, (whole, kind) => {
+        const all = known.get(kind);
+        return all?.[turn % all.length] ?? whole;
+      }),
+  };
+}
 
-test("No body makes POST /v1/projects answer 5xx", async (t) => {
-  const { call } = await world(t, many);
+async function play(t: TestContext, count: number, from: number) {
+  const errors: unknown[] = [];
+  const log = { error: (...all: unknown[]) => void errors.push(all), warn() {}, info() {}, debug() {} };
+  // Its time passes by itself, so that what waits or follows comes to an end.
+  const here = await listeningWorld(t, { strict: true, clock: "3600x", logger: log });
+  const client = keepAliveClient(here.port);
+  const known = memory();
+  await populate(here, known);
+  const keys = new Map<string, string>(roles.map((role) => [role, keyOf(role)]));
+  let organization: string = seed.organizations[0]?.name ?? "";
+  let turn = 0;
+  const statuses = new Map<number, number>();
   await fc.assert(
-    fc.asyncProperty(bodyOf(project), async (body) => {
-      const { status, body: answer } = await call("owner", "POST", "/v1/projects", body);
-      assert.ok([201, 400, 409, 422].includes(status), `${status}`);
-      if (status === 201) {
-        assert.deepEqual(answer.name, JSON.parse(body).name.trim(), "what is stored is what was sent");
+    fc.asyncProperty(drafted, async (draft) => {
+      turn += 1;
+      if (turn % 100 === 0) {
+        const { body } = await here.call("nobody", "GET", "/_svc/mail");
+        for (const { token } of body.data.slice(-1)) known.add("tokens", token);
       }
+      const { method, key } = draft;
+      const headers = [["Authorization", `Bearer ${keys.get(key) ?? `sk_live_${key}`}`] as const, ...draft.headers];
+      const path = known.fill(draft.path, turn);
+      const body = draft.body && Buffer.from(known.fill(draft.body.toString("latin1"), turn), "latin1");
+      const answer = await client.ask(method, path, { headers, ...(body && { body }) });
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      judge({ ...draft, path }, answer);
+      if (answer.status < 300) known.learn(answer);
+      if (answer.status === 404 || answer.status === 204) known.forget(path);
+      if (answer.body?.plan && key !== "demo_stranger") organization = answer.body.name;
+      // An earlier request has revoked this key, or removed its user.
+      if (answer.status === 401 && isRole(key))
+        keys.set(key, (await here.service.keys.create({ organization, role: key })).key);
     }),
-    runs(50),
+    { numRuns: count, seed: from },
   );
+  assert.deepEqual(errors, [], "nothing is logged as an error");
+  await client.close();
+  await here.service.close();
+  return statuses;
+}
+
+test(`${cases} requests, right and wrong, get no 5xx and always a documented answer`, async (t) => {
+  const first = repeated ? Number(repeated) : Math.floor(Math.random() * 2 ** 31);
+  const all: Record<number, number> = {};
+  const rss: number[] = [];
+  for (let sent = 0; sent < cases; sent += batch) {
+    const statuses = await play(t, Math.min(batch, cases - sent), first + sent);
+    for (const [status, count] of statuses) all[status] = (all[status] ?? 0) + count;
+    if ((sent / batch) % 50 === 0) rss.push(Math.round(process.memoryUsage.rss() / 2 ** 20));
+  }
+  t.diagnostic(JSON.stringify({ seed: first, statuses: all, rss_mib: rss }));
 });
 
-test("No body makes POST /v1/deployments answer 5xx", async (t) => {
-  const here = await world(t, many);
-  const { id } = await here.project();
-  const deployment = fc.record(
-    {
-      project_id: fc.oneof({ weight: 3, arbitrary: fc.constant(id) }, anything),
-      environment: fc.oneof({ weight: 3, arbitrary: fc.constant("production") }, anything),
-      source: fc.oneof({ weight: 5, arbitrary: source }, anything),
-    },
-    { requiredKeys: [] },
-  );
+test("a project has the very name that was sent, trimmed", async (t) => {
+  const { call } = await world(t, { rateLimit: 0 });
+  const name = fc.oneof(anyText({ maxLength: 70 }), fc.string({ unit: "grapheme", minLength: 3, maxLength: 64 }));
   await fc.assert(
-    fc.asyncProperty(bodyOf(deployment), async (body) => {
-      const { status } = await here.call("owner", "POST", "/v1/deployments", body);
-      assert.ok([201, 400, 404, 422].includes(status), `${status}`);
+    fc.asyncProperty(name, async (name) => {
+      const { status, body } = await call("owner", "POST", "/v1/projects", { name, region: "eu-west-1" });
+      if (status === 201) assert.equal(body.name, name.trim());
+      else assert.ok([409, 422].includes(status), `${status}`);
     }),
     runs(50),
-  );
-  await here.service.clock.advance("1h");
-  const { status } = await here.call("owner", "GET", "/v1/deployments");
-  assert.equal(status, 200, "what was taken can also be run and read");
-});
-
-test("No query makes a list answer 5xx", async (t) => {
-  const { call } = await world(t, many);
-  const name = fc.oneof(
-    fc.constantFrom("per_page", "cursor", "project_id", "environment", "status", "__proto__"),
-    text,
-  );
-  const query = fc.array(fc.tuple(name, text), { maxLength: 4 }).map((pairs) => new URLSearchParams(pairs));
-  await fc.assert(
-    fc.asyncProperty(query, async (query) => {
-      const { status } = await call("viewer", "GET", `/v1/deployments?${query}`);
-      assert.ok(status === 200 || status === 422, `${status}`);
-    }),
-    runs(25),
   );
 });

@@ -5,9 +5,9 @@ import * as v from "valibot";
 import { problems } from "../../lib/kernel/errors.ts";
 import { problemsOf } from "../../lib/kernel/operation.ts";
 import { operations } from "../../lib/operations.ts";
-import { read, resolved } from "../document.ts";
-import { faults } from "../json-schema.ts";
-import { expect, world } from "../world.ts";
+import { faults } from "../helpers/json-schema.ts";
+import { read, resolved } from "../helpers/openapi-document.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 type Json = Record<string, unknown>;
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into freely, and every look is an assertion

@@ -5,22 +5,44 @@ import { createClock } from "../../lib/kernel/clock.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 
-test("a count asks once to be written, and once more after it was; another process goes on from there", async (t) => {
+test("a count schedules one write until it is flushed; another process continues from the stored count", async (t) => {
   const store = createStore(openMemory().engine);
   t.after(() => store.close());
   const clock = createClock("manual@2026-01-01T00:00:00Z");
-  let told = 0;
+  let notices = 0;
   const dirty = () => {
-    told += 1;
+    notices += 1;
   };
   const process = () => createRateLimits({ store, clock, dirty });
   const windows = process();
   const take = async (from = windows) => (await from.take("key_a", 10)).remaining;
-  assert.deepEqual([await take(), await take(), told], [9, 8, 1]);
+  assert.deepEqual([await take(), await take(), notices], [9, 8, 1]);
   await store.transaction((tx) => windows.flush(tx));
-  assert.deepEqual([await take(), await take(), told], [7, 6, 2]);
+  assert.deepEqual([await take(), await take(), notices], [7, 6, 2]);
   assert.equal(await take(process()), 7, "the two that were not written are forgotten");
-  assert.equal(told, 3);
+  assert.equal(notices, 3);
   clock.moveTo(clock.now() + 600_000);
-  assert.deepEqual([await take(), told], [9, 4]);
+  assert.deepEqual([await take(), notices], [9, 4]);
+});
+
+test("a flood of addresses takes 50,000 buckets and one for all others; keys keep their own", async (t) => {
+  const store = createStore(openMemory().engine);
+  t.after(() => store.close());
+  const clock = createClock("manual@2026-01-01T00:00:00Z");
+  const windows = createRateLimits({ store, clock, dirty: () => {} });
+  const count = () => windows.save().buckets.length;
+  for (let i = 0; i < 50_000; i += 500) {
+    await Promise.all(Array.from({ length: 500 }, (_, j) => windows.take(`address ${i + j}`, 10)));
+  }
+  assert.equal(count(), 50_000);
+  for (let i = 0; i < 20; i++) {
+    const { allowed } = await windows.take(`address later ${i}`, 10);
+    assert.equal(allowed, i < 10, "all later ones share a bucket");
+  }
+  assert.equal(count(), 50_001);
+  assert.equal((await windows.take("key_a", 10)).remaining, 9);
+  assert.equal((await windows.take("address 0", 10)).remaining, 8, "earlier ones keep theirs");
+  clock.moveTo(clock.now() + 600_000);
+  await windows.take("key_a", 10);
+  assert.equal(count(), 1, "the next window forgets them");
 });

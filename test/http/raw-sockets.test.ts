@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { anyText } from "../properties.ts";
-import { all, lines, open, owner, statusesIn, type Wire, wire } from "../sockets.ts";
+import { anyText } from "../helpers/properties.ts";
+import { all, type ListeningWorld, lines, listeningWorld, open, owner, statusesIn } from "../helpers/raw-sockets.ts";
 
 const closing = ["Host: localhost", "Connection: close"];
-const first = async ({ raw }: Wire, line: string, ...more: string[]) =>
+const first = async ({ raw }: ListeningWorld, line: string, ...more: string[]) =>
   statusesIn(await raw(lines(line, ...closing, ...more)))[0];
 
 test("Unsupported methods are 405 where Node's parser knows them, 400 where it does not", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   for (const method of ["OPTIONS", "TRACE", "PROPFIND", "PURGE", "LINK", "SEARCH", "PATCH"]) {
     const text = await here.raw(lines(`${method} /v1/projects HTTP/1.1`, ...closing));
     assert.deepEqual(statusesIn(text), [405], method);
@@ -21,7 +21,7 @@ test("Unsupported methods are 405 where Node's parser knows them, 400 where it d
 });
 
 test("Malformed paths are 404 like every unknown path", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   for (const path of [
     "/v1/%zz",
     "/v1/projects/%zz",
@@ -45,8 +45,18 @@ test("Malformed paths are 404 like every unknown path", async (t) => {
   assert.equal(await first(here, "GET /v1/projects?%zz=%&&&=&x HTTP/1.1"), 200);
 });
 
+test("A Host that no URL can have is 421, however the path is written", async (t) => {
+  const here = await listeningWorld(t);
+  for (const host of ["127.0.0.1:99999", "127.999.0.1", "localhost:70000", "999.999.999.999"])
+    for (const path of ["/a/../b", "/v1/me", "//", "/v1/../v1/me?a=b", "*", `http://${host}/a/../b`])
+      for (const method of ["GET", "POST"]) {
+        const text = await here.raw(lines(`${method} ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close"));
+        assert.deepEqual(statusesIn(text), [421], `${method} ${path} ${host}`);
+      }
+});
+
 test("Other forms of the request line never break it", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   assert.equal(await first(here, `GET http://localhost:${here.port}/v1/me HTTP/1.1`), 200, "the absolute form");
   assert.equal(await first(here, `GET http://localhost:${here.port}/v1/projects/ HTTP/1.1`), 404);
   for (const line of [
@@ -77,7 +87,7 @@ test("Other forms of the request line never break it", async (t) => {
 });
 
 test("Node's own refusals carry no more than their status", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   assert.equal(await first(here, "GET /v1/me HTTP/1.1", `X-Long: ${"x".repeat(20_000)}`), 431);
   assert.equal(await first(here, "GET /v1/me HTTP/1.1", "no colon"), 400);
   assert.equal(await first(here, "POST /v1/projects HTTP/1.1", "Content-Length: 1", "Transfer-Encoding: chunked"), 400);
@@ -85,8 +95,8 @@ test("Node's own refusals carry no more than their status", async (t) => {
   assert.equal(await first(here, "POST /v1/projects HTTP/1.1", "Content-Length: 1", "Content-Length: 2"), 400);
 });
 
-test("A client that goes away amid its body harms no other", async (t) => {
-  const here = await wire(t);
+test("A client that disconnects during its body does not affect others", async (t) => {
+  const here = await listeningWorld(t);
   const type = "Content-Type: application/json";
   for (const length of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
     const socket = await open(here.port);
@@ -100,7 +110,7 @@ test("A client that goes away amid its body harms no other", async (t) => {
 });
 
 test("A chunked body of another type is refused at its first bytes, and its connection ends", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const socket = await open(here.port);
   const ended = all(socket);
   socket.write(
@@ -159,7 +169,12 @@ test("500 malformed requests never get a 5xx, and leave it in good health", asyn
   const crashes: unknown[] = [];
   const note = (error: unknown) => void crashes.push(error);
   const log = { error: note, warn: () => {}, info: () => {}, debug: () => {} };
-  const here = await wire(t, { behindProxy: true, logger: log, rateLimit: 1_000_000, addressRateLimit: 1_000_000 });
+  const here = await listeningWorld(t, {
+    behindProxy: true,
+    logger: log,
+    rateLimit: 1_000_000,
+    addressRateLimit: 1_000_000,
+  });
   const requests = fc.sample(
     fc.oneof(
       piece,
@@ -177,7 +192,7 @@ test("500 malformed requests never get a 5xx, and leave it in good health", asyn
         return { bytes, socket, answer };
       }),
     );
-    // Others are answered meanwhile; whoever still waits for more bytes is then told that none will come.
+    // Other requests are answered meanwhile; a request that still waits for bytes then learns that none will come.
     for (let turn = 0; turn < 3; turn++) await healthy();
     for (const { socket } of sent) socket.end();
     for (const { bytes, answer } of sent) {
@@ -193,7 +208,7 @@ test("a logger that fails fails no request", async (t) => {
   const fail = () => {
     throw new Error("the disk is full");
   };
-  const here = await wire(t, { logger: { error: fail, warn: fail, info: fail, debug: fail } });
+  const here = await listeningWorld(t, { logger: { error: fail, warn: fail, info: fail, debug: fail } });
   assert.equal((await here.send("GET", "/v1/me")).status, 200);
   assert.equal((await here.call("owner", "GET", "/v1/me")).status, 200);
   assert.equal((await here.send("GET", "/v1/me")).status, 200);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { test } from "node:test";
-import { lines, owner, statusesIn, wire } from "../sockets.ts";
+import { lines, listeningWorld, owner, statusesIn } from "../helpers/raw-sockets.ts";
 
 const json = { ...owner, "content-type": "application/json" };
 const order = JSON.stringify({ name: "web", region: "eu-west-1" });
 
 test("It answers over a socket as it does in process", async (t) => {
-  const { send, service, port } = await wire(t);
+  const { send, service, port } = await listeningWorld(t);
   assert.equal(service.url, `http://127.0.0.1:${port}`);
   const made = await send("POST", "/v1/projects", { headers: json, body: order });
   assert.equal(made.status, 201);
@@ -26,7 +26,7 @@ test("It answers over a socket as it does in process", async (t) => {
 });
 
 test("Several ports can be open at a time, and each closes by itself", async (t) => {
-  const { send, service, port } = await wire(t);
+  const { send, service, port } = await listeningWorld(t);
   const second = await service.listen();
   assert.notEqual(second.port, port);
   assert.equal((await fetch(`${second.url}/v1/me`, { headers: owner })).status, 200);
@@ -36,7 +36,7 @@ test("Several ports can be open at a time, and each closes by itself", async (t)
 });
 
 test("It answers to loopback names, the public URL and the option hosts, in any case and with any port", async (t) => {
-  const { send, port } = await wire(t, {
+  const { send, port } = await listeningWorld(t, {
     publicUrl: "https://deploy.example.com:8443",
     hosts: ["svc.internal", "10.0.0.7"],
   });
@@ -61,7 +61,7 @@ test("It answers to loopback names, the public URL and the option hosts, in any 
 });
 
 test("Any other Host is 421, before the key is checked", async (t) => {
-  const { send, raw } = await wire(t, { addressRateLimit: 5 });
+  const { send, raw } = await listeningWorld(t, { addressRateLimit: 5 });
   for (const host of [
     "evil.test",
     "evil.test:7400",
@@ -95,7 +95,7 @@ test("Any other Host is 421, before the key is checked", async (t) => {
 });
 
 test("Two Host headers are 400", async (t) => {
-  const { raw } = await wire(t);
+  const { raw } = await listeningWorld(t);
   for (const [one, two] of [
     ["Host: localhost", "Host: localhost"],
     ["Host: localhost", "Host: evil.test"],
@@ -106,8 +106,8 @@ test("Two Host headers are 400", async (t) => {
   assert.deepEqual(statusesIn(await raw(lines("GET /v1/me HTTP/1.1", "Connection: close"))), [400], "none is 400 too");
 });
 
-test("Behind a proxy the last X-Forwarded-For address is the one that counts", async (t) => {
-  const { send } = await wire(t, { behindProxy: true, addressRateLimit: 1 });
+test("Behind a proxy the last X-Forwarded-For address counts", async (t) => {
+  const { send } = await listeningWorld(t, { behindProxy: true, addressRateLimit: 1 });
   const from = async (...forwarded: string[]) =>
     (await send("GET", "/v1/me", { headers: forwarded.length ? { "x-forwarded-for": forwarded } : {} })).status;
   assert.equal(await from("198.51.100.1"), 401);
@@ -123,7 +123,7 @@ test("Behind a proxy the last X-Forwarded-For address is the one that counts", a
 });
 
 test("Without a proxy X-Forwarded-For means nothing", async (t) => {
-  const { send } = await wire(t, { addressRateLimit: 2 });
+  const { send } = await listeningWorld(t, { addressRateLimit: 2 });
   const from = async (address: string) =>
     (await send("GET", "/v1/me", { headers: { "x-forwarded-for": address } })).status;
   assert.deepEqual(
@@ -140,7 +140,7 @@ const agentOf = (t: { after(run: () => void): void }) => {
 };
 
 test("After a 413 the client is answered, and the next request of the same client as well", async (t) => {
-  const { send } = await wire(t);
+  const { send } = await listeningWorld(t);
   const agent = agentOf(t);
   for (const size of [1_048_577, 6_000_000]) {
     for (const how of [{ "content-length": String(size) }, { "transfer-encoding": "chunked" }] as Record<
@@ -161,7 +161,7 @@ test("After a 413 the client is answered, and the next request of the same clien
 });
 
 test("An unread body is never taken for the next request", async (t) => {
-  const { raw } = await wire(t);
+  const { raw } = await listeningWorld(t);
   const hidden = lines("DELETE /v1/projects/unknown HTTP/1.1", "Host: localhost");
   const length = `Content-Length: ${hidden.length}`;
   const last = lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close");
@@ -180,7 +180,7 @@ test("An unread body is never taken for the next request", async (t) => {
 });
 
 test("Requests that are sent at once on one connection are answered in their order", async (t) => {
-  const { raw } = await wire(t);
+  const { raw } = await listeningWorld(t);
   const ask = (id: number, more: string[] = []) =>
     lines("GET /v1/projects HTTP/1.1", "Host: localhost", `X-Request-Id: n${id}`, ...more);
   const text = await raw([1, 2, 3, 4].map((id) => ask(id)).join("") + ask(5, ["Connection: close"]));
@@ -191,7 +191,7 @@ test("Requests that are sent at once on one connection are answered in their ord
 });
 
 test("An empty body needs no type, however it is announced", async (t) => {
-  const { raw, project, deploy } = await wire(t);
+  const { raw, project, deploy } = await listeningWorld(t);
   const { id } = await project();
   for (const [announced, body] of [
     [[], ""],
@@ -205,7 +205,7 @@ test("An empty body needs no type, however it is announced", async (t) => {
 });
 
 test("The type is asked before the size, whether the size is announced or not", async (t) => {
-  const { send } = await wire(t, { bodyLimit: 50 });
+  const { send } = await listeningWorld(t, { bodyLimit: 50 });
   const headers = { ...owner, "content-type": "text/plain" };
   const body = "x".repeat(60);
   assert.equal((await send("POST", "/v1/projects", { headers, body })).status, 415);

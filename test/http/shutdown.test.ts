@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
-import { lines, open, owner, wire } from "../sockets.ts";
+import { lines, listeningWorld, open, owner } from "../helpers/raw-sockets.ts";
 
-test("close() does not wait for idle clients, and leaves no handle", { timeout: 4_000 }, async (t) => {
+test("close() does not wait for idle clients, and leaves no open handle", { timeout: 4_000 }, async (t) => {
   const handles = () =>
     process
       .getActiveResourcesInfo()
       .filter((name) => /TCP|Timeout/.test(name))
       .sort();
   const before = handles();
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const agent = new Agent({ keepAlive: true });
   assert.equal((await here.send("GET", "/v1/me", { agent })).status, 200);
   const half = await open(here.port);
@@ -34,7 +34,7 @@ test("close() does not wait for idle clients, and leaves no handle", { timeout: 
 });
 
 test("close() does not wait for a client that connected and says nothing", { timeout: 2_000 }, async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const silent = await open(here.port);
   const ended = once(silent.resume(), "close");
   assert.equal((await here.send("GET", "/v1/me")).status, 200);
@@ -42,8 +42,8 @@ test("close() does not wait for a client that connected and says nothing", { tim
   await ended;
 });
 
-test("url tells where it listens, and nothing while it does not", async (t) => {
-  const { service, port } = await wire(t);
+test("url is the address while it listens, else undefined", async (t) => {
+  const { service, port } = await listeningWorld(t);
   assert.equal(service.url, `http://127.0.0.1:${port}`);
   await service.close();
   assert.equal(service.url, undefined);
@@ -84,7 +84,7 @@ test("every method of a closed service says that it is closed", async () => {
 });
 
 test("Requests that began before close() are finished and answered, later ones are 503", async (t) => {
-  const { service, port } = await wire(t);
+  const { service, port } = await listeningWorld(t);
   const headers = { ...owner, "content-type": "application/json" };
   const create = async (i: number) => {
     const body = JSON.stringify({ name: `project ${i}`, region: "eu" });
@@ -100,7 +100,7 @@ test("Requests that began before close() are finished and answered, later ones a
 });
 
 test("A client that asks again and again on one connection does not hold up close()", { timeout: 4_000 }, async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let over = false;
   const asking = (async () => {
@@ -115,15 +115,15 @@ test("A client that asks again and again on one connection does not hold up clos
 
 test("An upload that its sender breaks off is 400 in the log, and no error", async (t) => {
   const entries: string[] = [];
-  let told = () => {};
+  let markArrived = () => {};
   const asked = new Promise<void>((resolve) => {
-    told = resolve;
+    markArrived = resolve;
   });
   const take = (level: string) => (message: string, fields?: object) => {
     entries.push(`${level} ${message} ${(fields as { status?: number } | undefined)?.status ?? ""}`);
-    if (message === "request") told();
+    if (message === "request") markArrived();
   };
-  const here = await wire(t, {
+  const here = await listeningWorld(t, {
     logger: { error: take("error"), warn: take("warn"), info: take("info"), debug: () => {} },
   });
   const socket = await open(here.port);

@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { listen, type RequestTimeouts, type Upgrade } from "../../lib/http/server.ts";
-import { all, lines, open } from "../sockets.ts";
+import { all, lines, open } from "../helpers/raw-sockets.ts";
 
 const short = { headersTimeout: 250, requestTimeout: 500, connectionsCheckingInterval: 10 };
 /** Long enough for any test. */
 const endless = 600_000;
 
-/** A server with these timeouts. It answers a request whose body is whole, and `/stream` with an answer that goes on. */
+/** A server with these timeouts. It answers complete requests, and `/stream` with an answer that does not end. */
 async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> = {}, upgrade: Upgrade = () => {}) {
   const reads: (() => void)[] = [];
   const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -30,7 +30,7 @@ async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> = {}, upg
     connect,
     /** Reads the last request's body, where that was put off. */
     readLast: () => reads.at(-1)?.(),
-    /** Resolves when twice the time of a request is over: two silent connections were refused, one after the other. */
+    /** Resolves after twice the time of a request: two silent connections were refused, one after the other. */
     async timePasses() {
       for (let i = 0; i < 4; i++) assert.match(await (await connect()).all, refused);
     },
@@ -109,7 +109,7 @@ test("A head that begins right behind a request has no more time than others", a
   assert.match(await one.all, refusedLast);
 });
 
-test("An answer that goes on is no slow request, and no 408 is written into it", async (t) => {
+test("A long answer does not count as a slow request, and no 408 is written into it", async (t) => {
   const here = await slow(t);
   const one = await here.connect();
   const begun = one.answered();
@@ -121,7 +121,7 @@ test("An answer that goes on is no slow request, and no 408 is written into it",
   assert.doesNotMatch(await one.all, /408/);
 });
 
-test("No 408 is written into an answer that goes on, whatever is slow behind it", async (t) => {
+test("No 408 is written into a running answer, even if the next request is slow", async (t) => {
   const here = await slow(t);
   const one = await here.connect();
   const begun = one.answered();

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
-import { machinery } from "../machinery.ts";
+import { startRunner } from "../helpers/job-runner.ts";
 
 test("jobs run in the order of due time, then of id", async (t) => {
   await t.test("in whatever order they were added", async (t) => {
     const waits = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 60 });
     const property = fc.asyncProperty(waits, async (seconds) => {
-      const { add, advance, told } = machinery(t, () => done());
+      const { add, advance, runs } = startRunner(t, () => done());
       for (const [i, wait] of seconds.entries()) await add(`${i}`, wait * 1000);
       await advance(10_000);
       const order = seconds.map((wait, i) => ({ wait, i })).sort((a, b) => a.wait - b.wait || a.i - b.i);
       assert.deepEqual(
-        told,
+        runs,
         order.map(({ wait, i }) => `${i} at ${wait}s`),
       );
     });
@@ -21,26 +21,26 @@ test("jobs run in the order of due time, then of id", async (t) => {
   });
 
   await t.test("a job that another one adds for the same instant runs in the same step", async (t) => {
-    const { add, advance, loop, told } = machinery(t, async (name) => {
+    const { add, advance, loop, runs } = startRunner(t, async (name) => {
       if (name === "first") await add("second");
       return done();
     });
     await add("first");
     assert.equal(await loop.settle(), 2);
-    assert.deepEqual(told, ["first at 0s", "second at 0s"]);
+    assert.deepEqual(runs, ["first at 0s", "second at 0s"]);
     assert.equal(await advance(1000), 0);
   });
 
   await t.test("settle does not run jobs that are due later", async (t) => {
-    const { add, loop, told, advance } = machinery(t, () => done());
+    const { add, loop, runs, advance } = startRunner(t, () => done());
     await add("later", 1);
     assert.equal(await loop.settle(), 0);
-    assert.deepEqual(told, []);
+    assert.deepEqual(runs, []);
     assert.equal(await advance(1), 1);
   });
 
   await t.test("two concurrent advances run no job twice", async (t) => {
-    const { add, clock, loop, told } = machinery(t, () => done());
+    const { add, clock, loop, runs } = startRunner(t, () => done());
     for (const name of ["a", "b", "c"]) await add(name, 1000);
     const to = clock.now() + 2000;
     const ran = await Promise.all([loop.advance(() => to), loop.advance(() => to), loop.settle()]);
@@ -48,11 +48,11 @@ test("jobs run in the order of due time, then of id", async (t) => {
       ran.reduce((sum, one) => sum + one),
       3,
     );
-    assert.deepEqual(told, ["a at 1s", "b at 1s", "c at 1s"]);
+    assert.deepEqual(runs, ["a at 1s", "b at 1s", "c at 1s"]);
   });
 
   await t.test("the clock never goes back", async (t) => {
-    const { clock, loop } = machinery(t, () => done());
+    const { clock, loop } = startRunner(t, () => done());
     await assert.rejects(
       loop.advance(() => clock.now() - 1),
       /never goes back/,
@@ -62,56 +62,56 @@ test("jobs run in the order of due time, then of id", async (t) => {
 
 test("the outcomes of a job", async (t) => {
   await t.test("done and discarded jobs are removed", async (t) => {
-    const { add, advance, runner, told } = machinery(t, (name) => (name === "a" ? done() : discard("no longer")));
+    const { add, advance, runner, runs } = startRunner(t, (name) => (name === "a" ? done() : discard("no longer")));
     await add("a");
     await add("b");
     assert.equal(await advance(1_000_000), 2);
-    assert.deepEqual(told, ["a at 0s", "b at 0s"]);
+    assert.deepEqual(runs, ["a at 0s", "b at 0s"]);
     assert.equal(await runner.next(), undefined);
   });
 
   await t.test("a retry waits for the next delay, and after the last one the job is given up once", async (t) => {
-    const { add, advance, runner, told } = machinery(t, () => retry("no"), ["30s", "2m", "10m"]);
+    const { add, advance, runner, runs } = startRunner(t, () => retry("no"), ["30s", "2m", "10m"]);
     await add("a");
     await advance(10_000_000);
-    assert.deepEqual(told, ["a at 0s", "a at 30s", "a at 150s", "a at 750s", "a given up at 750s: no"]);
+    assert.deepEqual(runs, ["a at 0s", "a at 30s", "a at 150s", "a at 750s", "a given up at 750s: no"]);
     assert.equal(await runner.next(), undefined);
   });
 
   await t.test("a job that throws is retried like one that answers retry", async (t) => {
-    const { add, advance, told } = machinery(t, () => {
+    const { add, advance, runs } = startRunner(t, () => {
       throw new Error("a bug");
     }, ["1s"]);
     await add("a");
     await advance(10_000);
     // An error may contain secrets, so it goes to the log alone.
     const reason = /^a given up at 1s: the service failed unexpectedly; its log has the reason under job_\w{26}$/;
-    assert.deepEqual(told.slice(0, -1), ["a at 0s", "a at 1s"]);
-    assert.match(told.at(-1) ?? "", reason);
+    assert.deepEqual(runs.slice(0, -1), ["a at 0s", "a at 1s"]);
+    assert.match(runs.at(-1) ?? "", reason);
   });
 
   await t.test("a snooze is no failure, however often", async (t) => {
-    const { add, advance, told } = machinery(t, (_, time) => (time < 8 ? snooze(1000) : done()), []);
+    const { add, advance, runs } = startRunner(t, (_, time) => (time < 8 ? snooze(1000) : done()), []);
     await add("a");
     await advance(60_000);
     assert.deepEqual(
-      told,
+      runs,
       Array.from({ length: 8 }, (_, i) => `a at ${i}s`),
     );
   });
 
   await t.test("a snooze between two failures does not restart the delays", async (t) => {
     const outcomes = [retry("one"), snooze(1000), retry("two")];
-    const { add, advance, told } = machinery(t, (_, time) => outcomes[time - 1] ?? done(), ["5s"]);
+    const { add, advance, runs } = startRunner(t, (_, time) => outcomes[time - 1] ?? done(), ["5s"]);
     await add("a");
     await advance(60_000);
-    assert.deepEqual(told, ["a at 0s", "a at 5s", "a at 6s", "a given up at 6s: two"]);
+    assert.deepEqual(runs, ["a at 0s", "a at 5s", "a at 6s", "a given up at 6s: two"]);
   });
 
   await t.test(
     "its write and its removal are atomic: if the write fails, it is rolled back and the job runs again",
     async (t) => {
-      const { add, advance, rows, told } = machinery(
+      const { add, advance, rows, runs } = startRunner(
         t,
         (name, time) => {
           if (name !== "a") return done();
@@ -126,14 +126,14 @@ test("the outcomes of a job", async (t) => {
       await advance(500);
       assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:00:01.000Z");
       await advance(1000);
-      assert.deepEqual(told, ["a at 0s", "a at 1s"]);
+      assert.deepEqual(runs, ["a at 0s", "a at 1s"]);
       assert.equal((await rows().next({}))?.run_at, "9999");
     },
   );
 });
 
 test("jobs that end one after the other leave no row", async (t) => {
-  const { add, advance, database } = machinery(t, () => done());
+  const { add, advance, database } = startRunner(t, () => done());
   for (const name of ["a", "b", "c"]) {
     await add(name);
     await advance(1_000);
@@ -142,7 +142,7 @@ test("jobs that end one after the other leave no row", async (t) => {
 });
 
 test("jobs that end while the store refuses writes are held and run again; jobs that end later are done", async (t) => {
-  const { add, advance, database, runner, told } = machinery(t, () => done(), ["5s"]);
+  const { add, advance, database, runner, runs } = startRunner(t, () => done(), ["5s"]);
   for (const name of ["a", "b", "c"]) await add(name);
   const [a, b, c] = await runner.claim();
   assert.ok(a && b && c);
@@ -151,6 +151,6 @@ test("jobs that end while the store refuses writes are held and run again; jobs 
   database.pragma("query_only = OFF");
   await runner.run(c);
   await advance(60_000);
-  assert.deepEqual(told, ["a at 0s", "b at 0s", "c at 0s", "a at 6s", "b at 6s"]);
+  assert.deepEqual(runs, ["a at 0s", "b at 0s", "c at 0s", "a at 6s", "b at 6s"]);
   assert.equal(await runner.next(), undefined);
 });

@@ -6,8 +6,8 @@ import { type TestContext, test } from "node:test";
 import { jobsRepository } from "../../lib/jobs/repository.ts";
 import { openFile } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
-import { release, seen, told } from "../stories.ts";
-import { expect, start, type World, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, eventsOf } from "../helpers/deployments.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 /** A database file for one test. */
 function file(t: TestContext): string {
@@ -40,13 +40,13 @@ async function building(t: TestContext, database: string) {
 }
 const restart = async (t: TestContext, database: string): Promise<World> => world(t, { database });
 
-test("a deployment continues where it was when the service restarts", async (t) => {
+test("a deployment resumes when the service restarts", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
   const here = await restart(t, database);
-  assert.equal((await seen(here, deployment.id)).status, "building");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "building");
   await here.service.clock.advance("4s");
-  const { status, completed_at } = await seen(here, deployment.id);
+  const { status, completed_at } = await deploymentNow(here, deployment.id);
   assert.deepEqual([status, completed_at], ["active", "2026-01-01T00:00:06.000Z"]);
 });
 
@@ -56,45 +56,45 @@ test("a job that an earlier process left running is resumed at the start", async
   assert.ok((await dieHolding(database, "2026-01-01T00:00:04.000Z")) > 0);
   const here = await restart(t, database);
   await here.service.clock.advance("4s");
-  assert.equal((await seen(here, deployment.id)).status, "active");
-  const names = (await told(here)).map(({ event }) => event);
+  assert.equal((await deploymentNow(here, deployment.id)).status, "active");
+  const names = (await eventsOf(here)).map(({ event }) => event);
   assert.deepEqual(names, ["project.created", "deployment.queued", "deployment.started", "deployment.succeeded"]);
 });
 
-test("a deployment whose job crashed three processes fails with worker_crashed", async (t) => {
+test("kills of the whole service fail no work, however often they hit it while other work runs", async (t) => {
   const database = file(t);
   const deployment = await building(t, database);
-  for (let crash = 1; crash <= 3; crash++) {
+  for (let kill = 1; kill <= 9; kill++) {
     assert.ok((await dieHolding(database, "2026-01-01T00:00:04.000Z")) > 0);
-    const here = await restart(t, database);
-    assert.equal((await seen(here, deployment.id)).status, "building");
-    if (crash < 3) {
-      await here.service.close();
-      continue;
-    }
-    await here.service.clock.advance("1h");
-    const { status, completed_at } = await seen(here, deployment.id);
-    assert.equal(status, "failed");
-    assert.ok(completed_at);
-    const failed = (await told(here)).filter(({ event }) => event === "deployment.failed");
-    assert.deepEqual(
-      failed.map(({ data }) => [data.deployment_id, data.reason]),
-      [[deployment.id, "worker_crashed"]],
-    );
-    assert.equal((await release(here, deployment.project_id)).status, "active");
-  }
-});
-
-test("two crashes are tolerated, and no longer count after a completed step", async (t) => {
-  const database = file(t);
-  const deployment = await building(t, database);
-  for (const now of ["2026-01-01T00:00:04.000Z", "2026-01-01T00:00:04.000Z"]) {
-    assert.ok((await dieHolding(database, now)) > 0);
     await (await restart(t, database)).service.close();
   }
   const here = await restart(t, database);
   await here.service.clock.advance("4s");
-  assert.equal((await seen(here, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "active");
+});
+
+test("a deployment whose job crashed fifteen processes, while they lived without it, fails with worker_crashed", async (t) => {
+  const database = file(t);
+  const deployment = await building(t, database);
+  for (let crash = 1; crash <= 15; crash++) {
+    assert.ok((await dieHolding(database, "2026-01-01T00:01:00.000Z")) > 0);
+    const here = await restart(t, database);
+    assert.equal((await deploymentNow(here, deployment.id)).status, "building");
+    if (crash < 15) {
+      await here.service.close();
+      continue;
+    }
+    await here.service.clock.advance("1h");
+    const { status, completed_at } = await deploymentNow(here, deployment.id);
+    assert.equal(status, "failed");
+    assert.ok(completed_at);
+    const failed = (await eventsOf(here)).filter(({ event }) => event === "deployment.failed");
+    assert.deepEqual(
+      failed.map(({ data }) => [data.deployment_id, data.reason]),
+      [[deployment.id, "worker_crashed"]],
+    );
+    assert.equal((await deployAndFinish(here, deployment.project_id)).status, "active");
+  }
 });
 
 test("the clock is stored, and never goes back", async (t) => {
@@ -133,7 +133,7 @@ test("first in, first out holds across restarts at the same instant", async (t) 
   }
   const here = await restart(t, database);
   await here.service.clock.advance("1h");
-  const started = (await told(here)).filter(({ event }) => event === "deployment.started");
+  const started = (await eventsOf(here)).filter(({ event }) => event === "deployment.started");
   assert.deepEqual(
     started.map(({ data }) => data.deployment_id),
     queue,

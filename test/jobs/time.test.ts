@@ -4,13 +4,13 @@ import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { deployment as shape } from "../../lib/deployments/schema.ts";
 import type { Options } from "../../lib/index.ts";
-import { bearer, jsonBearer } from "../headers.ts";
-import { byBranch, release, seen, source, turningOut } from "../stories.ts";
-import { keyOf, world } from "../world.ts";
+import { byBranch, deployAndFinish, deploymentNow, source, withOutcomes } from "../helpers/deployments.ts";
+import { bearer, jsonBearer } from "../helpers/headers.ts";
+import { keyOf, world } from "../helpers/test-service.ts";
 
 test("one advance covers ten years, with every job that falls due in them", async (t) => {
   const long = { durations: { queued: "700d", building: "1200d", deploying: "365d" } };
-  const here = await world(t, turningOut(byBranch({ slow: long })));
+  const here = await world(t, withOutcomes(byBranch({ slow: long })));
   const { id } = await here.project();
   const slow = await here.deploy(id, source("slow"));
   const line: { id: string }[] = [];
@@ -18,22 +18,22 @@ test("one advance covers ten years, with every job that falls due in them", asyn
   const { now, ran } = await here.service.clock.advance("3650d");
   assert.equal(now, "2035-12-30T00:00:00.000Z");
   assert.ok(ran >= 3650 + 3 + 150, String(ran));
-  for (const deployment of line) assert.equal((await seen(here, deployment.id)).status, "active");
-  const { status, completed_at } = await seen(here, slow.id);
+  for (const deployment of line) assert.equal((await deploymentNow(here, deployment.id)).status, "active");
+  const { status, completed_at } = await deploymentNow(here, slow.id);
   assert.deepEqual([status, completed_at], ["active", "2032-03-15T00:00:00.000Z"]);
 });
 
 test("a wait may be longer than the longest timer", async (t) => {
   const here = await world(
     t,
-    turningOut(() => ({ durations: { building: "60d" } })),
+    withOutcomes(() => ({ durations: { building: "60d" } })),
   );
   const { id } = await here.project();
   const deployment = await here.deploy(id);
   await here.service.clock.advance("60d");
-  assert.equal((await seen(here, deployment.id)).status, "building");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "building");
   await here.service.clock.advance("3s");
-  assert.equal((await seen(here, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "active");
 });
 
 /** A service on a port under a running clock, and a function that waits for the end of a deployment. */
@@ -61,7 +61,7 @@ test("an idle process wakes once a minute at most", async (t) => {
   });
   hook.enable();
   t.after(() => hook.disable());
-  const here = await world(t, { clock: "real", ...turningOut(() => few) });
+  const here = await world(t, { clock: "real", ...withOutcomes(() => few) });
   const atRest = waits.splice(0);
   assert.ok(atRest.length > 0, "the next periodic job is waited for");
   assert.deepEqual(
@@ -78,7 +78,7 @@ test("an idle process wakes once a minute at most", async (t) => {
 
 test("under the real clock", async (t) => {
   await t.test("a deployment progresses by itself", async (t) => {
-    const { here, project, deploy, ended } = await running(t, { clock: "real", ...turningOut(() => few) });
+    const { here, project, deploy, ended } = await running(t, { clock: "real", ...withOutcomes(() => few) });
     const { id } = await project();
     const deployment = await ended((await deploy(id)).id);
     assert.equal(deployment.status, "active");
@@ -89,7 +89,7 @@ test("under the real clock", async (t) => {
   });
 
   await t.test("a queue of deployments runs one after the other", async (t) => {
-    const { project, deploy, ended } = await running(t, { clock: "real", ...turningOut(() => few) });
+    const { project, deploy, ended } = await running(t, { clock: "real", ...withOutcomes(() => few) });
     const { id } = await project();
     const line = await Promise.all(Array.from({ length: 5 }, () => deploy(id)));
     const all = await Promise.all(line.map((one) => ended(one.id)));
@@ -101,7 +101,7 @@ test("under the real clock", async (t) => {
 
   await t.test("a failure is announced as under any clock", async (t) => {
     const broken = { ...few, result: "fail", at: "building", message: "no" } as const;
-    const { here, project, deploy, ended } = await running(t, { clock: "real", ...turningOut(() => broken) });
+    const { here, project, deploy, ended } = await running(t, { clock: "real", ...withOutcomes(() => broken) });
     const { id } = await project();
     assert.equal((await ended((await deploy(id)).id)).status, "failed");
     assert.equal((await here.events()).at(-1), "deployment.failed");
@@ -109,11 +109,11 @@ test("under the real clock", async (t) => {
 
   await t.test("settle runs due jobs and waits for running ones", async (t) => {
     const none = { durations: { queued: "0ms", building: "0ms", deploying: "0ms" } };
-    const here = await world(t, { clock: "real", ...turningOut(() => none) });
+    const here = await world(t, { clock: "real", ...withOutcomes(() => none) });
     const { id } = await here.project();
     const deployment = await here.deploy(id);
     await here.service.settle();
-    assert.equal((await seen(here, deployment.id)).status, "active");
+    assert.equal((await deploymentNow(here, deployment.id)).status, "active");
   });
 
   await t.test("the clock cannot be moved", async (t) => {
@@ -158,5 +158,5 @@ test("an advance that is called while another one runs comes after it", async (t
     here.service.clock.advance("6s"),
   ]);
   assert.equal(answers[2].now, "2026-01-01T00:00:07.000Z");
-  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await deployAndFinish(here, id)).status, "active");
 });

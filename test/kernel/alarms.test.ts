@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createClock } from "../../lib/kernel/clock.ts";
-import { mockTime } from "../mock-time.ts";
+import { mockTime } from "../helpers/mock-time.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 

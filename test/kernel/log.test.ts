@@ -4,10 +4,10 @@ import fc from "fast-check";
 import type { Options } from "../../lib/index.ts";
 import { createLog, lineSink, reasonOf } from "../../lib/kernel/log.ts";
 import { redact } from "../../lib/kernel/secret-redaction.ts";
-import { launch, scratch } from "../program.ts";
-import { runs } from "../properties.ts";
-import { owner, wire } from "../sockets.ts";
-import { expect, keyOf, world } from "../world.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
+import { runs } from "../helpers/properties.ts";
+import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
+import { expect, keyOf, world } from "../helpers/test-service.ts";
 
 const letters = (min: number, max = min) =>
   fc.string({ unit: fc.constantFrom(..."abcdefghijkXYZ0123456789"), minLength: min, maxLength: max });
@@ -141,7 +141,7 @@ function listening(): { entries: Entry[]; options: Options } {
 
 test("each request is one entry, with its id and its key, and without its query", async (t) => {
   const { entries, options } = listening();
-  const here = await wire(t, options);
+  const here = await listeningWorld(t, options);
   const { body } = await here.send("GET", "/v1/me");
   await here.send("GET", "/v1/projects?api_key=hunter22&cursor=x", { headers: { ...owner, "x-request-id": "mine" } });
   await here.send("GET", "/v1/me", { headers: {} });
@@ -212,7 +212,7 @@ test("secrets in every field of the interface never get into the log, whether re
 });
 
 test("the program logs its requests to stderr, as JSON if that is not a terminal", async (t) => {
-  const served = await launch(t, ["start", "--port", "0", "--database", "svc.db"], scratch(t));
+  const served = await launch(t, ["start", "--port", "0", "--database", "svc.db"], temporaryFolder(t));
   await (await served.get("/v1/me?token=hunter22")).text();
   await served.stop();
   const entries = served

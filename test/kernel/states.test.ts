@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { deploymentsRepository } from "../../lib/deployments/repository.ts";
 import { lifecycle, type MoveName } from "../../lib/deployments/states.ts";
 import { lifecycle as generationStates } from "../../lib/generations/states.ts";
-import type { Machine } from "../../lib/kernel/machine.ts";
+import type { Machine } from "../../lib/kernel/state-machine.ts";
 import { organizationsRepository } from "../../lib/organizations/repository.ts";
 import { projectsRepository } from "../../lib/projects/repository.ts";
 import { lifecycle as projectStates } from "../../lib/projects/states.ts";
@@ -11,7 +11,7 @@ import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
 import { lifecycle as userStates } from "../../lib/users/states.ts";
-import { start } from "../world.ts";
+import { start } from "../helpers/test-service.ts";
 
 type Deployment = Row<"deployments">;
 type State = Deployment["status"];
@@ -59,6 +59,9 @@ async function stage(t: TestContext) {
       repo: null,
       script: null,
       lined_up: 0,
+      pin: null,
+      release: null,
+      runtime: null,
     };
     await store.transaction((tx) => deployments(tx).insert(row));
     return row;

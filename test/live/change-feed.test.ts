@@ -17,38 +17,38 @@ function feedOf(t: TestContext) {
 
 test("the feed publishes committed changes in order, and none before its commit", async (t) => {
   const { store, feed } = feedOf(t);
-  const told: Change[] = [];
-  feed.listen((one) => told.push(one));
+  const changes: Change[] = [];
+  feed.listen((one) => changes.push(one));
   await store.transaction(async (tx) => {
     feed.publish(tx, change("one"));
     feed.publish(tx, change("two"));
-    assert.deepEqual(told, []);
+    assert.deepEqual(changes, []);
   });
-  assert.deepEqual(told, [change("one"), change("two")]);
+  assert.deepEqual(changes, [change("one"), change("two")]);
 });
 
 test("the feed publishes nothing that was rolled back", async (t) => {
   const { store, feed } = feedOf(t);
-  const told: Change[] = [];
-  feed.listen((one) => told.push(one));
+  const changes: Change[] = [];
+  feed.listen((one) => changes.push(one));
   const undone = store.transaction(async (tx) => {
     feed.publish(tx, change("one"));
     throw new Error("undone");
   });
   await assert.rejects(undone, /undone/);
-  assert.deepEqual(told, []);
+  assert.deepEqual(changes, []);
 });
 
 test("a listener that fails is logged, and the others are still called; a stopped one is not", async (t) => {
   const { store, feed, errors } = feedOf(t);
-  const told: Change[] = [];
+  const changes: Change[] = [];
   feed.listen(() => {
     throw new Error("broken");
   });
-  feed.listen((one) => told.push(one));
+  feed.listen((one) => changes.push(one));
   const stop = feed.listen(() => assert.fail("it stopped listening"));
   stop();
   await store.transaction(async (tx) => feed.publish(tx, change("one")));
-  assert.deepEqual(told, [change("one")]);
+  assert.deepEqual(changes, [change("one")]);
   assert.deepEqual(errors, ["a listener failed"]);
 });

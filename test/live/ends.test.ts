@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { Subscriber } from "../../lib/live/subscriber.ts";
-import { member, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { mockTime } from "../mock-time.ts";
-import { dial } from "../readers.ts";
-import { owner, wire } from "../sockets.ts";
-import { expect } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
+import { openStream } from "../helpers/stream-client.ts";
+import { expect } from "../helpers/test-service.ts";
 
 test("a stream ends with its key: user removed, user suspended, key expired", async (t) => {
   const seed = withMembers(
@@ -16,13 +16,13 @@ test("a stream ends with its key: user removed, user suspended, key expired", as
     member("removed", "viewer"),
     member("passing", "viewer", { expires_at: "2026-01-01T00:00:01Z" }),
   );
-  const here = await wire(t, { seed });
+  const here = await listeningWorld(t, { seed });
   const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
   const userOf = (wanted: string) => data.find(({ name }: { name: string }) => name === wanted).id;
-  const stays = dial(t, here);
-  const leaver = dial(t, here, "", bearer("sk_live_leaver"));
-  const removed = dial(t, here, "", bearer("sk_live_removed"));
-  const passing = dial(t, here, "", {});
+  const stays = openStream(t, here);
+  const leaver = openStream(t, here, "", bearer("sk_live_leaver"));
+  const removed = openStream(t, here, "", bearer("sk_live_removed"));
+  const passing = openStream(t, here, "", {});
   await passing.opened;
   passing.socket.send("sk_live_passing");
   await Promise.all([stays, leaver, removed, passing].map(({ begun }) => begun));
@@ -37,23 +37,32 @@ test("a stream ends with its key: user removed, user suspended, key expired", as
 });
 
 test("close() ends streams with 1001, those that wait for a key too", { timeout: 5_000 }, async (t) => {
-  const here = await wire(t);
-  const stream = dial(t, here);
-  const silent = dial(t, here, "", {});
+  const here = await listeningWorld(t);
+  const stream = openStream(t, here);
+  const silent = openStream(t, here, "", {});
   await Promise.all([stream.begun, silent.opened]);
   const closing = here.service.close();
-  assert.equal((await stream.closed).code, 1001);
+  assert.deepEqual(await stream.closed, { code: 1001, reason: "the service is shutting down or has stopped" });
   assert.equal((await silent.closed).code, 1001);
   await closing;
 });
 
+test("a restore ends streams with 1001, and says that the state was replaced", async (t) => {
+  const here = await listeningWorld(t);
+  const stream = openStream(t, here);
+  await stream.begun;
+  await here.service.restore((await here.service.snapshot()).id);
+  const { code, reason } = await stream.closed;
+  assert.deepEqual([code, reason], [1001, "the state of the service was replaced; connect or send the request again"]);
+});
+
 test("a connection that answers no ping is cut", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   mockTime(t, { apis: ["setTimeout"] });
   const dead = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream`, { headers: owner, autoPong: false });
   const closed = once(dead, "close");
   const begun = once(dead, "ping");
-  const living = dial(t, here);
+  const living = openStream(t, here);
   await Promise.all([begun, living.begun]);
   for (let i = 0; i < 2; i++) {
     const pinged = once(living.socket, "ping");

@@ -2,25 +2,25 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { member, withMembers } from "../callers.ts";
-import { parse } from "../events.ts";
-import { bearer } from "../headers.ts";
-import { mockTime } from "../mock-time.ts";
-import { lines, open, owner, type Wire, wire } from "../sockets.ts";
-import { expect } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { type ListeningWorld, lines, listeningWorld, open, owner } from "../helpers/raw-sockets.ts";
+import { parse } from "../helpers/server-sent-events.ts";
+import { expect } from "../helpers/test-service.ts";
 
 const path = (id: string) => `/v1/deployments/${id}/logs?follow=true`;
-const made = async (here: Wire) => (await here.deploy((await here.project()).id)).id as string;
+const made = async (here: ListeningWorld) => (await here.deploy((await here.project()).id)).id as string;
 
 /** A followed log over a real connection. */
-async function follow(here: Wire, id: string, headers: Record<string, string> = owner) {
+async function follow(here: ListeningWorld, id: string, headers: Record<string, string> = owner) {
   const control = new AbortController();
   const response = await fetch(`http://127.0.0.1:${here.port}${path(id)}`, { headers, signal: control.signal });
   return { response, control, text: response.text() };
 }
 
 test("A log is followed over a socket to its end, and the connection serves the next request", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const id = await made(here);
   const { response, text } = await follow(here, id);
   assert.deepEqual([response.status, response.headers.get("content-type")], [200, "text/event-stream"]);
@@ -31,20 +31,20 @@ test("A log is followed over a socket to its end, and the connection serves the 
 });
 
 test("HEAD over a socket has the headers and ends", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { status, headers, text } = await here.send("HEAD", path(await made(here)));
   assert.deepEqual([status, headers["content-type"], text], [200, "text/event-stream", ""]);
 });
 
 test("close() ends the streams of a socket at once, and says so", { timeout: 5_000 }, async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { text } = await follow(here, await made(here));
   await here.service.close();
   assert.equal(parse(await text).at(-1)?.data.code, "unavailable");
 });
 
 test("A stream over a socket ends when its user is suspended", { timeout: 5_000 }, async (t) => {
-  const here = await wire(t, { seed: withMembers(member("leaver", "viewer")) });
+  const here = await listeningWorld(t, { seed: withMembers(member("leaver", "viewer")) });
   const { text } = await follow(here, await made(here), bearer("sk_live_leaver"));
   const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
   const { id } = data.find(({ name }: { name: string }) => name === "leaver");
@@ -52,8 +52,8 @@ test("A stream over a socket ends when its user is suspended", { timeout: 5_000 
   assert.equal(parse(await text).at(-1)?.data.code, "unauthorized");
 });
 
-test("A hundred clients that hang up amid a stream leave nothing behind", async (t) => {
-  const here = await wire(t);
+test("A hundred clients that disconnect during a stream leave nothing behind", async (t) => {
+  const here = await listeningWorld(t);
   const id = await made(here);
   const all = await Promise.all(Array.from({ length: 100 }, () => follow(here, id)));
   for (const { control } of all) control.abort();
@@ -70,7 +70,7 @@ test("A reader that takes nothing is cut off, and costs no memory meanwhile", { 
   const said: string[] = [];
   const note = (text: string, fields = {}) => said.push(`${text} ${JSON.stringify(fields)}`);
   const logger = { error: note, warn: note, info: note, debug() {} };
-  const here = await wire(t, { deployments: { driver }, logger });
+  const here = await listeningWorld(t, { deployments: { driver }, logger });
   const id = await made(here);
   await here.service.clock.advance("1m");
   mockTime(t, { apis: ["setTimeout"] });

@@ -6,9 +6,9 @@ import { isAllowed, parseAllow } from "../../lib/drivers/outbound/allowed-addres
 import { parseAddress, sameAddress } from "../../lib/drivers/outbound/ip-address.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { hostPortOf, parseHttpsUrl } from "../../lib/drivers/outbound/target.ts";
-import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "../corpus.ts";
-import { runs } from "../properties.ts";
-import { startRaw } from "../receiver.ts";
+import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "../helpers/hostile-urls.ts";
+import { runs } from "../helpers/properties.ts";
+import { startRaw } from "../helpers/webhook-receiver.ts";
 
 const nothing = parseAllow([]);
 const all = parseAllow(["0.0.0.0/0", "::/0", "localhost:443", "metadata.example:443"]);
@@ -51,7 +51,7 @@ describe("the corpus", () => {
       assert.deepEqual(sent, { status: null, error: "address_not_allowed", response: null }, there);
     }
     for (const url of mangled) {
-      assert.match((await outbound.checkUrl(url)) ?? "allowed", /^must (begin|be|have|not have) /, url);
+      assert.match((await outbound.checkUrl(url)) ?? "allowed", /^must (begin|be|have|not contain) /, url);
       const { error } = await outbound.send({ url, headers: {}, body: "{}" });
       assert.match(error ?? "sent", /^the URL must /, url);
     }
@@ -72,7 +72,8 @@ describe("the corpus", () => {
       const allow = ["0.0.0.0/0", "::/0", ...Object.keys(names).map((host) => `${host}:443`)];
       const outbound = createOutbound({ mode, resolve, allow });
       for (const url of nearTargets) assert.equal(await outbound.checkUrl(url), undefined, url);
-      for (const url of alwaysClosed) assert.match((await outbound.checkUrl(url)) ?? url, /^must lead to public/, url);
+      for (const url of alwaysClosed)
+        assert.match((await outbound.checkUrl(url)) ?? url, /never to link-local or metadata addresses$/, url);
     }
   });
 });
@@ -192,6 +193,14 @@ describe("URLs", () => {
       }),
       runs(100),
     );
+  });
+
+  test("with letters of Latin-1 is accepted however often it is parsed", () => {
+    // The bug of URL.canParse in Node 20 and 22 needs some thousand calls.
+    const wrong = Array.from({ length: 20_000 }, () => parseHttpsUrl("https://münchen.example/")).filter(
+      (found) => "problem" in found,
+    );
+    assert.equal(wrong.length, 0);
   });
 
   test("may be 2,048 characters long in their stored form", () => {

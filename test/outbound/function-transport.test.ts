@@ -3,8 +3,8 @@ import { after, test } from "node:test";
 import type { BackendRequest } from "../../lib/drivers/outbound/backend-request.ts";
 import { createFunctionTransport } from "../../lib/drivers/outbound/function-transport.ts";
 import { systemTimer } from "../../lib/kernel/clock.ts";
-import { mockTime } from "../mock-time.ts";
-import { gate } from "../room.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { deferred } from "../helpers/temporary-store.ts";
 
 // A request's timer does not keep the process alive, and these tests have no socket that would.
 after(systemTimer("60s", () => {}, { hold: true }));
@@ -20,7 +20,7 @@ const backendRequest: BackendRequest = {
   timeout_ms: 60_000,
 };
 const none = { status: null, bytes: Buffer.alloc(0), retry_after_ms: undefined };
-const hang = () => gate<Response>().promise;
+const hang = () => deferred<Response>().promise;
 
 test("a backend behind a function has the limits of one behind a socket", async () => {
   const { callBackend } = createFunctionTransport(now);
@@ -38,7 +38,7 @@ test("a backend behind a function has the limits of one behind a socket", async 
     ...none,
     error: "timeout after 5 ms",
   });
-  const dripping = () => new Response(new ReadableStream({ pull: () => gate().promise }));
+  const dripping = () => new Response(new ReadableStream({ pull: () => deferred().promise }));
   assert.equal((await callBackend(dripping, { ...backendRequest, timeout_ms: 5 })).error, "timeout after 5 ms");
   assert.equal((await callBackend(() => Promise.reject(new Error("no route")), backendRequest)).error, "no route");
   const sync = () => {
@@ -52,7 +52,7 @@ test("a backend behind a function has the limits of one behind a socket", async 
     );
 });
 
-test("an attempt's duration is by the service's clock; a timeout counts in full on a clock that stands still", async (t) => {
+test("an attempt's duration uses the service's clock; a timeout counts in full on a stopped clock", async (t) => {
   mockTime(t, { apis: ["setTimeout"] });
   const request = { url: backendRequest.url, headers: {}, body: "{}" };
   let clock = Date.parse(now());
@@ -79,7 +79,7 @@ test("an attempt's duration is by the service's clock; a timeout counts in full 
 
 test("an endless response is read no further than its limit", async () => {
   let pulled = 0;
-  const cancelled = gate();
+  const cancelled = deferred();
   const pull = (controller: ReadableStreamDefaultController) => {
     pulled += 1;
     controller.enqueue(Buffer.from("abc"));

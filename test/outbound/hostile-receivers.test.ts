@@ -4,8 +4,8 @@ import { describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createOutbound, type OutboundOptions, type Sent } from "../../lib/drivers/outbound/outbound.ts";
 import { systemTimer } from "../../lib/kernel/clock.ts";
-import { type Handler, start, startRaw } from "../receiver.ts";
-import { gate } from "../room.ts";
+import { deferred } from "../helpers/temporary-store.ts";
+import { type Handler, start, startRaw } from "../helpers/webhook-receiver.ts";
 
 /** The timeout of requests that nothing else ends; the others wait long enough for a busy machine. */
 const short = { timeout: "150ms" };
@@ -53,11 +53,11 @@ function drip(socket: Socket, text: string, from: number) {
   next(0);
 }
 
-describe("one timeout holds for everything", () => {
+describe("one timeout covers the whole request", () => {
   test("a lookup that never ends", async (t) => {
     const there = await start();
     t.after(there.close);
-    const sent = await sender(t, { ...short, resolve: () => gate<readonly string[]>().promise }).post(there.url);
+    const sent = await sender(t, { ...short, resolve: () => deferred<readonly string[]>().promise }).post(there.url);
     assert.equal(sent.error, timedOut.error);
     assert.ok(sent.duration_ms >= 140 && sent.duration_ms < 5_000, `${sent.duration_ms} ms`);
     assert.equal(there.accepted(), 0);
@@ -82,7 +82,7 @@ describe("one timeout holds for everything", () => {
     assert.match(response ?? "", /^(abc)*(a|ab|)$/);
   });
 
-  test("a request that nobody reads", async (t) => {
+  test("a request that the receiver never reads", async (t) => {
     const deaf = (socket: Socket) => socket.pause();
     assert.deepEqual(await against(t, deaf, { ...short, body: "x".repeat(32 * 1024 * 1024) }), timedOut);
   });
@@ -95,7 +95,7 @@ describe("one timeout holds for everything", () => {
 describe("responses that are too large", () => {
   test("400 MB: little is read, and the status counts", async (t) => {
     const chunk = Buffer.alloc(64 * 1024, "x");
-    const written = gate<number>();
+    const written = deferred<number>();
     const handler: Handler = (_, response) => {
       const { socket } = response;
       socket?.once("close", () => written.open(socket.bytesWritten));
@@ -193,7 +193,7 @@ describe("malformed responses", () => {
 });
 
 test("closing cancels requests in flight, and refuses later ones", async (t) => {
-  const arrived = gate();
+  const arrived = deferred();
   const there = await startRaw((socket) => socket.once("data", () => arrived.open()));
   t.after(there.close);
   const { post, close } = sender(t, { timeout: "60s" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
 
-test("a name below localhost leads to this machine, however it resolves", async (t) => {
+test("a name below localhost resolves to this machine, whatever DNS answers", async (t) => {
   const outboundOf = (options: OutboundOptions) => {
     const outbound = createOutbound(options);
     t.after(outbound.close);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { createOutbound, type OutboundOptions, type Sent } from "../../lib/drivers/outbound/outbound.ts";
-import { type Handler, type ReceiverOptions, start, startRaw } from "../receiver.ts";
-import { gate } from "../room.ts";
+import { deferred } from "../helpers/temporary-store.ts";
+import { type Handler, type ReceiverOptions, start, startRaw } from "../helpers/webhook-receiver.ts";
 
 const loopback = async () => ["127.0.0.1"];
 
@@ -238,7 +238,7 @@ describe("addresses", () => {
   test("requests at the same time share one lookup of a name", async (t) => {
     const there = await receiver(t);
     const lookups: string[] = [];
-    const answer = gate<readonly string[]>();
+    const answer = deferred<readonly string[]>();
     const { post } = sender(t, { resolve: async (host) => (lookups.push(host) > 0 ? answer.promise : []) });
     const sent = Array.from({ length: 10 }, () => post(there.url));
     answer.open(["127.0.0.1"]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
-import { certificate, type Wanted } from "../certificates.ts";
-import { start } from "../receiver.ts";
+import { certificate, type Wanted } from "../helpers/certificates.ts";
+import { start } from "../helpers/webhook-receiver.ts";
 
 describe("certificates", () => {
   const now = Date.now();

@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createPainter, type PaintOrder } from "../../lib/drivers/painter/painter.ts";
-import { finished, small } from "../gallery.ts";
-import { decode, probe, spread, walk } from "../pictures.ts";
-import { folderOf } from "../room.ts";
-import { world } from "../world.ts";
+import { contrast, decode, parseFilm, probe } from "../helpers/decode-media.ts";
+import { finishedGeneration, small } from "../helpers/painter.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { world } from "../helpers/test-service.ts";
 
 const picture = { kind: "image", prompt: "a cat on a sofa", format: "png", seed: 1, duration_ms: 0 } as const;
 const film = { ...picture, kind: "video", format: "mp4", duration_ms: 1000 } as const;
@@ -34,8 +34,26 @@ test("a placeholder of every format and ratio decodes, has its size, and is not 
     assert.equal(content_type, `image/${order.format}`);
     const seen = await decode(content_type, bytes);
     assert.deepEqual([seen.width, seen.height], [order.width, order.height]);
-    assert.ok(spread(seen) > 8, `${order.width}x${order.height} ${order.format} is nearly flat`);
+    assert.ok(contrast(seen) > 8, `${order.width}x${order.height} ${order.format} is nearly flat`);
   }
+});
+
+test("a placeholder is the same picture in every format: webp loses nothing, jpeg nearly nothing", async () => {
+  const order = { ...picture, prompt: "blue and orange, at dusk", width: 203, height: 101 };
+  const [exact, webp, jpeg] = await Promise.all(
+    (["png", "webp", "jpeg"] as const).map(async (format) => {
+      const { bytes, content_type } = await painter.paint({ ...order, format });
+      const { data, channels } = await decode(content_type, bytes);
+      return Array.from(
+        { length: order.width * order.height * 3 },
+        (_, i) => data[Math.floor(i / 3) * channels + (i % 3)] ?? 0,
+      );
+    }),
+  );
+  const furthest = (other: readonly number[] = []) =>
+    Math.max(...other.map((value, i) => Math.abs(value - (exact?.[i] ?? 0))));
+  assert.equal(furthest(webp), 0);
+  assert.ok(furthest(jpeg) < 60, String(furthest(jpeg)));
 });
 
 test("the same placeholder has the same bytes; another prompt or seed gives others", async () => {
@@ -82,7 +100,7 @@ test("films of placeholders have their size and length, the index first, and fra
     sizes.map(([width = 0, height = 0]) => ({ ...film, width, height })),
   )) {
     assert.equal(content_type, "video/mp4");
-    const { width, height, seconds, frames, boxes } = walk(bytes);
+    const { width, height, seconds, frames, boxes } = parseFilm(bytes);
     assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 24]);
     assert.deepEqual(boxes, ["ftyp", "moov", "mdat"]);
     const moving = frames.filter((size) => size > 20).length;
@@ -98,7 +116,7 @@ test("generations.media chooses: fast gives a placeholder, and painted a scene b
   const kinds = [];
   for (const generations of [{ media: "fast" }, {}] as const) {
     const here = await world(t, { generations });
-    const { output } = await finished(here, small);
+    const { output } = await finishedGeneration(here, small);
     const file = Buffer.from(await (await here.service.fetch(output.url)).arrayBuffer());
     kinds.push(file.readUInt8(25));
   }

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createPainter, type PaintOrder } from "../../lib/drivers/painter/painter.ts";
-import { decode, probe, spread, walk } from "../pictures.ts";
-import { folderOf } from "../room.ts";
+import { contrast, decode, parseFilm, probe } from "../helpers/decode-media.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
 
 const picture = { kind: "image", prompt: "mountains at a lake", format: "png", seed: 1, duration_ms: 0 } as const;
 const film = { ...picture, kind: "video", format: "mp4", duration_ms: 1000 } as const;
@@ -37,7 +37,7 @@ test("every format in every ratio decodes, has its size, and is not flat", async
     assert.equal(content_type, `image/${order.format}`);
     const seen = await decode(content_type, bytes);
     assert.deepEqual([seen.width, seen.height], [order.width, order.height]);
-    assert.ok(spread(seen) > 8, `${order.width}x${order.height} ${order.format} is nearly flat`);
+    assert.ok(contrast(seen) > 8, `${order.width}x${order.height} ${order.format} is nearly flat`);
   }
 });
 
@@ -78,7 +78,7 @@ test("every subject and every weather is not flat, and no two prompts give the s
   const orders = prompts.map((prompt) => ({ ...picture, prompt, width: 96, height: 64 }));
   const painted = await paintAll(orders);
   for (const { order, bytes, content_type } of painted)
-    assert.ok(spread(await decode(content_type, bytes)) > 8, `"${order.prompt}" is nearly flat`);
+    assert.ok(contrast(await decode(content_type, bytes)) > 8, `"${order.prompt}" is nearly flat`);
   assert.equal(new Set(painted.map(({ bytes }) => Buffer.from(bytes).toString("latin1"))).size, prompts.length);
 });
 
@@ -95,7 +95,7 @@ test("films have their size and length, the index first, and frames that differ"
   const folder = folderOf(t);
   for (const { order, bytes, content_type } of await paintAll(orders)) {
     assert.equal(content_type, "video/mp4");
-    const { width, height, seconds, frames, boxes } = walk(bytes);
+    const { width, height, seconds, frames, boxes } = parseFilm(bytes);
     assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 24]);
     assert.deepEqual(boxes, ["ftyp", "moov", "mdat"]);
     // A frame without motion is a dozen bytes; in a tiny film nothing moves.
@@ -118,5 +118,5 @@ test("the same film has the same bytes; another seed or length gives others", as
   ]);
   assert.deepEqual(one?.bytes, again?.bytes);
   assert.notDeepEqual(one?.bytes, seed?.bytes);
-  assert.equal(walk(longer?.bytes ?? new Uint8Array()).frames.length, 36);
+  assert.equal(parseFilm(longer?.bytes ?? new Uint8Array()).frames.length, 36);
 });

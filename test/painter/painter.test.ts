@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { createPainter, type PaintOrder, startWorker } from "../../lib/drivers/painter/painter.ts";
-import { compiled } from "../bundle.ts";
+import { createPainter, type PaintOrder, startPainting } from "../../lib/drivers/painter/painter.ts";
+import { compiled } from "../helpers/bundle.ts";
 
 const order: PaintOrder = {
   kind: "image",
@@ -90,7 +90,7 @@ test("a worker that dies fails only its own order, and is replaced", async (t) =
     () => new Worker("process.exit(3)", { eval: true }),
     () => new Worker("throw new Error('no room')", { eval: true }),
   ];
-  const { paint, close } = createPainter({ threads: 1, start: () => (starts.shift() ?? startWorker)() });
+  const { paint, close } = createPainter({ threads: 1, start: () => (starts.shift() ?? startPainting)() });
   t.after(close);
   const [one, other, last] = [paint(order), paint(order), paint(order)];
   await assert.rejects(one, /the picture could not be painted: its worker ended with 3/);

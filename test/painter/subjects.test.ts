@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createPainter, type Media } from "../../lib/drivers/painter/painter.ts";
 import { hintsOf, isUnderstood } from "../../lib/drivers/painter/prompt-words.ts";
-import { decode } from "../pictures.ts";
+import { decode } from "../helpers/decode-media.ts";
 
 const painters = {
   painted: createPainter({ threads: 1 }),
@@ -81,7 +81,7 @@ test("the subject of a prompt is the last noun of its first phrase", () => {
   assert.deepEqual(unknown.filter(isUnderstood), []);
 });
 
-test("snow falls where a prompt says so, and else lies", () => {
+test("snow falls if the prompt says so, else it lies on the ground", () => {
   assert.equal(hintsOf("snow falling over a forest").falling, "snow");
   assert.equal(hintsOf("snowfall").falling, "snow");
   assert.equal(hintsOf("snowy mountains").falling, undefined);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { member, withMembers } from "../callers.ts";
-import { follow } from "../events.ts";
-import { bearer } from "../headers.ts";
-import { mockTime } from "../mock-time.ts";
-import { expect, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { follow } from "../helpers/server-sent-events.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 const made = async (here: World) => (await here.deploy((await here.project()).id)).id as string;
 const logsOf = async (here: World, id: string) =>
@@ -53,12 +53,12 @@ test("A complete log is sent whole and ends; Last-Event-ID leaves out the entrie
   const entries = await logsOf(here, id);
   for (const known of [0, 3, entries.length - 1, 999]) {
     const log = await follow(here, id, { ...bearer("sk_live_demo_owner"), "last-event-id": String(known) });
-    const told = await log.take();
+    const received = await log.take();
     assert.deepEqual(
-      told.slice(0, -1).map(({ data }) => data),
+      received.slice(0, -1).map(({ data }) => data),
       entries.slice(known + 1),
     );
-    assert.equal(told.at(-1)?.event, "end");
+    assert.equal(received.at(-1)?.event, "end");
   }
 });
 
@@ -69,10 +69,10 @@ test("A long log is sent whole and in order, at any pace", async (t) => {
   const id = await made(here);
   const log = await follow(here, id);
   await here.service.clock.advance("1m");
-  const told = (await log.take()).slice(0, -1);
-  assert.ok(told.length > 1_234);
+  const received = (await log.take()).slice(0, -1);
+  assert.ok(received.length > 1_234);
   assert.deepEqual(
-    told.map(({ data }) => data),
+    received.map(({ data }) => data),
     await logsOf(here, id),
   );
 });
@@ -175,7 +175,7 @@ test("A comment every 15 seconds keeps the stream alive, and a reader who reads 
     await new Promise((go) => setImmediate(go));
   }
   assert.equal(log.raw().match(/^: still here$/gm)?.length, 4);
-  await assert.rejects(idle.take(), /took nothing for half a minute/);
+  await assert.rejects(idle.take(), /read nothing for half a minute/);
   await log.cancel();
   await more;
 });

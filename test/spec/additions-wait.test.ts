@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { callAs, member, withMembers } from "../callers.ts";
-import { mockTime } from "../mock-time.ts";
-import { expect, type Reply, type World, world } from "../world.ts";
+import { callAs, member, withMembers } from "../helpers/members.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { expect, type Reply, type World, world } from "../helpers/test-service.ts";
 
 const missing = "dep_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { callAs, member, temporary, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { walk } from "../pages.ts";
-import { dial } from "../readers.ts";
-import { placesOf } from "../room.ts";
-import { wire } from "../sockets.ts";
-import { pathsOf } from "../stories.ts";
-import { check, expect, start, type Who, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { bearer } from "../helpers/headers.ts";
+import { callAs, member, temporary, withMembers } from "../helpers/members.ts";
+import { walk } from "../helpers/pagination.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { openStream } from "../helpers/stream-client.ts";
+import { filesContaining } from "../helpers/temporary-store.ts";
+import { check, expect, start, type Who, type World, world } from "../helpers/test-service.ts";
 
 const ci = { name: "ci", scopes: ["deployments:write"] };
 const make = async (here: World, who: Who = "owner", body: object = ci) =>
@@ -116,7 +116,7 @@ test("a key never gets a scope that its maker's key lacks", async (t) => {
   assert.equal(expect(child, 403).error.code, "insufficient_scope");
 });
 
-test("a key may not be used longer or more often than the one that makes it", async (t) => {
+test("a key cannot outlive the key that makes it or exceed its rate limit", async (t) => {
   const expires_at = "2026-01-01T01:00:00.000Z";
   const here = await world(t, { seed: withMembers(member("brief", "viewer", { expires_at, rate_limit: 20 })) });
   const ask = (more: object) => callAs(here, "brief", "POST", "/v1/api-keys", { name: "child", ...more });
@@ -214,10 +214,10 @@ test("the time of a key's last use is shown to the minute", async (t) => {
 });
 
 test("a stream ends when its key is revoked", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { id, key } = await make(here, "developer", { name: "reader" });
-  const stream = dial(t, here, "", bearer(key));
-  const stays = dial(t, here);
+  const stream = openStream(t, here, "", bearer(key));
+  const stays = openStream(t, here);
   await Promise.all([stream.begun, stays.begun]);
   expect(await here.call("developer", "DELETE", path({ id })), 204);
   assert.equal((await stream.closed).code, 4401);
@@ -233,8 +233,8 @@ test("an idempotency key replays the same API key, which is in no file of the da
   const first = await ask(before);
   const { key, id } = expect(first, 201);
   for (const look of ["while it runs", "after its end"]) {
-    assert.notDeepEqual(placesOf(dirname(database), id), [], `these are the files, ${look}`);
-    assert.deepEqual(placesOf(dirname(database), key), [], look);
+    assert.notDeepEqual(filesContaining(dirname(database), id), [], `these are the files, ${look}`);
+    assert.deepEqual(filesContaining(dirname(database), key), [], look);
     await before.service.close();
   }
   const after = await world(t, { database });

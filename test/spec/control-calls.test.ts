@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf } from "../stories.ts";
-import { expect, start, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { expect, start, world } from "../helpers/test-service.ts";
 
 test("each path of the control interface takes its methods, and names them", async (t) => {
   const here = await world(t);
@@ -26,6 +26,7 @@ test("each path of the control interface takes its methods, and names them", asy
     await t.test(path, async () => {
       const { status, headers, body } = await here.call("nobody", "PATCH", `/_svc/${path}`, {});
       assert.deepEqual([status, headers.get("allow"), body.error.code], [405, allow, "method_not_allowed"]);
+      assert.equal(body.error.message, `method not allowed; allowed: ${allow}`);
     });
   }
 });
@@ -55,7 +56,7 @@ test("an unknown field is refused with the known ones, and nothing is done", asy
   const here = await world(t);
   const refused: [method: string, path: string, body: object, field: string, known: RegExp][] = [
     ["POST", "clock/advance", { by: "1h", too: "2027-01-01T00:00:00Z" }, "too", /by, to/],
-    ["POST", "settle", { now: true }, "now", /none/],
+    ["POST", "settle", { now: true }, "now", /no fields/],
     ["PUT", "inbox/hook", { responses: [], response: 500 }, "response", /responses/],
   ];
   for (const [method, path, body, field, known] of refused) {
@@ -71,9 +72,9 @@ test("an unknown parameter of a query is refused with the known ones, and nothin
   here.service.faults.add({ match: { path: "/v1/nothing" }, respond: { status: 503 } });
   const refused: [method: string, path: string, field: string, known: RegExp][] = [
     ["GET", "inbox?endpont=hook", "endpont", /endpoint$/],
-    ["DELETE", "inbox?endpoint=hook", "endpoint", /none$/],
-    ["DELETE", "faults?path=/v1/me", "path", /none$/],
-    ["POST", "clock/advance?by=1h", "by", /none$/],
+    ["DELETE", "inbox?endpoint=hook", "endpoint", /no fields/],
+    ["DELETE", "faults?path=/v1/me", "path", /no fields/],
+    ["POST", "clock/advance?by=1h", "by", /no fields/],
     ["GET", "journal?knd=try", "knd", /since, kind$/],
   ];
   for (const [method, path, field, known] of refused) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expect, start, type World, world } from "../world.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 /** A webhook to the inbox `hook`, which hears of projects. */
 const hook = async (here: World) =>
@@ -15,7 +15,7 @@ const caught = (here: World) => here.service.inbox.list();
 const attempts = async (here: World, id: string) =>
   expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data[0].attempts;
 
-test("a time-out fails ten seconds of the service's clock later, and the back-off goes on from there", async (t) => {
+test("a timeout fails after ten seconds of the service's clock, and the backoff counts from then", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   const all = async () => expect(await here.call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200).data;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verifySignature } from "../../lib/index.ts";
-import { start as receiver } from "../receiver.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, forked, keyOf, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { expect, forked, keyOf, type World, world } from "../helpers/test-service.ts";
+import { start as receiver } from "../helpers/webhook-receiver.ts";
 
 /** Inboxes that forward to a receiver on this machine. */
 
@@ -27,8 +27,8 @@ test("a receiver over plain http gets the whole ladder, signed, and its answers 
   );
   t.after(close);
   const id = await hook(here);
-  const told = expect(await forward(here, `${url}?b=2`, "SHOP"), 200);
-  assert.deepEqual([told.endpoint, told.forward], ["shop", `${url}?b=2`]);
+  const answer = expect(await forward(here, `${url}?b=2`, "SHOP"), 200);
+  assert.deepEqual([answer.endpoint, answer.forward], ["shop", `${url}?b=2`]);
   await here.project();
   await here.service.clock.advance("3h");
   const [{ status, attempts }] = await deliveriesOf(here, id);

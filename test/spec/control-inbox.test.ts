@@ -4,8 +4,8 @@ import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import type { Caught } from "../../lib/index.ts";
 import { createInbox } from "../../lib/instruments/inbox.ts";
 import { createSinks } from "../../lib/instruments/sinks.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, start, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 const inbox = "/_svc/inbox";
 
@@ -70,8 +70,8 @@ test("scripted answers are given in order, then 200", async (t) => {
   const here = await world(t);
   const { id } = await hook(here);
   const responses = [500, { status: 503, headers: { "retry-after": "5" }, body: "busy" }, { drop: true }];
-  const told = expect(await script(here, "HOOK", responses), 200);
-  assert.deepEqual([told.endpoint, told.responses], ["hook", responses]);
+  const answer = expect(await script(here, "HOOK", responses), 200);
+  assert.deepEqual([answer.endpoint, answer.responses], ["hook", responses]);
   await here.project();
   await here.service.clock.advance("3h");
   assert.deepEqual(

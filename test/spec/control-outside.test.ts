@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { start as receiver } from "../receiver.ts";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
+import { start as receiver } from "../helpers/webhook-receiver.ts";
 
 /** CONTRACT section 8: "In `dev` nothing leaves for the world by accident". Nothing here leaves for it either. */
 
@@ -11,10 +11,10 @@ const outsideUrl = "https://203.0.113.7/hook";
 const hook = async (here: World, url: string) =>
   expect(await here.call("owner", "POST", "/v1/webhooks", { url, events: ["project.created"] }), 201).id as string;
 
-test("a delivery to the world is caught under its host, answered 200, and named in the log once", async (t) => {
-  const told: string[] = [];
+test("a delivery to a public address is caught under its host, answered 200, and logged once", async (t) => {
+  const warnings: string[] = [];
   const none = () => {};
-  const warn = (message: string) => void told.push(message);
+  const warn = (message: string) => void warnings.push(message);
   const here = await world(t, { logger: { error: none, info: none, debug: none, warn } });
   const id = await hook(here, outsideUrl);
   const config = { url: "https://[2001:db8::1]:8443/x" };
@@ -34,8 +34,8 @@ test("a delivery to the world is caught under its host, answered 200, and named 
   assert.deepEqual([status, attempts[0].status, attempts[0].error], ["succeeded", 200, null]);
   const arrived = await here.service.webhooks.waitFor("project.created", { endpoint: "203.0.113.7" });
   assert.equal(arrived.response, 200);
-  const said = told.filter((message) => message.includes("203.0.113.7"));
-  assert.equal(said.length, 1, told.join("\n"));
+  const said = warnings.filter((message) => message.includes("203.0.113.7"));
+  assert.equal(said.length, 1, warnings.join("\n"));
   assert.match(said[0] ?? "", /caught in the inbox.*--send \(option outbound\.send\)/);
 });
 
@@ -45,7 +45,11 @@ test("outbound.send lets deliveries out, and start has nothing to hold back", as
   const refused = expect(await sending.call("owner", "POST", "/v1/webhooks", body), 422);
   assert.match(refused.error.message, /public, private or loopback/, "the rules of a sent delivery hold");
   const start = { mode: "start", clock: "real", random: undefined } as const;
-  await assert.rejects(world(t, { ...start, outbound: { send: false } }), /outbound\.send must not be false/);
+  for (const send of [true, false])
+    await assert.rejects(
+      world(t, { ...start, outbound: { send } }),
+      /outbound\.send is for the mode dev; start sends every/,
+    );
 });
 
 test("loopback is reached as ever, and link-local addresses stay closed", async (t) => {

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Options } from "../../lib/index.ts";
-import { bearer } from "../headers.ts";
-import { pathsOf, seen } from "../stories.ts";
-import { expect, start, world } from "../world.ts";
+import { deploymentNow, pathsOf } from "../helpers/deployments.ts";
+import { bearer } from "../helpers/headers.ts";
+import { expect, start, world } from "../helpers/test-service.ts";
 
 const clock = "/_svc/clock";
 const advance = "/_svc/clock/advance";
 
 test("the clock of the control interface", async (t) => {
   const here = await world(t);
-  await t.test("tells the time, without a key", async () => {
+  await t.test("shows the time, without a key", async () => {
     assert.equal(expect(await here.call("nobody", "GET", clock), 200).now, start);
   });
   await t.test("advances by a duration", async () => {
@@ -29,7 +29,7 @@ test("the clock of the control interface", async (t) => {
       assert.equal(expect(await here.call("nobody", "POST", advance, { to }), 200).now, now);
     }
   });
-  await t.test("stands still in between", async () => {
+  await t.test("does not move in between", async () => {
     const { now } = expect(await here.call("nobody", "GET", clock), 200);
     await here.project();
     assert.equal(expect(await here.call("nobody", "GET", clock), 200).now, now);
@@ -43,7 +43,7 @@ test("advancing runs all that falls due on the way before it answers", async (t)
   const answer = expect(await here.call("nobody", "POST", advance, { by: "1h" }), 200);
   assert.deepEqual([answer.now, typeof answer.ran], ["2026-01-01T01:00:00.000Z", "number"]);
   assert.ok(answer.ran >= 3);
-  const { status, completed_at } = await seen(here, deployment.id);
+  const { status, completed_at } = await deploymentNow(here, deployment.id);
   assert.deepEqual([status, completed_at], ["active", "2026-01-01T00:00:06.000Z"]);
   assert.equal(expect(await here.call("nobody", "POST", advance, { by: "1m" }), 200).ran, 0);
 });
@@ -54,11 +54,11 @@ test("POST /_svc/settle runs what is due now, and answers when nothing is", asyn
   });
   const { id } = await here.project();
   const deployment = await here.deploy(id);
-  assert.equal((await seen(here, deployment.id)).status, "queued");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "queued");
   const answer = expect(await here.call("nobody", "POST", "/_svc/settle"), 200);
   assert.equal(answer.now, start);
   assert.ok(answer.ran > 0);
-  assert.equal((await seen(here, deployment.id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "active");
   assert.equal(expect(await here.call("nobody", "POST", "/_svc/settle", {}), 200).ran, 0);
 });
 
@@ -84,6 +84,7 @@ test("bad input is 422 in the error form, and the clock stays", async (t) => {
       const answer = expect(await here.call("nobody", "POST", advance, body), 422);
       assert.equal(answer.error.code, "validation_failed");
       assert.ok(pathsOf(answer).length > 0 && answer.meta.request_id);
+      if (what === "both") assert.equal(answer.error.message, 'give either "by" or "to", not both');
       assert.equal(here.service.clock.now().toISOString(), start);
     });
   }
@@ -164,7 +165,8 @@ test("access to the control interface", async (t) => {
     await t.test(`not a page of the origin ${origin}`, async (t) => {
       assert.equal(await over(t, {}, { origin }), 403);
       const here = await world(t);
-      expect(await here.call("nobody", "POST", advance, { by: "1h" }, { origin }), 403);
+      const { error } = expect(await here.call("nobody", "POST", advance, { by: "1h" }, { origin }), 403);
+      assert.ok(error.message.startsWith(`pages of ${origin} must not use the control interface`), error.message);
       assert.equal(here.service.clock.now().toISOString(), start);
     });
   }
@@ -189,7 +191,7 @@ test("access to the control interface", async (t) => {
     const here = await world(t);
     for (const path of ["/_svc", "/_svc/", "/_svc/nothing"]) {
       const { error } = expect(await here.call("nobody", "GET", path), 404);
-      assert.match(error.message, /there are GET \/_svc\/clock, POST \/_svc\/clock\/advance, /);
+      assert.match(error.message, /its paths are GET \/_svc\/clock, POST \/_svc\/clock\/advance, /);
     }
   });
 });

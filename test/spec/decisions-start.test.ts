@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Log } from "../../lib/index.ts";
-import { folderOf } from "../room.ts";
-import { expect, seed, world } from "../world.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, seed, world } from "../helpers/test-service.ts";
 
-/** Decisions of README.md beside this file that no other file tests: about starts, time, and what the package holds. */
+/** Decisions of test/spec/README.md that no other file tests: about starts, time, and the contents of the package. */
 
-/** A logger that keeps what is said at `warn`. */
+/** A logger that collects warnings. */
 function warnings(): { told: string[]; logger: Log } {
   const told: string[] = [];
   const none = () => {};
@@ -56,7 +56,7 @@ test("a seed's organization without an active owner is accepted, with a warning"
   assert.deepEqual(told, ["an organization of the seed has no active owner"]);
 });
 
-test("a kept clock goes on where it stood, and an earlier setting gives a warning", async (t) => {
+test("a stored clock continues where it stopped, and an earlier setting gives a warning", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const first = await world(t, { database });
   await first.service.clock.advance("36h");
@@ -90,7 +90,7 @@ test("durations in the log are the machine's, even while the service's clock sta
   assert.ok(durations.length === 1 && Number(durations[0]) > 0, String(durations));
 });
 
-test("what is needed at run time is little, and named", () => {
+test("the runtime dependencies are few and listed", () => {
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
   assert.deepEqual(Object.keys(dependencies).sort(), [
     ...["@jsquash/jpeg", "@jsquash/webp", "better-sqlite3", "h264-mp4-encoder", "valibot", "ws"],

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { member, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { dial } from "../readers.ts";
-import { lines, wire } from "../sockets.ts";
-import { expect, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { lines, listeningWorld } from "../helpers/raw-sockets.ts";
+import { openStream } from "../helpers/stream-client.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 /** Decisions of README.md beside this file that no other file tests. */
 
@@ -22,7 +22,7 @@ test("an idempotency key without an API key is ignored: an invitation's token wo
 });
 
 test("a body of GET, HEAD and DELETE is not read", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { id } = await here.project();
   for (const [method, path, status] of [
     ["GET", "/v1/me", 200],
@@ -48,12 +48,12 @@ test("a list that gives everything has as many a page as it has items", async (t
 });
 
 test("* in ?events= of the stream is everything, state changes too", async (t) => {
-  const here = await wire(t);
-  const all = dial(t, here, "?events=*");
+  const here = await listeningWorld(t);
+  const all = openStream(t, here, "?events=*");
   await all.begun;
   await here.deploy((await here.project()).id);
   await all.until(3);
-  assert.deepEqual(all.told.map(({ event }) => event).sort(), [
+  assert.deepEqual(all.messages.map(({ event }) => event).sort(), [
     "deployment.queued",
     "deployment.status",
     "project.created",

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeploymentDriver } from "../../lib/index.ts";
-import { byBranch, gate, logOf, release, seen, source, states, told, turningOut } from "../stories.ts";
-import { check, expect, type World, world } from "../world.ts";
+import {
+  blocker,
+  byBranch,
+  deployAndFinish,
+  deploymentNow,
+  eventsOf,
+  logOf,
+  source,
+  states,
+  withOutcomes,
+} from "../helpers/deployments.ts";
+import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const path = ({ id }: { id: string }) => `/v1/deployments/${id}/cancel`;
 
@@ -11,7 +21,7 @@ const after = (by: string) => async (world: World) => {
   const { id } = await world.project();
   const deployment = await world.deploy(id, source("broken"));
   await world.service.clock.advance(by);
-  return seen(world, deployment.id);
+  return deploymentNow(world, deployment.id);
 };
 
 test("POST /deployments/{id}/cancel", async (t) => {
@@ -31,14 +41,14 @@ test("POST /deployments/{id}/cancel", async (t) => {
         assert.deepEqual(cancelled, { ...before, status: "cancelled", updated_at: now, completed_at: now });
         assert.equal("deployed_at" in cancelled, false);
         await world.service.clock.advance("1h");
-        assert.deepEqual(await seen(world, before.id), cancelled);
+        assert.deepEqual(await deploymentNow(world, before.id), cancelled);
         assert.ok(!(await world.events()).includes("deployment.succeeded"));
         assert.match((await logOf(world, before.id)).at(-1)?.message ?? "", /cancel/i);
       },
     });
   }
 
-  const broken = (outcome: Parameters<typeof byBranch>[0][string]) => turningOut(byBranch({ broken: outcome ?? {} }));
+  const broken = (outcome: Parameters<typeof byBranch>[0][string]) => withOutcomes(byBranch({ broken: outcome ?? {} }));
   const ended: [string, string, Parameters<typeof check>[1]["options"]][] = [
     ["deploying", "5s", undefined],
     ["active", "6s", undefined],
@@ -54,7 +64,7 @@ test("POST /deployments/{id}/cancel", async (t) => {
       then: [409, "not_cancellable"],
       and: async (_body, _reply, world, before) => {
         assert.equal(before.status, state);
-        assert.deepEqual(await seen(world, before.id), before);
+        assert.deepEqual(await deploymentNow(world, before.id), before);
       },
     });
   }
@@ -65,8 +75,8 @@ test("POST /deployments/{id}/cancel", async (t) => {
     options: broken({ result: "rolled_back" }),
     given: async (world) => {
       const { id } = await world.project();
-      await release(world, id);
-      const deployment = await release(world, id, source("broken"));
+      await deployAndFinish(world, id);
+      const deployment = await deployAndFinish(world, id, source("broken"));
       assert.equal(deployment.status, "rolled_back");
       return deployment;
     },
@@ -131,7 +141,7 @@ test("a cancelled deployment frees its slot", async (t) => {
     await here.service.clock.advance("2s");
     expect(await here.call("developer", "POST", path(first)), 200);
     assert.deepEqual(await states(here, first, second), ["cancelled", "building"]);
-    assert.equal((await told(here)).at(-1)?.event, "deployment.started");
+    assert.equal((await eventsOf(here)).at(-1)?.event, "deployment.started");
   });
 });
 
@@ -162,8 +172,8 @@ test("a cancel races with the driver", async (t) => {
   });
 
   await t.test("a build that ends after the cancel changes nothing", async (t) => {
-    const entered = gate();
-    const finish = gate();
+    const entered = blocker();
+    const finish = blocker();
     const driver: DeploymentDriver = {
       delay: () => 0,
       async step() {
@@ -182,7 +192,7 @@ test("a cancel races with the driver", async (t) => {
     finish.open();
     await advanced;
     await here.service.clock.advance("1h");
-    assert.deepEqual(await seen(here, deployment.id), cancelled);
+    assert.deepEqual(await deploymentNow(here, deployment.id), cancelled);
     assert.deepEqual(await logOf(here, deployment.id), log);
     assert.deepEqual(await here.events(), ["project.created", "deployment.queued", "deployment.started"]);
   });
@@ -199,12 +209,12 @@ test("a cancel races with the driver", async (t) => {
       const { status } = await here.call("developer", "POST", path(deployment));
       await advanced;
       await here.service.clock.advance("1m");
-      const final = (await seen(here, deployment.id)).status;
+      const final = (await deploymentNow(here, deployment.id)).status;
       assert.equal(final, status === 200 ? "cancelled" : "active");
       assert.ok(status === 200 || status === 409, String(status));
       outcomes.add(final);
     }
-    const events = (await told(here, 0)).map(({ event }) => event);
+    const events = (await eventsOf(here, 0)).map(({ event }) => event);
     assert.ok(!events.includes("deployment.failed"));
     assert.deepEqual([...outcomes].sort(), ["active", "cancelled"]);
   });

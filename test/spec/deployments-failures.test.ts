@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeploymentDriver, SimulatedOutcome } from "../../lib/index.ts";
-import { byBranch, logOf, release, seen, source, states, told, turningOut } from "../stories.ts";
-import { world } from "../world.ts";
+import {
+  byBranch,
+  deployAndFinish,
+  deploymentNow,
+  eventsOf,
+  logOf,
+  source,
+  states,
+  withOutcomes,
+} from "../helpers/deployments.ts";
+import { world } from "../helpers/test-service.ts";
 
-const broken = (outcome: SimulatedOutcome, more = {}) => turningOut(byBranch({ broken: outcome }), more);
+const broken = (outcome: SimulatedOutcome, more = {}) => withOutcomes(byBranch({ broken: outcome }), more);
 const commit = /^[0-9a-f]{40}$/;
 
 test("a build that fails", async (t) => {
@@ -14,7 +23,7 @@ test("a build that fails", async (t) => {
   const next = await here.deploy(project_id);
   await here.service.clock.advance("4s");
   const now = here.service.clock.now().toISOString();
-  const deployment = await seen(here, first.id);
+  const deployment = await deploymentNow(here, first.id);
 
   await t.test("is failed and completed, without a version", () => {
     const { meta: _, ...before } = first;
@@ -22,7 +31,7 @@ test("a build that fails", async (t) => {
     assert.equal("deployed_at" in deployment, false);
   });
   await t.test("is announced with its reason", async () => {
-    const event = (await told(here)).find((one) => one.event === "deployment.failed");
+    const event = (await eventsOf(here)).find((one) => one.event === "deployment.failed");
     const place = { project_id, environment: "production", version: null };
     const data = { deployment_id: first.id, ...place, reason: "npm ERR! 404" };
     assert.deepEqual(event, { event: "deployment.failed", timestamp: now, data });
@@ -36,24 +45,24 @@ test("a build that fails", async (t) => {
   });
   await t.test("stays failed", async () => {
     await here.service.clock.advance("1h");
-    assert.deepEqual(await seen(here, first.id), deployment);
+    assert.deepEqual(await deploymentNow(here, first.id), deployment);
   });
 });
 
 test("a rollout that fails by a fatal error is failed, even where a previous release exists", async (t) => {
   const here = await world(t, broken({ result: "fail", at: "deploying", message: "no space left" }));
   const { id } = await here.project();
-  const previous = await release(here, id);
-  const deployment = await release(here, id, source("broken"));
+  const previous = await deployAndFinish(here, id);
+  const deployment = await deployAndFinish(here, id, source("broken"));
   assert.equal(deployment.status, "failed");
   assert.match(deployment.version, commit);
   assert.equal("deployed_at" in deployment, false);
-  const last = (await told(here)).at(-1);
+  const last = (await eventsOf(here)).at(-1);
   assert.equal(last?.event, "deployment.failed");
   const { version } = deployment;
   const place = { project_id: id, environment: "production", version };
   assert.deepEqual(last?.data, { deployment_id: deployment.id, ...place, reason: "no space left" });
-  assert.deepEqual(await seen(here, previous.id), previous);
+  assert.deepEqual(await deploymentNow(here, previous.id), previous);
 });
 
 test("a health check that fails", async (t) => {
@@ -62,10 +71,10 @@ test("a health check that fails", async (t) => {
   await t.test("without a previous release is failed", async (t) => {
     const here = await world(t, broken(outcome));
     const { id } = await here.project();
-    await release(here, id, { environment: "staging" });
-    const deployment = await release(here, id, source("broken"));
+    await deployAndFinish(here, id, { environment: "staging" });
+    const deployment = await deployAndFinish(here, id, source("broken"));
     assert.equal(deployment.status, "failed");
-    const last = (await told(here)).at(-1);
+    const last = (await eventsOf(here)).at(-1);
     assert.equal(last?.event, "deployment.failed");
     const { reason, ...data } = last?.data ?? {};
     const { version } = deployment;
@@ -77,16 +86,16 @@ test("a health check that fails", async (t) => {
   await t.test("with a previous release is rolled back, and that release stays live", async (t) => {
     const here = await world(t, broken(outcome));
     const { id } = await here.project();
-    const previous = await release(here, id);
-    const before = await told(here);
-    const waiting = async () => (await told(here)).slice(before.length);
-    const deployment = await release(here, id, source("broken"));
+    const previous = await deployAndFinish(here, id);
+    const before = await eventsOf(here);
+    const waiting = async () => (await eventsOf(here)).slice(before.length);
+    const deployment = await deployAndFinish(here, id, source("broken"));
     const now = here.service.clock.now().toISOString();
     assert.equal(deployment.status, "rolled_back");
     assert.deepEqual([deployment.updated_at, deployment.completed_at], [now, now]);
     assert.match(deployment.version, commit);
     assert.equal("deployed_at" in deployment, false);
-    assert.deepEqual(await seen(here, previous.id), previous);
+    assert.deepEqual(await deploymentNow(here, previous.id), previous);
     const events = await waiting();
     const names = events.map(({ event }) => event);
     assert.deepEqual(names, ["deployment.queued", "deployment.started", "deployment.rolled_back"]);
@@ -99,8 +108,8 @@ test("a health check that fails", async (t) => {
   await t.test("is failed with autoRollback: false", async (t) => {
     const here = await world(t, broken(outcome, { autoRollback: false }));
     const { id } = await here.project();
-    await release(here, id);
-    const deployment = await release(here, id, source("broken"));
+    await deployAndFinish(here, id);
+    const deployment = await deployAndFinish(here, id, source("broken"));
     assert.equal(deployment.status, "failed");
     assert.ok(!(await here.events()).includes("deployment.rolled_back"));
     assert.equal((await here.events()).at(-1), "deployment.failed");
@@ -109,7 +118,7 @@ test("a health check that fails", async (t) => {
   await t.test("lets the next one of the queue start at once", async (t) => {
     const here = await world(t, broken(outcome));
     const { id } = await here.project();
-    await release(here, id);
+    await deployAndFinish(here, id);
     const [bad, next] = [await here.deploy(id, source("broken")), await here.deploy(id)];
     await here.service.clock.advance("6s");
     assert.deepEqual(await states(here, bad, next), ["rolled_back", "building"]);
@@ -129,9 +138,9 @@ test("a driver that throws is retried, and at last the deployment fails", async 
   const { id } = await here.project();
   const deployment = await here.deploy(id);
   await here.service.clock.advance("1h");
-  assert.equal((await seen(here, deployment.id)).status, "failed");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "failed");
   assert.ok(asked > 1);
-  const events = (await told(here)).filter(({ event }) => event === "deployment.failed");
+  const events = (await eventsOf(here)).filter(({ event }) => event === "deployment.failed");
   assert.equal(events.length, 1);
   assert.match(String(events[0]?.data.reason), /failed unexpectedly; its log has the reason under job_/);
 });

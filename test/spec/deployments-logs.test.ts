@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/index.ts";
-import { logOf, pathsOf, release, seen, turningOut } from "../stories.ts";
-import { expect, start, type World, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, logOf, pathsOf, withOutcomes } from "../helpers/deployments.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 const at = (second: number) => new Date(Date.parse(start) + second * 1000).toISOString();
-const writing = (logs: readonly LogLine[]) => turningOut(() => ({ logs }));
+const writing = (logs: readonly LogLine[]) => withOutcomes(() => ({ logs }));
 const info = (message: string): LogLine => ({ level: "info", message });
 
 async function released(world: World) {
   const { id } = await world.project();
-  return release(world, id);
+  return deployAndFinish(world, id);
 }
 
 test("GET /deployments/{id}/logs", async (t) => {
@@ -75,7 +75,7 @@ test("GET /deployments/{id}/logs", async (t) => {
     const message = "\u001b[31mnpm ERR!\u001b[0m";
     const here = await world(
       t,
-      turningOut(() => ({ logs: lines.map(info), result: "fail", message })),
+      withOutcomes(() => ({ logs: lines.map(info), result: "fail", message })),
     );
     const { id } = await released(here);
     const messages = (await logOf(here, id)).map(({ message }) => message);
@@ -108,15 +108,16 @@ test("GET /deployments/{id}/logs", async (t) => {
 });
 
 test("the log of a deployment is limited", async (t) => {
-  await t.test("at 10,000 entries, of which the last says so", async (t) => {
+  await t.test("at 10,000 entries: the last but one says so, the last how the deployment ended", async (t) => {
     const lines = Array.from({ length: 10_500 }, (_, i) => info(`line ${i}`));
     const here = await world(t, writing(lines));
     const { id, status } = await released(here);
     assert.equal(status, "active");
     const log = await logOf(here, id);
     assert.equal(log.length, 10_000);
-    assert.match(log.at(-1)?.message ?? "", /full/);
-    const own = log.slice(0, -1).filter(({ message }) => message.startsWith("line "));
+    assert.match(log.at(-2)?.message ?? "", /full/);
+    assert.equal(log.at(-1)?.message, "Deployment succeeded");
+    const own = log.slice(0, -2).filter(({ message }) => message.startsWith("line "));
     assert.deepEqual(
       own.map(({ message }) => message),
       lines.slice(0, own.length).map(({ message }) => message),
@@ -134,7 +135,19 @@ test("the log of a deployment is limited", async (t) => {
     assert.equal(status, "active");
     const log = await logOf(here, id);
     assert.equal(log.length, 10_000);
-    assert.match(log.at(-1)?.message ?? "", /full/);
+    assert.match(log.at(-2)?.message ?? "", /full/);
+  });
+
+  await t.test("and the entry that the deployment failed is behind a full log too", async (t) => {
+    const here = await world(t);
+    const logs = Array.from({ length: 10_500 }, (_, i) => info(`line ${i}`));
+    await here.service.scenarios.next("deployment", { result: "fail", at: "building", logs });
+    const { id, status } = await released(here);
+    assert.equal(status, "failed");
+    const log = await logOf(here, id);
+    assert.equal(log.length, 10_000);
+    assert.match(log.at(-2)?.message ?? "", /full/);
+    assert.deepEqual([log.at(-1)?.level, log.at(-1)?.message], ["error", "Deployment failed"]);
   });
 
   await t.test("at 8 MiB, counted in bytes, and one entry says so", async (t) => {
@@ -147,13 +160,13 @@ test("the log of a deployment is limited", async (t) => {
     assert.equal(log.filter(({ message }) => message === half).length, 15);
     assert.ok(bytes <= 8 * 1024 * 1024, String(bytes));
     assert.equal(log.filter(({ message }) => /full/.test(message)).length, 1);
-    assert.match(log.at(-1)?.message ?? "", /full/);
+    assert.match(log.at(-2)?.message ?? "", /full/);
   });
 
   await t.test("and a log below the limit says nothing of it", async (t) => {
     const here = await world(t, writing(Array.from({ length: 500 }, (_, i) => info(`line ${i}`))));
     const { id } = await released(here);
     assert.ok(!(await logOf(here, id)).some(({ message }) => /full/.test(message)));
-    assert.equal((await seen(here, id)).status, "active");
+    assert.equal((await deploymentNow(here, id)).status, "active");
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seen, states } from "../stories.ts";
-import { expect, git, start, world } from "../world.ts";
+import { deploymentNow, states } from "../helpers/deployments.ts";
+import { expect, git, start, world } from "../helpers/test-service.ts";
 
 const at = (second: number) => new Date(Date.parse(start) + second * 1000).toISOString();
 
@@ -98,7 +98,7 @@ test("the order of deployments", async (t) => {
     for (const second_ of [1, 6, 11]) {
       await here.service.clock.advanceTo(at(second_));
       const [a, c] = await states(here, first, third);
-      story.push(`${a} ${(await seen(here, second.id, "stranger")).status} ${c}`);
+      story.push(`${a} ${(await deploymentNow(here, second.id, "stranger")).status} ${c}`);
     }
     assert.deepEqual(story, ["building queued queued", "active building queued", "active active building"]);
   });

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byBranch, logOf, release, seen, source, told, turningOut } from "../stories.ts";
-import { check, expect, type World, world } from "../world.ts";
+import {
+  byBranch,
+  deployAndFinish,
+  deploymentNow,
+  eventsOf,
+  logOf,
+  source,
+  withOutcomes,
+} from "../helpers/deployments.ts";
+import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const path = ({ id }: { id: string }) => `/v1/deployments/${id}/rollback`;
 const tagged = (tag: string) => ({ source: { type: "git", repo: "acme/web", tag } });
@@ -9,17 +17,17 @@ const tagged = (tag: string) => ({ source: { type: "git", repo: "acme/web", tag 
 /** Releases of the tags v1 to v3 in one environment, with a failed one between the first and the second. */
 async function history(world: World) {
   const { id } = await world.project();
-  const v1 = await release(world, id, tagged("v1"));
-  const failed = await release(world, id, source("broken"));
-  const v2 = await release(world, id, tagged("v2"));
-  const v3 = await release(world, id, tagged("v3"));
+  const v1 = await deployAndFinish(world, id, tagged("v1"));
+  const failed = await deployAndFinish(world, id, source("broken"));
+  const v2 = await deployAndFinish(world, id, tagged("v2"));
+  const v3 = await deployAndFinish(world, id, tagged("v3"));
   assert.deepEqual(
     [v1, failed, v2, v3].map(({ status }) => status),
     ["active", "failed", "active", "active"],
   );
   return { project: id, v1, failed, v2, v3 };
 }
-const options = turningOut(byBranch({ broken: { result: "fail" } }));
+const options = withOutcomes(byBranch({ broken: { result: "fail" } }));
 const rollback = async (world: World, of: { id: string }) =>
   expect(await world.call("developer", "POST", path(of)), 201);
 
@@ -38,8 +46,8 @@ test("POST /deployments/{id}/rollback", async (t) => {
       const { id: _id, deployed_at: _at, ...copied } = v2;
       const times = { created_at: now, updated_at: now, completed_at: null };
       assert.deepEqual(fresh, { ...copied, id: fresh.id, status: "queued", version: "v2", ...times });
-      assert.deepEqual(await seen(world, v3.id), v3);
-      assert.deepEqual(await seen(world, v2.id), v2);
+      assert.deepEqual(await deploymentNow(world, v3.id), v3);
+      assert.deepEqual(await deploymentNow(world, v2.id), v2);
     },
   });
 
@@ -55,7 +63,7 @@ test("POST /deployments/{id}/rollback", async (t) => {
       const place = { project_id: project, environment: "production", version: "v2" };
       const timestamp = world.service.clock.now().toISOString();
       const rolledBack = { deployment_id: v3.id, ...place, new_deployment_id: id, reason: "manual" };
-      const byName = new Map((await told(world)).slice(-2).map((event) => [event.event, event]));
+      const byName = new Map((await eventsOf(world)).slice(-2).map((event) => [event.event, event]));
       assert.deepEqual(Object.fromEntries(byName), {
         "deployment.queued": { event: "deployment.queued", timestamp, data: { deployment_id: id, ...place } },
         "deployment.rolled_back": { event: "deployment.rolled_back", timestamp, data: rolledBack },
@@ -66,14 +74,14 @@ test("POST /deployments/{id}/rollback", async (t) => {
   await t.test("the new deployment follows the normal lifecycle, and has its version from the start", async (t) => {
     const here = await world(t, options);
     const { id: project_id } = await here.project();
-    const first = await release(here, project_id);
-    const second = await release(here, project_id);
+    const first = await deployAndFinish(here, project_id);
+    const second = await deployAndFinish(here, project_id);
     assert.notEqual(first.version, second.version);
     const { id } = await rollback(here, second);
     const story: string[][] = [];
     for (const by of ["0s", "1s", "3s", "2s"]) {
       await here.service.clock.advance(by);
-      const { status, version } = await seen(here, id);
+      const { status, version } = await deploymentNow(here, id);
       story.push([status, version]);
     }
     const version = first.version;
@@ -85,9 +93,9 @@ test("POST /deployments/{id}/rollback", async (t) => {
     ]);
     const names = ["deployment.rolled_back", "deployment.queued", "deployment.started", "deployment.succeeded"];
     assert.deepEqual((await here.events()).slice(-4), names);
-    const data = (await told(here)).slice(-2).map((event) => event.data.version);
+    const data = (await eventsOf(here)).slice(-2).map((event) => event.data.version);
     assert.deepEqual(data, [version, version]);
-    assert.equal((await seen(here, id)).deployed_at, here.service.clock.now().toISOString());
+    assert.equal((await deploymentNow(here, id)).deployed_at, here.service.clock.now().toISOString());
     assert.ok((await logOf(here, id)).some(({ message }) => message.includes(version)));
   });
 });
@@ -119,7 +127,7 @@ test("which version a rollback takes", async (t) => {
     given: history,
     when: ["POST", ({ v1 }) => path(v1)],
     then: [409, "no_previous_version"],
-    and: async (_body, _reply, world, { v1 }) => assert.deepEqual(await seen(world, v1.id), v1),
+    and: async (_body, _reply, world, { v1 }) => assert.deepEqual(await deploymentNow(world, v1.id), v1),
   });
   for (const [state, by] of [
     ["queued", "0s"],
@@ -131,10 +139,10 @@ test("which version a rollback takes", async (t) => {
       as: "developer",
       given: async (world) => {
         const { id } = await world.project();
-        await release(world, id, tagged("v1"));
+        await deployAndFinish(world, id, tagged("v1"));
         const running = await world.deploy(id);
         await world.service.clock.advance(by);
-        assert.equal((await seen(world, running.id)).status, state);
+        assert.equal((await deploymentNow(world, running.id)).status, state);
         return running;
       },
       when: ["POST", (running) => path(running)],
@@ -155,9 +163,9 @@ test("which version a rollback takes", async (t) => {
   await t.test("other environments and other projects do not count", async (t) => {
     const here = await world(t);
     const [web, shop] = [await here.project("web"), await here.project("shop")];
-    await release(here, web.id, { environment: "staging" });
-    await release(here, shop.id);
-    const only = await release(here, web.id);
+    await deployAndFinish(here, web.id, { environment: "staging" });
+    await deployAndFinish(here, shop.id);
+    const only = await deployAndFinish(here, web.id);
     const answer = expect(await here.call("developer", "POST", path(only)), 409);
     assert.equal(answer.error.code, "no_previous_version");
   });
@@ -167,8 +175,8 @@ test("which version a rollback takes", async (t) => {
     const { id } = await here.project();
     const cancelled = await here.deploy(id);
     expect(await here.call("developer", "POST", `/v1/deployments/${cancelled.id}/cancel`), 200);
-    await release(here, id, source("broken"));
-    const only = await release(here, id);
+    await deployAndFinish(here, id, source("broken"));
+    const only = await deployAndFinish(here, id);
     expect(await here.call("developer", "POST", path(only)), 409);
   });
 });

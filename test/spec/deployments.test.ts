@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, release, seen, source, told } from "../stories.ts";
-import { check, expect, git, start, type World, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, eventsOf, pathsOf, source } from "../helpers/deployments.ts";
+import { check, expect, git, start, type World, world } from "../helpers/test-service.ts";
 
 const full = { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null };
 const at = (second: number) => new Date(Date.parse(start) + second * 1000).toISOString();
@@ -28,8 +28,8 @@ test("POST /deployments", async (t) => {
         updated_at: start,
         completed_at: null,
       });
-      assert.deepEqual(await seen(world, id), { id, ...deployment });
-      assert.deepEqual((await told(world)).at(-1), {
+      assert.deepEqual(await deploymentNow(world, id), { id, ...deployment });
+      assert.deepEqual((await eventsOf(world)).at(-1), {
         event: "deployment.queued",
         timestamp: start,
         data: { deployment_id: id, ...given, version: null },
@@ -94,7 +94,7 @@ test("the lifecycle of a deployment: 1 s queued, 3 s building, 2 s deploying", a
   const fixed = { id, project_id, environment: "production", source: full, created_at: start };
   const look = async (second: number) => {
     await service.clock.advanceTo(at(second));
-    return seen(here, id);
+    return deploymentNow(here, id);
   };
 
   await t.test("it is queued for its delay", async () => {
@@ -120,9 +120,9 @@ test("the lifecycle of a deployment: 1 s queued, 3 s building, 2 s deploying", a
     assert.deepEqual(await look(3600), deployment);
   });
   await t.test("each step was announced when it happened", async () => {
-    const { version } = await seen(here, id);
+    const { version } = await deploymentNow(here, id);
     const data = { deployment_id: id, project_id, environment: "production" };
-    assert.deepEqual(await told(here, 1), [
+    assert.deepEqual(await eventsOf(here, 1), [
       { event: "deployment.queued", timestamp: start, data: { ...data, version: null } },
       { event: "deployment.started", timestamp: at(1), data: { ...data, version: null } },
       { event: "deployment.succeeded", timestamp: at(6), data: { ...data, version } },
@@ -133,7 +133,7 @@ test("the lifecycle of a deployment: 1 s queued, 3 s building, 2 s deploying", a
 test("GET /deployments", async (t) => {
   const here = await world(t);
   const [web, shop] = [await here.project("web"), await here.project("shop")];
-  const first = await release(here, web.id);
+  const first = await deployAndFinish(here, web.id);
   const second = await here.deploy(web.id, { environment: "staging", ...source("next") });
   const third = await here.deploy(shop.id);
   const list = async (query: string) =>

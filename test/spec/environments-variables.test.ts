@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { DeploymentDriver } from "../../lib/index.ts";
-import { pathsOf } from "../stories.ts";
-import { check, expect, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const secret = { secret: true };
 const pathOf = (project: string, name = "production") => `/v1/projects/${project}/environments/${name}`;

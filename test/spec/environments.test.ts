@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { temporary } from "../callers.ts";
-import { walk } from "../pages.ts";
-import { placesOf } from "../room.ts";
-import { pathsOf } from "../stories.ts";
-import { check, expect, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { temporary } from "../helpers/members.ts";
+import { walk } from "../helpers/pagination.ts";
+import { filesContaining } from "../helpers/temporary-store.ts";
+import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const secret = { secret: true };
 const variables = { PORT: "8080", TOKEN: { value: "hush-hush", secret: true }, _empty: "" };
@@ -64,7 +64,7 @@ test("PUT /projects/{id}/environments/{name}", async (t) => {
   });
 });
 
-test("DELETE /projects/{id}/environments/{name} leaves its deployments, and a later one makes it anew", async (t) => {
+test("DELETE /projects/{id}/environments/{name} keeps its deployments, and a later deployment creates it again", async (t) => {
   const here = await world(t);
   const project = await withProject(here);
   const { id } = await here.deploy(project);
@@ -146,8 +146,8 @@ test("a secret variable is in no file of the database, and survives a restart", 
   const project = await withProject(before);
   expect(await put(before, pathOf(project), { PORT: "plain-to-see", TOKEN: variables.TOKEN }), 200);
   for (const look of ["while it runs", "after its end"]) {
-    assert.notDeepEqual(placesOf(dirname(database), "plain-to-see"), [], `these are the files, ${look}`);
-    assert.deepEqual(placesOf(dirname(database), "hush-hush"), [], look);
+    assert.notDeepEqual(filesContaining(dirname(database), "plain-to-see"), [], `these are the files, ${look}`);
+    assert.deepEqual(filesContaining(dirname(database), "hush-hush"), [], look);
     await before.service.close();
   }
   const after = await world(t, { database });

@@ -3,16 +3,16 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { dial, refused } from "../readers.ts";
-import { owner, wire } from "../sockets.ts";
+import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
+import { openStream, refusedStream } from "../helpers/stream-client.ts";
 
-test("a WebSocket's handshake meets faults as any request does", async (t) => {
-  const here = await wire(t);
+test("faults apply to the handshake of a WebSocket", async (t) => {
+  const here = await listeningWorld(t);
   const { faults } = here.service;
   const match = { path: "/v1/stream" };
   const given = { "retry-after": "7", "x-proxy": "b", "x-ratelimit-remaining": "0" };
   faults.add({ match, respond: { status: 429, headers: given }, times: 1 });
-  const answer = await refused(here);
+  const answer = await refusedStream(here);
   assert.deepEqual([answer.status, answer.body.error.code], [429, "rate_limited"]);
   for (const [name, value] of Object.entries(given)) assert.equal(answer.headers[name], value);
   for (const respond of [{ drop: true }, { truncate: true }] as const) {
@@ -25,7 +25,7 @@ test("a WebSocket's handshake meets faults as any request does", async (t) => {
     assert.deepEqual(seen, [respond.drop ? "socket hang up" : "opened"]);
   }
   faults.add({ match, respond: { delay: "60s", headers: given }, times: 1 });
-  const late = dial(t, here);
+  const late = openStream(t, here);
   const upgraded = once(late.socket, "upgrade");
   let begun = false;
   const beginning = late.begun.then(() => {
@@ -46,9 +46,9 @@ test("a WebSocket's handshake meets faults as any request does", async (t) => {
 });
 
 test("close() ends the delay of a handshake", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   here.service.faults.add({ match: { path: "/v1/*" }, respond: { delay: "60s" } });
-  const waiting = refused(here);
+  const waiting = refusedStream(here);
   await here.send("GET", "/healthz"); // comes after it
   assert.equal(here.service.faults.list()[0]?.used, 1);
   await here.service.close();

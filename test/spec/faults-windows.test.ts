@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyOf, world } from "../world.ts";
+import { keyOf, world } from "../helpers/test-service.ts";
 
 const headers = { authorization: `Bearer ${keyOf("owner")}` };
 

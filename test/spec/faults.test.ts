@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NewFault } from "../../lib/index.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, keyOf, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { expect, keyOf, type World, world } from "../helpers/test-service.ts";
 
 const path = "/_svc/faults";
 const authorization = `Bearer ${keyOf("owner")}`;
@@ -10,7 +10,7 @@ const headers = { authorization, "content-type": "application/json" };
 const post = (here: World, body: unknown) => here.call("nobody", "POST", path, body);
 const me = (here: World, init: RequestInit = {}) => here.service.fetch("/v1/me", { headers, ...init });
 /** The status and the code of an answer, and what of its form does not hold. */
-async function told(response: Response) {
+async function statusAndCode(response: Response) {
   const { error, meta } = (await response.json()) as { error?: { code: string }; meta: { request_id: string } };
   assert.equal(meta.request_id, response.headers.get("x-request-id"));
   assert.match(response.headers.get("x-ratelimit-limit") ?? "", /^\d+$/);
@@ -25,8 +25,8 @@ test("an error in the form of the interface, for matching requests alone", async
   assert.deepEqual(kept, { ...given, nth: null, times: null, used: 0 });
   const call = (method: string, path: string, init: RequestInit = {}) =>
     here.service.fetch(path, { method, headers, ...init });
-  assert.deepEqual(await told(await call("GET", `/v1/projects/${id}`)), [503, "unavailable"]);
-  assert.deepEqual(await told(await call("GET", `/v1/projects/${id}?a=1`)), [503, "unavailable"]);
+  assert.deepEqual(await statusAndCode(await call("GET", `/v1/projects/${id}`)), [503, "unavailable"]);
+  assert.deepEqual(await statusAndCode(await call("GET", `/v1/projects/${id}?a=1`)), [503, "unavailable"]);
   assert.equal((await call("GET", "/v1/projects")).status, 200);
   assert.equal((await call("PUT", `/v1/projects/${id}`, { body: '{"name":"api"}' })).status, 200);
   assert.deepEqual(expect(await here.call("nobody", "GET", path), 200).data, [
@@ -52,7 +52,7 @@ test("status and code imply each other", async (t) => {
   for (const [respond, status, code] of cases) {
     here.service.faults.clear();
     here.service.faults.add({ respond });
-    assert.deepEqual(await told(await me(here)), [status, code]);
+    assert.deepEqual(await statusAndCode(await me(here)), [status, code]);
   }
 });
 
@@ -100,7 +100,7 @@ test("a delay ends when either clock shows it: the service's", async (t) => {
 test("a delay ends when either clock shows it: the machine's", async (t) => {
   const here = await world(t);
   here.service.faults.add({ respond: { status: 503, delay: "20ms" } });
-  assert.deepEqual(await told(await me(here)), [503, "unavailable"]);
+  assert.deepEqual(await statusAndCode(await me(here)), [503, "unavailable"]);
 });
 
 test("a client that aborts a delayed request gets its reason, and close() answers the others", async (t) => {
@@ -112,7 +112,7 @@ test("a client that aborts a delayed request gets its reason, and close() answer
   control.abort(new Error("too slow"));
   await assert.rejects(gone, { message: "too slow" });
   await here.service.close();
-  assert.deepEqual(await told(await waiting), [503, "unavailable"]);
+  assert.deepEqual(await statusAndCode(await waiting), [503, "unavailable"]);
 });
 
 test("a dropped connection: nothing was done", async (t) => {
@@ -183,7 +183,7 @@ test("a truncated stream breaks off, and a HEAD has nothing to break", async (t)
 test("faults come before the key is checked, and never meet the control interface", async (t) => {
   const here = await world(t);
   here.service.faults.add({ match: { path: "*" }, respond: { status: 503 } });
-  assert.deepEqual(await told(await here.service.fetch("/v1/me")), [503, "unavailable"]);
+  assert.deepEqual(await statusAndCode(await here.service.fetch("/v1/me")), [503, "unavailable"]);
   expect(await here.call("nobody", "GET", "/_svc/clock"), 200);
   expect(await here.call("nobody", "GET", "/nothing"), 404);
 });

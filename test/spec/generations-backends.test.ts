@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BadOptions, createService } from "../../lib/index.ts";
-import { json, pixel, startBackend } from "../backend.ts";
-import { finished, gallery, small } from "../gallery.ts";
-import { expect, world } from "../world.ts";
+import { json, pixel, startBackend } from "../helpers/openai-backend.ts";
+import { finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const backendsOf = (url: string, more: object = {}) => ({
   driver: driver(),
   backends: { mine: { type: "openai" as const, url: `${url}/v1`, models: { "flux-dev": { price: 0.03 } }, ...more } },
@@ -15,10 +15,10 @@ const order = { model: "flux-dev", prompt: "a hill" };
 test("A backend's model is run there, at its own price, and every other model is painted", async (t) => {
   const backend = await startBackend(t);
   const here = await world(t, { generations: backendsOf(backend.url) });
-  const { status, output, usage, input } = await finished(here, { ...order, resolution: "2K", steps: 4 });
+  const { status, output, usage, input } = await finishedGeneration(here, { ...order, resolution: "2K", steps: 4 });
   assert.deepEqual([status, usage.cost_usd, input.steps], ["completed", 0.03, 4]);
   assert.deepEqual(Buffer.from(await (await here.service.fetch(output.url)).arrayBuffer()), pixel);
-  assert.equal((await finished(here, small)).usage.cost_usd, 0.01);
+  assert.equal((await finishedGeneration(here, small)).usage.cost_usd, 0.01);
   assert.equal(backend.asked.length, 1);
 });
 
@@ -42,7 +42,7 @@ test("A busy backend is retried by the service's clock, and its message becomes 
     answer(response, asked);
   });
   const here = await world(t, { generations: backendsOf(backend.url) });
-  const { id, status } = await finished(here, order);
+  const { id, status } = await finishedGeneration(here, order);
   assert.equal(status, "in_progress");
   await here.service.clock.advance("1m");
   const { error } = expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { finished, gallery, order, small } from "../gallery.ts";
-import { expect, world } from "../world.ts";
+import { createGeneration, finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const options = { generations: { driver: driver() } };
 
 for (const [state, by] of [
@@ -12,7 +12,7 @@ for (const [state, by] of [
 ] as const) {
   test(`A ${state} generation is cancelled: failed with the code cancelled, for good`, async (t) => {
     const here = await world(t, options);
-    const { id } = await order(here);
+    const { id } = await createGeneration(here);
     await here.service.clock.advance(by);
     assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).status, state);
     const cancelled = expect(await here.call("developer", "POST", `/v1/generations/${id}/cancel`), 200);
@@ -30,7 +30,7 @@ for (const [state, by] of [
 
 test("A completed generation cannot be cancelled, and keeps its output", async (t) => {
   const here = await world(t, options);
-  const { id } = await finished(here);
+  const { id } = await finishedGeneration(here);
   const refused = await here.call("owner", "POST", `/v1/generations/${id}/cancel`);
   assert.equal(expect(refused, 409).error.code, "not_cancellable");
   assert.ok(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).output);
@@ -38,7 +38,7 @@ test("A completed generation cannot be cancelled, and keeps its output", async (
 
 test("Viewers cannot cancel, and generations of other organizations are unknown", async (t) => {
   const here = await world(t, options);
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   expect(await here.call("viewer", "POST", `/v1/generations/${id}/cancel`), 403);
   expect(await here.call("stranger", "POST", `/v1/generations/${id}/cancel`), 404);
   expect(await here.call("stranger", "GET", `/v1/generations/${id}`), 404);
@@ -46,8 +46,8 @@ test("Viewers cannot cancel, and generations of other organizations are unknown"
 
 test("A cancel makes room for the next in the queue", async (t) => {
   const here = await world(t, { generations: { ...options.generations, concurrency: 1 } });
-  const first = await order(here);
-  const second = await order(here, { ...small, seed: 2 });
+  const first = await createGeneration(here);
+  const second = await createGeneration(here, { ...small, seed: 2 });
   await here.service.clock.advance("1s");
   expect(await here.call("owner", "POST", `/v1/generations/${first.id}/cancel`), 200);
   assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${second.id}`), 200).status, "in_progress");
@@ -66,7 +66,7 @@ test("A file that a driver returns after the cancel is discarded, and the driver
     cancel: async (_: unknown, handle: string | null) => void told.push(handle),
   };
   const here = await world(t, { generations: { driver: slow } });
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   // The cancel arrives while the driver runs.
   calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
   await here.service.settle();
@@ -89,8 +89,29 @@ test("A handle that comes after the cancel is cancelled too", async (t) => {
     cancel: async (_: unknown, handle: string | null) => void told.push(handle),
   };
   const here = await world(t, { generations: { driver: slow } });
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
   await here.service.clock.advance("1m");
   assert.deepEqual(told.sort(), ["job 7", null].sort());
+});
+
+test("A driver that the cancel cuts off is no failure in the log", async (t) => {
+  const errors: unknown[] = [];
+  const calls: (() => Promise<unknown>)[] = [];
+  const cut = {
+    delay: () => 0,
+    submit: async (): Promise<never> => {
+      for (const call of calls) await call();
+      throw new Error("the generation was cancelled");
+    },
+    poll: async () => ({ state: "failed" as const, message: "is never asked" }),
+    cancel: async () => {},
+  };
+  const logger = { error: (...all: unknown[]) => void errors.push(all), warn() {}, info() {}, debug() {} };
+  const here = await world(t, { generations: { driver: cut }, logger, logLevel: undefined });
+  const { id } = await createGeneration(here);
+  calls.push(async () => expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200));
+  await here.service.clock.advance("1h");
+  assert.equal(expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200).error.code, "cancelled");
+  assert.deepEqual(errors, []);
 });

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { rangeOf } from "../../lib/downloads/byte-range.ts";
-import { finished, gallery, small } from "../gallery.ts";
-import { expect, type World, world } from "../world.ts";
+import { finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const options = { generations: { driver: driver() } };
 
 /** A finished picture: its link, its bytes, and how to ask for it. */
 async function picture(here: World) {
-  const { id, output } = await finished(here);
+  const { id, output } = await finishedGeneration(here);
   const ask = (headers: Record<string, string> = {}, method = "GET", url: string = output.url) =>
     here.service.fetch(url, { method, headers });
   const whole = Buffer.from(await (await ask()).arrayBuffer());
@@ -197,7 +197,7 @@ test("A driver's answer is checked", async (t) => {
   ]) {
     const wrong = { delay: () => 0, submit: async () => answer, poll: async () => answer, cancel: async () => {} };
     const here = await world(t, { generations: { driver: wrong as never } });
-    const { status, error } = await finished(here, small);
+    const { status, error } = await finishedGeneration(here, small);
     assert.deepEqual([status, error.code], ["failed", "driver_failed"]);
   }
 });

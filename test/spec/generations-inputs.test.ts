@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BadOptions, createService } from "../../lib/index.ts";
-import { gallery, small } from "../gallery.ts";
-import { expect, world } from "../world.ts";
+import { sharedPainter, small } from "../helpers/painter.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const options = { rateLimit: 100_000, generations: { driver: driver() } };
 const prompt = "a hill";
 

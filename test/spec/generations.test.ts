@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mediaTypeOf } from "../../lib/drivers/generation/media-type.ts";
-import { finished, gallery, order, small } from "../gallery.ts";
-import { check, expect, start, world } from "../world.ts";
+import { createGeneration, finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { check, expect, start, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const options = { generations: { driver: driver() } };
 
 test("POST /generations", async (t) => {
@@ -54,12 +54,12 @@ test("POST /generations", async (t) => {
 test("created_at is whole Unix seconds", async (t) => {
   const here = await world(t, options);
   await here.service.clock.advance("1999ms");
-  assert.equal((await order(here)).created_at, Date.parse(start) / 1000 + 1);
+  assert.equal((await createGeneration(here)).created_at, Date.parse(start) / 1000 + 1);
 });
 
 test("A generation is queued for 1 s, in progress for 2 s, and then it has an output and a price", async (t) => {
   const here = await world(t, options);
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   const at = async (by: string) => {
     await here.service.clock.advance(by);
     return expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200);
@@ -78,7 +78,7 @@ test("A generation is queued for 1 s, in progress for 2 s, and then it has an ou
 
 test("The option finishedStatus renames the finished value alone", async (t) => {
   const here = await world(t, { generations: { ...options.generations, finishedStatus: "succeeded" } });
-  const { id, status } = await finished(here);
+  const { id, status } = await finishedGeneration(here);
   assert.equal(status, "succeeded");
   const refused = await here.call("owner", "POST", `/v1/generations/${id}/cancel`);
   assert.match(expect(refused, 409).error.message, /succeeded/);
@@ -89,17 +89,17 @@ test("A generation fails with the script's message, costs nothing, and has no ou
     prompt === "broken" ? { result: "fail", message: "out of \u0007paint" } : undefined,
   );
   const here = await world(t, { generations: { driver: scripted } });
-  const failed = await finished(here, { ...small, prompt: "broken" });
+  const failed = await finishedGeneration(here, { ...small, prompt: "broken" });
   assert.equal(failed.status, "failed");
   assert.deepEqual(failed.error, { code: "generation_failed", message: "out of  paint" });
   assert.deepEqual([failed.output, failed.usage], [undefined, { cost_usd: 0 }]);
-  assert.equal((await finished(here)).status, "completed");
+  assert.equal((await finishedGeneration(here)).status, "completed");
 });
 
 test("A script decides durations and cost", async (t) => {
   const scripted = driver(() => ({ durations: { queued: "1h", in_progress: "0s" }, cost_usd: 1.2345678 }));
   const here = await world(t, { generations: { driver: scripted } });
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   const read = async () => expect(await here.call("owner", "GET", `/v1/generations/${id}`), 200);
   await here.service.clock.advance("59m");
   assert.equal((await read()).status, "queued");
@@ -111,7 +111,7 @@ test("A script decides durations and cost", async (t) => {
 test("The same inputs give the same bytes, and another seed another image", async (t) => {
   const here = await world(t, options);
   const file = async (body: object) => {
-    const { output } = await finished(here, body);
+    const { output } = await finishedGeneration(here, body);
     return Buffer.from(await (await here.service.fetch(output.url)).arrayBuffer()).toString("base64");
   };
   const first = await file(small);
@@ -122,7 +122,7 @@ test("The same inputs give the same bytes, and another seed another image", asyn
 test("GET /generations lists the newest first, in pages", async (t) => {
   const here = await world(t, options);
   const ids = [];
-  for (const seed of [1, 2, 3]) ids.unshift((await order(here, { ...small, seed })).id);
+  for (const seed of [1, 2, 3]) ids.unshift((await createGeneration(here, { ...small, seed })).id);
   const { data, meta } = expect(await here.call("viewer", "GET", "/v1/generations?per_page=2"), 200);
   const rest = expect(await here.call("viewer", "GET", `/v1/generations?per_page=2&cursor=${meta.next_cursor}`), 200);
   assert.deepEqual(
@@ -149,7 +149,7 @@ test("An idempotency key makes one generation of two calls", async (t) => {
 
 test("The option concurrency limits the generations in progress, and none is refused", async (t) => {
   const here = await world(t, { generations: { ...options.generations, concurrency: 2 } });
-  for (let seed = 0; seed < 5; seed++) await order(here, { ...small, seed });
+  for (let seed = 0; seed < 5; seed++) await createGeneration(here, { ...small, seed });
   const counts = async (by: string) => {
     await here.service.clock.advance(by);
     const { data } = expect(await here.call("owner", "GET", "/v1/generations"), 200);
@@ -163,7 +163,7 @@ test("The option concurrency limits the generations in progress, and none is ref
 
 test("GET ?wait answers when the generation has ended, or as it is after that time", async (t) => {
   const here = await world(t, options);
-  const { id } = await order(here);
+  const { id } = await createGeneration(here);
   const wait = (seconds: number | string) => here.call("viewer", "GET", `/v1/generations/${id}?wait=${seconds}`);
   const answer = wait(2);
   await here.service.clock.advance("2s");
@@ -184,7 +184,7 @@ test("Every format comes with its type and size", async (t) => {
     [{ output_format: "webp" }, "image", "image/webp", "webp"],
     [{ model: "any-video", duration: 1 }, "video", "video/mp4", "mp4"],
   ] as const) {
-    const { status, output } = await finished(here, { ...small, ...more });
+    const { status, output } = await finishedGeneration(here, { ...small, ...more });
     assert.deepEqual([status, output.type], ["completed", kind], type);
     assert.ok(new URL(output.url).pathname.endsWith(`.${extension}`), type);
     const file = await here.service.fetch(output.url);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { callAs, member, temporary, withMembers } from "../callers.ts";
-import { expect, git, type Reply, type Who, type World, world } from "../world.ts";
+import { callAs, member, temporary, withMembers } from "../helpers/members.ts";
+import { expect, git, type Reply, type Who, type World, world } from "../helpers/test-service.ts";
 
 const order = { name: "web", region: "eu-west-1" };
 const many = { rateLimit: 1_000_000 };
@@ -40,7 +40,7 @@ test("The same key replays the first answer, byte for byte", async (t) => {
   );
 });
 
-test("A replay shows what was then, not what is now", async (t) => {
+test("A replay shows the first answer, not the current record", async (t) => {
   const here = await world(t);
   const first = await create(here, "k");
   expect(await here.call("owner", "DELETE", `/v1/projects/${first.body.id}`), 204);
@@ -197,7 +197,7 @@ test("A key has 1 to 255 characters", async (t) => {
   }
 });
 
-test("Of 100 at once one does the work, and the others replay it", async (t) => {
+test("Of 100 concurrent requests one does the work, and the others replay its answer", async (t) => {
   const here = await world(t, many);
   const replies = await Promise.all(Array.from({ length: 100 }, () => create(here, "k")));
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]));
@@ -207,7 +207,7 @@ test("Of 100 at once one does the work, and the others replay it", async (t) => 
   assert.deepEqual(await here.events(), ["project.created"]);
 });
 
-test("Of 100 at once with two bodies one body wins, and the other is a mismatch", async (t) => {
+test("Of 100 concurrent requests with two bodies one body wins, and the other is a mismatch", async (t) => {
   const here = await world(t, many);
   const bodies = [order, { ...order, name: "api" }];
   const replies = await Promise.all(Array.from({ length: 100 }, (_, i) => create(here, "k", bodies[i % 2])));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 interface Section {
   readonly type: "section";
@@ -86,10 +86,23 @@ for (const [name, reason] of [
     const whole = failed?.blocks.map(({ text }) => text.text).join("") ?? "";
     const unescaped = whole.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
     assert.ok(unescaped.endsWith(`failed after 4s: ${reason}`), unescaped.slice(0, 100));
+    const [first, second] = failed?.blocks ?? [];
+    assert.equal(failed?.text, `${first?.text.text}${second ? "…" : ""}`, "a notification that is cut says so");
+    assert.ok(failed.text.length <= 3000);
     for (const { text } of failed?.blocks ?? []) assert.doesNotMatch(text.text, /&(?!(amp|lt|gt);)/);
     const statuses = (await deliveries()).map(({ status }: { status: string }) => status);
     assert.deepEqual([...new Set(statuses)], ["succeeded"]);
   });
+
+test("a version that is longer than a field of a chat is cut, and says so", async (t) => {
+  const here = await world(t);
+  const { messages, deliveries } = await connect(here);
+  const source = { type: "git", repo: "acme/web", tag: "&".repeat(1000) };
+  await here.deploy((await here.project()).id, { source });
+  await here.service.clock.advance("10s");
+  assert.match(messages.at(-1)?.blocks[0]?.fields?.[0]?.text ?? "", /^\*Version\*\n(&amp;)+…$/);
+  assert.ok((await deliveries()).every(({ status }: { status: string }) => status === "succeeded"));
+});
 
 test("a reason of a driver that is longer than a chat shows is cut, and says so", async (t) => {
   const message = "long ".repeat(20_000);

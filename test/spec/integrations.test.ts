@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, verifySignature } from "../../lib/index.ts";
-import { check, expect, seed, type World, world } from "../world.ts";
+import { check, expect, seed, type World, world } from "../helpers/test-service.ts";
 
 const configs = {
   chat: { webhook_url: "https://chat.inbox.test/services/T0/B0/secret-path", channel: "#deploys" },
@@ -174,6 +174,25 @@ test("a secret that a receiver echoes is not stored", async (t) => {
   const { text } = await here.call("owner", "GET", `/v1/integrations/${id}/deliveries`);
   assert.match(text, /Cannot POST \[redacted\]/);
   assert.doesNotMatch(text, /secret-path/);
+});
+
+test("of a secret that the end of the stored response cuts, no part is stored", async (t) => {
+  const here = await world(t);
+  let before = 0;
+  here.service.webhooks.sink(
+    "chat",
+    ({ url }) => new Response("é".repeat(500) + "x".repeat(before++) + new URL(url).pathname),
+  );
+  const { id } = await connect(here, "chat");
+  for (let cut = 0; cut < 24; cut++) await here.call("owner", "POST", `/v1/integrations/${id}/test`);
+  await here.service.settle();
+  const { body } = await here.call("owner", "GET", `/v1/integrations/${id}/deliveries?per_page=100`);
+  const tails = body.data.map(({ attempts: [{ response }] }: { attempts: [{ response: string }] }) =>
+    response.slice(500),
+  );
+  assert.equal(tails.length, 24);
+  // Three characters of a secret or fewer occur everywhere.
+  for (const tail of tails) assert.match(tail, /^x*(\[redacted\]|\/?s?e?)$/);
 });
 
 test("a seed's integration is checked by the rules of its type, and the error names its place", async () => {

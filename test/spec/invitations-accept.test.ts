@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer } from "../headers.ts";
-import { pathsOf } from "../stories.ts";
-import { check, expect, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { bearer } from "../helpers/headers.ts";
+import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const email = "Ada@Example.com";
 const mails = async (world: World) => expect(await world.call("nobody", "GET", "/_svc/mail"), 200).data;

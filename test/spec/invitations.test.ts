@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, told } from "../stories.ts";
-import { check, expect, start, type Who, type World, world } from "../world.ts";
+import { eventsOf, pathsOf } from "../helpers/deployments.ts";
+import { check, expect, start, type Who, type World, world } from "../helpers/test-service.ts";
 
 const email = "ada@example.com";
 const body = { email, role: "developer" };
@@ -27,7 +27,7 @@ test("POST /users/invite", async (t) => {
       assert.equal(headers.get("location"), path({ id }));
       assert.deepEqual(invitation, { ...body, invited_at: start, expires_at: week });
       const data = { invitation_id: id, ...body, expires_at: week };
-      assert.deepEqual(await told(world), [{ event: "user.invited", timestamp: start, data }]);
+      assert.deepEqual(await eventsOf(world), [{ event: "user.invited", timestamp: start, data }]);
       const { meta: _meta, ...read } = expect(await world.call("viewer", "GET", path({ id })), 200);
       assert.deepEqual(read, { id, ...invitation });
       assert.deepEqual(expect(await world.call("viewer", "GET", "/v1/invitations"), 200).data, [read]);

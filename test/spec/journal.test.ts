@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry } from "../../lib/index.ts";
-import { bearer } from "../headers.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, keyOf, start, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { bearer } from "../helpers/headers.ts";
+import { expect, keyOf, start, type World, world } from "../helpers/test-service.ts";
 
 const path = "/_svc/journal";
 const journal = async (here: World, query = ""): Promise<JournalEntry[]> =>
@@ -11,7 +11,7 @@ const journal = async (here: World, query = ""): Promise<JournalEntry[]> =>
 
 const headers = bearer(keyOf("owner"));
 
-/** One word an entry: what it is about, and what came of it. */
+/** One word per entry: its subject and its result. */
 const word = (entry: JournalEntry) => {
   if (entry.kind === "request") return `${entry.method} ${entry.path} ${entry.status}`;
   if (entry.kind === "state") return `${entry.of} ${entry.status}`;

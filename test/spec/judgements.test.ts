@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expect, git, world } from "../world.ts";
+import { expect, git, world } from "../helpers/test-service.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
 const fails = new Array(18).fill(500);

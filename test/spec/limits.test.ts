@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callAs, member, temporary, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { expect, git, type Reply, start, type Who, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { callAs, member, temporary, withMembers } from "../helpers/members.ts";
+import { expect, git, type Reply, start, type Who, type World, world } from "../helpers/test-service.ts";
 
-/** What the three headers tell. */
-const told = ({ headers }: Reply) => {
+/** The values of the three headers. */
+const rateWindowOf = ({ headers }: Reply) => {
   const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
     Number(headers.get(`x-ratelimit-${name}`)),
   );
@@ -44,11 +44,11 @@ test("X-RateLimit-* are on every response and count down by one a request", asyn
     left -= 1;
     const reply = await call("owner", method, path, body);
     assert.equal(reply.status, status);
-    assert.deepEqual(told(reply), { limit: 1000, remaining: left, reset: firstReset }, `${method} ${path}`);
+    assert.deepEqual(rateWindowOf(reply), { limit: 1000, remaining: left, reset: firstReset }, `${method} ${path}`);
   }
   const viewer = await call("viewer", "POST", "/v1/projects", order);
   expect(viewer, 403);
-  assert.equal(told(viewer).remaining, 999, "each key has a window of its own");
+  assert.equal(rateWindowOf(viewer).remaining, 999, "each key has a window of its own");
 });
 
 test("A key has 1,000 requests a window, even when 2,000 come at once", async (t) => {
@@ -56,7 +56,7 @@ test("A key has 1,000 requests a window, even when 2,000 come at once", async (t
   const replies = await Promise.all(Array.from({ length: 2000 }, () => ask(here)));
   assert.equal(replies.filter(({ status }) => status === 200).length, 1000);
   assert.equal(replies.filter(({ status }) => status === 429).length, 1000);
-  const left = replies.filter(({ status }) => status === 200).map((reply) => told(reply).remaining);
+  const left = replies.filter(({ status }) => status === 200).map((reply) => rateWindowOf(reply).remaining);
   assert.equal(new Set(left).size, 1000, "each of those admitted is told another number");
   expect(await ask(here, "developer"), 200);
 });
@@ -74,7 +74,7 @@ test("429 tells when to come again, whatever is asked", async (t) => {
   ]) {
     assert.equal(expect(reply, 429).error.code, "rate_limited");
     assert.equal(reply.headers.get("retry-after"), "510");
-    assert.deepEqual(told(reply), { limit: 2, remaining: 0, reset: firstReset });
+    assert.deepEqual(rateWindowOf(reply), { limit: 2, remaining: 0, reset: firstReset });
   }
   const head = await here.call("viewer", "HEAD", "/v1/me");
   assert.equal(head.status, 429);
@@ -92,9 +92,9 @@ test("A window lasts ten minutes of the service's clock", async (t) => {
   await clock.advance("1ms");
   const next = await ask(here);
   expect(next, 200);
-  assert.deepEqual(told(next), { limit: 3, remaining: 2, reset: firstReset + 600 });
+  assert.deepEqual(rateWindowOf(next), { limit: 3, remaining: 2, reset: firstReset + 600 });
   await clock.advance("25h");
-  assert.equal(told(await ask(here)).remaining, 2);
+  assert.equal(rateWindowOf(await ask(here)).remaining, 2);
 });
 
 test("A key's own limit goes before the service's", async (t) => {
@@ -104,7 +104,7 @@ test("A key's own limit goes before the service's", async (t) => {
   assert.deepEqual(statuses(await times(3, as("slow"))), [200, 200, 429]);
   const fast = await times(51, as("fast"));
   assert.equal(fast.filter(({ status }) => status === 200).length, 50);
-  assert.equal(told(fast[0] as Reply).limit, 50);
+  assert.equal(rateWindowOf(fast[0] as Reply).limit, 50);
   assert.deepEqual(statuses(await times(6, () => ask(here))), [200, 200, 200, 200, 200, 429]);
 });
 
@@ -115,24 +115,24 @@ test("Without a valid key the address's window counts, and 429 takes the place o
   for (const [i, headers] of wrong.entries()) {
     const reply = await call("nobody", "GET", i % 2 ? "/v1/me" : "/v1/nothing", undefined, headers);
     expect(reply, 401);
-    assert.deepEqual(told(reply), { limit: 4, remaining: 3 - i, reset: firstReset });
+    assert.deepEqual(rateWindowOf(reply), { limit: 4, remaining: 3 - i, reset: firstReset });
   }
   for (const headers of wrong) {
     const reply = await call("nobody", "GET", "/v1/me", undefined, headers);
     assert.equal(expect(reply, 429).error.code, "rate_limited");
     assert.equal(reply.headers.get("retry-after"), "600");
-    assert.deepEqual(told(reply), { limit: 4, remaining: 0, reset: firstReset });
+    assert.deepEqual(rateWindowOf(reply), { limit: 4, remaining: 0, reset: firstReset });
   }
   const known = await ask(here);
   expect(known, 200);
-  assert.equal(told(known).limit, 1000, "a valid key is counted by itself");
+  assert.equal(rateWindowOf(known).limit, 1000, "a valid key is counted by itself");
   await here.service.clock.advance("10m");
   expect(await call("nobody", "GET", "/v1/me"), 401);
 });
 
 test("An address has 1,000 requests unless the option says otherwise", async (t) => {
   const here = await world(t);
-  assert.deepEqual(told(await ask(here, "nobody")), { limit: 1000, remaining: 999, reset: firstReset });
+  assert.deepEqual(rateWindowOf(await ask(here, "nobody")), { limit: 1000, remaining: 999, reset: firstReset });
 });
 
 test("A path that needs no key counts against the address too", async (t) => {
@@ -161,7 +161,7 @@ test("Windows are counted across a restart", async (t) => {
   assert.deepEqual(statuses(await times(3, () => ask(after))), [200, 200, 429]);
   assert.deepEqual(statuses(await times(2, () => ask(after, "nobody"))), [401, 429]);
   await after.service.clock.advance("10m");
-  assert.equal(told(await ask(after)).remaining, 4);
+  assert.equal(rateWindowOf(await ask(after)).remaining, 4);
   await after.service.close();
 });
 
@@ -180,18 +180,18 @@ test("0 is no limit, of the service, of an address and of a key, and its numbers
   const unlimited = { limit: 1_000_000_000, remaining: 1_000_000_000, reset: firstReset };
   const here = await world(t, { seed, rateLimit: 0, addressRateLimit: 0 });
   for (const reply of [...(await times(3, () => ask(here))), ...(await times(2, () => ask(here, "nobody")))])
-    assert.deepEqual(told(reply), unlimited);
+    assert.deepEqual(rateWindowOf(reply), unlimited);
   assert.deepEqual(statuses(await times(3, () => callAs(here, "slow", "GET", "/v1/me"))), [200, 200, 429]);
   const limited = await world(t, { seed, rateLimit: 1 });
   for (const reply of await times(3, () => callAs(limited, "free", "GET", "/v1/me")))
-    assert.deepEqual(told(reply), unlimited);
+    assert.deepEqual(rateWindowOf(reply), unlimited);
   await assert.rejects(world(t, { rateLimit: -1 }), /rateLimit must be a whole number from 0/);
 });
 
-test("429 under a manual clock says that time stands, and what moves it", async (t) => {
+test("429 on a manual clock says that the clock does not run, and how to advance it", async (t) => {
   const here = await world(t, { rateLimit: 1 });
   const [, reply] = await times(2, () => ask(here));
   const { message } = expect(reply as Reply, 429).error;
-  const moves = "move it by 600 seconds (service.clock.advance, POST /_svc/clock/advance), or set rateLimit to 0";
-  assert.equal(message, `the 1 requests of this window are used up; the clock stands, so ${moves} for no limit`);
+  const moves = "advance it by 600 seconds (service.clock.advance, POST /_svc/clock/advance), or raise the limit";
+  assert.equal(message, `the 1 requests of this window are used up; the clock does not run, so ${moves}`);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf } from "../stories.ts";
-import { check, expect, start, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { check, expect, start, type World, world } from "../helpers/test-service.ts";
 
 const monitoring = { type: "monitoring", config: { api_key: "dd_demo_key", site: "example.org" } };
 const unreachable = { transport: async () => new Response(null, { status: 503 }) };

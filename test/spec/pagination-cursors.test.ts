@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { newestFirst, walk, withProjects } from "../pages.ts";
-import { anyText, runs } from "../properties.ts";
-import { expect, type Who, type World, world } from "../world.ts";
+import { newestFirst, walk, withProjects } from "../helpers/pagination.ts";
+import { anyText, runs } from "../helpers/properties.ts";
+import { expect, type Who, type World, world } from "../helpers/test-service.ts";
 
 const many = { rateLimit: 1_000_000 };
 

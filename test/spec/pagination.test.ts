@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { member, withMembers } from "../callers.ts";
-import { type Item, namesOf, newestFirst, walk, withProjects } from "../pages.ts";
-import { expect, type Reply, type World, world } from "../world.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { type Item, namesOf, newestFirst, walk, withProjects } from "../helpers/pagination.ts";
+import { expect, type Reply, type World, world } from "../helpers/test-service.ts";
 
 const many = { rateLimit: 1_000_000 };
 

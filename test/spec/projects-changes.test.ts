@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, release, seen, states, told, turningOut } from "../stories.ts";
-import { check, expect, git, start, type World, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, eventsOf, pathsOf, states, withOutcomes } from "../helpers/deployments.ts";
+import { check, expect, git, start, type World, world } from "../helpers/test-service.ts";
 
 /** A project with a description, a second after it was created. */
 async function older(world: World) {
@@ -142,8 +142,8 @@ test("an archived project", async (t) => {
     as: "developer",
     given: async (world) => {
       const project = await older(world);
-      await release(world, project.id);
-      const second = await release(world, project.id);
+      await deployAndFinish(world, project.id);
+      const second = await deployAndFinish(world, project.id);
       expect(await world.call("admin", "POST", `${path(project)}/archive`), 200);
       return second;
     },
@@ -176,7 +176,7 @@ test("DELETE /projects/{id}", async (t) => {
     as: "admin",
     given: async (world) => {
       const project = await older(world);
-      const released = await release(world, project.id);
+      const released = await deployAndFinish(world, project.id);
       return { ...project, released };
     },
     when: ["DELETE", (project) => path(project)],
@@ -184,7 +184,7 @@ test("DELETE /projects/{id}", async (t) => {
     events: ["project.deleted"],
     and: async (body, _reply, world, { id, released }) => {
       assert.equal(body, undefined);
-      const last = (await told(world)).at(-1);
+      const last = (await eventsOf(world)).at(-1);
       assert.deepEqual(last?.data, { project_id: id, name: "web", region: "eu-west-1" });
       for (const gone of [path({ id }), `/v1/deployments/${released.id}`, `/v1/deployments/${released.id}/logs`]) {
         expect(await world.call("owner", "GET", gone), 404);
@@ -206,7 +206,7 @@ test("DELETE /projects/{id}", async (t) => {
       const { id } = await here.project();
       const deployment = await here.deploy(id);
       await here.service.clock.advance(by);
-      assert.equal((await seen(here, deployment.id)).status, state);
+      assert.equal((await deploymentNow(here, deployment.id)).status, state);
       expect(await here.call("owner", "DELETE", path({ id })), 204);
       const before = await here.events();
       await here.service.clock.advance("1h");
@@ -219,7 +219,7 @@ test("DELETE /projects/{id}", async (t) => {
   await t.test("lets deployments that waited for its slots start at once", async (t) => {
     const here = await world(
       t,
-      turningOut(() => undefined, { concurrency: 1 }),
+      withOutcomes(() => undefined, { concurrency: 1 }),
     );
     const [first, second] = [await here.project("first"), await here.project("second")];
     await here.deploy(first.id);
@@ -236,7 +236,7 @@ test("DELETE /projects/{id}", async (t) => {
     const kept = await here.deploy(second.id);
     expect(await here.call("owner", "DELETE", path(first)), 204);
     await here.service.clock.advance("6s");
-    const { status, created_at } = await seen(here, kept.id);
+    const { status, created_at } = await deploymentNow(here, kept.id);
     assert.deepEqual([status, created_at], ["active", start]);
   });
 

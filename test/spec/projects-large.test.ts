@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Options } from "../../lib/index.ts";
-import { linesOf, startChild } from "../children.ts";
-import { violations } from "../invariants.ts";
-import { folderOf } from "../room.ts";
-import { expect, type World, world } from "../world.ts";
+import { linesOf, startChild } from "../helpers/child-processes.ts";
+import { violations } from "../helpers/invariants.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 /** More deployments than one transaction removes, most of them queued when their project is deleted. */
 const many = 230;

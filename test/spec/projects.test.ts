@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf } from "../stories.ts";
-import { check, expect, start, type Who, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { check, expect, start, type Who, world } from "../helpers/test-service.ts";
 
 const order = { name: "web", region: "eu-west-1" };
 const many = { rateLimit: 1_000_000 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 const commit = "0123456789abcdef0123456789abcdef01234567";
 const config = { repo: "acme/web", branch: "main", environment: "production" };

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, jsonBearer } from "../headers.ts";
-import { expect, git, keyOf, world } from "../world.ts";
+import fc from "fast-check";
+import { bearer, jsonBearer } from "../helpers/headers.ts";
+import { anyText, runs } from "../helpers/properties.ts";
+import { expect, git, keyOf, world } from "../helpers/test-service.ts";
 
 const order = { name: "web", region: "eu-west-1" };
 const invalid = (body: { error: { code: string } }) => assert.equal(body.error.code, "invalid_json");
@@ -46,6 +48,40 @@ test("32 levels pass, 33 are 400, and so are very many", async (t) => {
   invalid(expect(await call("owner", "POST", "/v1/projects", levels(33)), 400));
   invalid(expect(await call("owner", "POST", "/v1/projects", levels(400_000)), 400));
   invalid(expect(await call("owner", "POST", "/v1/projects", `${'{"x":'.repeat(33)}1${"}".repeat(33)}`), 400));
+});
+
+test("A deep body is refused at its 33rd level, before the rest is parsed", async (t) => {
+  const { call } = await world(t);
+  for (const deep of ["[", '{"x":', '[{"]}\\"":[']) {
+    const body = `{"x":${deep.repeat(Math.floor(1_000_000 / deep.length))}`;
+    const { error } = expect(await call("owner", "POST", "/v1/projects", body), 400);
+    assert.deepEqual(error, { code: "invalid_json", message: "the body must not be nested deeper than 32 levels" });
+  }
+});
+
+const depthOf = (value: unknown): number =>
+  typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+
+test("Any JSON is refused exactly where it is deeper than 32 levels, whatever brackets its strings hold", async (t) => {
+  const { call } = await world(t, { rateLimit: 100_000 });
+  const awkward = fc.oneof(anyText({ maxLength: 8 }), fc.string({ unit: fc.constantFrom(...'[]{}\\"/u5bäÛ') }));
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ depthSize: "medium" }, awkward, fc.constant(null), tie("list"), tie("record")),
+    list: fc.array(tie("value"), { maxLength: 4 }),
+    record: fc.dictionary(awkward, tie("value"), { maxKeys: 4 }),
+  }));
+  const around = fc.array(awkward, { minLength: 25, maxLength: 33 });
+  await fc.assert(
+    fc.asyncProperty(around, value, fc.constantFrom(0, 2), async (names, inner, spaces) => {
+      // Some names become lists, so that both kinds of brackets count.
+      const wrap = (value: unknown, name: string) =>
+        name.length % 2 === 0 ? { [name]: value, "]": "[" } : ["}", value];
+      const body = JSON.stringify({ x: names.reduce(wrap, inner) }, undefined, spaces);
+      const { error } = await call("owner", "POST", "/v1/users/invite", body).then((reply) => reply.body);
+      assert.equal(error.code, depthOf(JSON.parse(body)) > 32 ? "invalid_json" : "validation_failed");
+    }),
+    runs(300),
+  );
 });
 
 test("A body of exactly 1 MiB passes, one byte more is 413", async (t) => {

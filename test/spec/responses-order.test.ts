@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { member, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { expect, keyOf, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { expect, keyOf, type World, world } from "../helpers/test-service.ts";
 
 const options = {
   bodyLimit: 64,

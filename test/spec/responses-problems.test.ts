@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { member, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { check, expect, git, type Scenario, type Who, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { member, withMembers } from "../helpers/members.ts";
+import { check, expect, git, type Scenario, type Who, type World, world } from "../helpers/test-service.ts";
 
 const order = { name: "web", region: "eu-west-1" };
 

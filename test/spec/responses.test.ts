@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, expect, git, keyOf, type Reply, start, type World, world } from "../world.ts";
+import { check, expect, git, keyOf, type Reply, start, type World, world } from "../helpers/test-service.ts";
 
 const order = { name: "web", region: "eu-west-1" };
 const own = { "x-request-id": "mine-1" };

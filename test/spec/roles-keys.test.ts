@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callAs, member, withMembers } from "../callers.ts";
-import { bearer } from "../headers.ts";
-import { expect, keyOf, type Reply, start, type World, world } from "../world.ts";
+import { bearer } from "../helpers/headers.ts";
+import { callAs, member, withMembers } from "../helpers/members.ts";
+import { expect, keyOf, type Reply, start, type World, world } from "../helpers/test-service.ts";
 
 const wanted = { code: "unauthorized" };
 

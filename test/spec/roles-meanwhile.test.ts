@@ -4,15 +4,15 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { folderOf } from "../room.ts";
-import { type Wire, wire } from "../sockets.ts";
-import { expect, keyOf } from "../world.ts";
+import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, keyOf } from "../helpers/test-service.ts";
 
 /**
  * A request that is authenticated while its body is still to come: the server says so with `100 Continue`. The function
  * that this answers sends the body.
  */
-async function beginWrite({ port }: Wire, key = keyOf("admin")) {
+async function beginWrite({ port }: ListeningWorld, key = keyOf("admin")) {
   const text = JSON.stringify({ name: "web", region: "eu-west-1" });
   const sent = request({
     ...{ host: "127.0.0.1", port, method: "POST", path: "/v1/projects" },
@@ -34,7 +34,7 @@ async function beginWrite({ port }: Wire, key = keyOf("admin")) {
   };
 }
 
-const idOf = async ({ call }: Wire, name: string) => {
+const idOf = async ({ call }: ListeningWorld, name: string) => {
   const { data } = expect(await call("owner", "GET", "/v1/users"), 200);
   return data.find((user: { name: string }) => user.name === name).id as string;
 };
@@ -42,14 +42,14 @@ const idOf = async ({ call }: Wire, name: string) => {
 /** With a second connection to the database, as of another process. */
 async function withSecondConnection(t: TestContext) {
   const database = join(folderOf(t), "svc.db");
-  const here = await wire(t, { database });
+  const here = await listeningWorld(t, { database });
   const other = new Database(database);
   t.after(() => other.close());
   return { here, other };
 }
 
 test("rights that end during a write are not used", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const id = await idOf(here, "admin");
   const finish = await beginWrite(here);
   expect(await here.call("owner", "POST", `/v1/users/${id}/suspend`), 200);
@@ -57,17 +57,17 @@ test("rights that end during a write are not used", async (t) => {
 });
 
 test("a refusal after a change of role during a write names the new role", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const id = await idOf(here, "admin");
   const finish = await beginWrite(here);
   expect(await here.call("owner", "PUT", `/v1/users/${id}`, { role: "viewer" }), 200);
   const { status, code, message } = await finish();
   assert.deepEqual([status, code], [403, "insufficient_role"]);
-  assert.match(message ?? "", /is viewer by now/);
+  assert.match(message ?? "", /has changed to viewer/);
 });
 
 test("a write that shares a commit with the end of its rights is refused", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { call } = here;
   const id = await idOf(here, "admin");
   const [ended, late] = await Promise.all([
@@ -78,7 +78,7 @@ test("a write that shares a commit with the end of its rights is refused", async
 });
 
 test("a write that shares a commit with a change of another user's rights is done", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const { call } = here;
   const id = await idOf(here, "viewer");
   const [ended, made] = await Promise.all([
@@ -89,7 +89,7 @@ test("a write that shares a commit with a change of another user's rights is don
 });
 
 test("a key that expires during a write is not used", async (t) => {
-  const here = await wire(t);
+  const here = await listeningWorld(t);
   const expires_at = new Date(here.service.clock.now().getTime() + 60_000).toISOString();
   const { key } = expect(await here.call("admin", "POST", "/v1/api-keys", { name: "brief", expires_at }), 201);
   const finish = await beginWrite(here, key);

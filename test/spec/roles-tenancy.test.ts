@@ -1,147 +1,118 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Operation } from "../../lib/kernel/operation.ts";
 import { operations } from "../../lib/operations.ts";
-import { expect, git, type Reply, type Who, type World, world } from "../world.ts";
+import { nameOf, type Rule, roles, rules } from "../helpers/access-table.ts";
+import { keepAliveClient } from "../helpers/keep-alive-client.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import {
+  asking,
+  comparable,
+  malformed,
+  managesKeys,
+  records,
+  twoOrganizations,
+  unknownOf,
+} from "../helpers/tenancy.ts";
+import { expect, type World } from "../helpers/test-service.ts";
 
-const many = { rateLimit: 1_000_000 };
+/** Every identifier in a path, with records of each kind in its place, for every role. */
 
-/** One record of every kind of `acme`, by the first part of its path. */
-async function records(here: World): Promise<Record<string, string>> {
-  const { call, project, deploy, service } = here;
-  const projects = (await project()).id;
-  await deploy(projects);
-  await service.clock.advance("1m");
-  const deployments = (await deploy(projects)).id;
-  await service.clock.advance("1m");
-  const invite = { email: "guest@acme.test", role: "viewer" };
-  const invitations = expect(await call("owner", "POST", "/v1/users/invite", invite), 201).id;
-  const { data } = expect(await call("owner", "GET", "/v1/users"), 200);
-  const users = data.find(({ name }: { name: string }) => name === "viewer").id;
-  const hook = { url: "https://hook.inbox.test/", events: ["*"] };
-  const webhooks = expect(await call("owner", "POST", "/v1/webhooks", hook), 201).id;
-  const custom = { type: "custom", config: { url: hook.url } };
-  const integrations = expect(await call("owner", "POST", "/v1/integrations", custom), 201).id;
-  const order = { model: "image-draft", prompt: "a hill", resolution: "512" };
-  const generations = expect(await call("owner", "POST", "/v1/generations", order), 201).id;
-  const keys = expect(await call("viewer", "POST", "/v1/api-keys", { name: "mine" }), 201).id;
-  return { projects, deployments, invitations, users, webhooks, integrations, generations, "api-keys": keys };
-}
+const many = { rateLimit: 0 };
+/** The second identifier of a path. */
+const second = ({ path }: Rule) =>
+  path.includes("/deliveries/{}")
+    ? `of ${path.split("/")[1]}`
+    : path.includes("/environments/{}")
+      ? "environment"
+      : undefined;
+const kindOf = ({ path }: Rule) => path.split("/")[1] ?? "";
 
-/** Good for every operation that takes one: unknown fields are ignored. */
-const body = { name: "taken over", role: "viewer", description: "mine", variables: {}, since: "2026-01-01T00:00:00Z" };
+const withId = rules.filter(({ path }) => path.includes("{}"));
 
-const withId = operations.filter(({ path }) => path.includes("{id}"));
-
-/** The deployments of `records()` made the environment. */
-const pathOf = (path: string, id: string) =>
-  `/v1${path.replace("{id}", id).replace("{dlv}", "dlv_unknown").replace("{name}", "production")}`;
-
-const ask = ({ call }: World, who: Who, { method, path, body: judged }: Operation, id: string): Promise<Reply> =>
-  call(who, method, pathOf(path, id), judged ? body : undefined, {
-    "x-request-id": "the-same",
-  });
-
-/** Everything that could tell one answer from another, but the caller's own request count. */
-const comparable = ({ status, text, headers }: Reply) => ({
-  status,
-  text,
-  headers: [...headers].filter(([name]) => name !== "x-ratelimit-remaining"),
-});
-
-/** Everything that `acme` can read. */
+/** Everything that `acme` can read, without the counters of calls. */
 async function readAll({ call }: World) {
   const all = [];
   for (const { path, method, answers } of operations) {
     if (method !== "GET" || answers !== "list" || path.includes("{")) continue;
-    all.push(expect(await call("owner", "GET", `/v1${path}`), 200).data);
+    const { data } = expect(await call("owner", "GET", `/v1${path}`), 200);
+    all.push(data.map(({ last_used_at, ...record }: Record<string, unknown>) => record));
   }
   return all;
 }
 
-test("An identifier of another organization is answered like an unknown one, byte for byte", async (t) => {
-  const here = await world(t, many);
-  const theirs = await records(here);
+test("every identifier in a path: foreign, deleted, unknown and malformed ones are one and the same 404", async (t) => {
+  const here = await listeningWorld(t, many);
+  const client = keepAliveClient(here.port);
+  t.after(() => client.close());
+  const ask = asking(client);
+  const { own, foreign, deleted } = await twoOrganizations(here);
   const before = await readAll(here);
-  for (const operation of withId) {
-    const kind = operation.path.split("/")[1] ?? "";
-    const id = theirs[kind];
-    assert.ok(id, `records() makes no record for ${operation.path}`);
-    const unknown = `${id.slice(0, id.indexOf("_") + 1)}01ARZ3NDEKTSV4RRFFQ69G5FAV`;
-    const foreign = await ask(here, "stranger", operation, id);
-    assert.equal(foreign.status, 404, `${operation.id}: ${foreign.text}`);
-    assert.deepEqual(comparable(foreign), comparable(await ask(here, "stranger", operation, unknown)), operation.id);
-    assert.deepEqual(
-      comparable(foreign),
-      comparable(await ask(here, "owner", operation, unknown)),
-      `${operation.id} to acme itself`,
-    );
-    assert.ok(!foreign.text.includes(id), "the answer does not even repeat it");
+  let cells = 0;
+  for (const rule of withId) {
+    const kind = kindOf(rule);
+    const other = second(rule);
+    const mine = own[kind] ?? "";
+    assert.ok(mine, `records() makes no record for ${rule.path}`);
+    const theirs = [foreign[kind], ...(kind === "generations" ? [] : [deleted[kind]])] as string[];
+    const otherKinds = Object.values(own).filter((id) => id !== mine && id !== own["environment"]);
+    const nowhere = [...theirs, unknownOf(mine), ...malformed(mine), ...otherKinds];
+    for (const role of roles) {
+      const answers = await Promise.all(nowhere.map((id) => ask.of(rule, role, id, other && own[other])));
+      const wanted = rule.roles.includes(role) ? 404 : 403;
+      assert.equal(answers[0]?.status, wanted, `${nameOf(rule)} for ${role}: ${answers[0]?.text}`);
+      const forms = new Set(answers.map(comparable));
+      assert.equal(forms.size, 1, `${nameOf(rule)} for ${role}: ${[...forms].join("\n")}`);
+      for (const id of nowhere.slice(0, 3)) assert.ok(!answers[0]?.text.includes(id), "the answer does not repeat it");
+      if (wanted === 403) {
+        const refused = await ask.of(rule, role, mine, other && own[other]);
+        assert.ok(forms.has(comparable(refused)), `${nameOf(rule)} for ${role}: an own record is refused alike`);
+      }
+      cells += nowhere.length;
+    }
   }
   assert.deepEqual(await readAll(here), before, "nothing was changed");
+  t.diagnostic(`${cells} cells`);
 });
 
-test("An identifier of another kind is answered like an unknown one", async (t) => {
-  const here = await world(t, many);
-  const own = await records(here);
-  for (const operation of withId) {
-    const kind = operation.path.split("/")[1] ?? "";
-    for (const [other, id] of Object.entries(own)) {
-      if (other !== kind) expect(await ask(here, "owner", operation, id), 404);
+test("every identifier in a path: an own record is found, by the roles of the table alone", async (t) => {
+  const here = await listeningWorld(t, many);
+  const client = keepAliveClient(here.port);
+  t.after(() => client.close());
+  const ask = asking(client);
+  const own = await records(here, "owner", "production");
+  const { id: kept } = await here.service.snapshot();
+  for (const rule of withId) {
+    const kind = kindOf(rule);
+    const other = second(rule);
+    for (const role of roles) {
+      const { status, text } = await ask.of(rule, role, own[kind] ?? "", other && own[other]);
+      const hidden = kind === "api-keys" && !managesKeys(role);
+      const wanted = !rule.roles.includes(role) ? 403 : hidden ? 404 : rule.whenOwn;
+      assert.equal(status, wanted, `${nameOf(rule)} for ${role}: ${text}`);
+      if (rule.method !== "GET" && status < 300) await here.service.restore(kept);
     }
   }
 });
 
-test("Without the role, an unknown, a foreign and an own identifier are refused alike", async (t) => {
-  const here = await world(t, many);
-  const { projects } = await records(here);
-  const mine = await here.call("viewer", "DELETE", `/v1/projects/${projects}`, undefined, { "x-request-id": "a" });
-  const unknown = await here.call("viewer", "DELETE", "/v1/projects/unknown", undefined, { "x-request-id": "a" });
-  expect(mine, 403);
-  assert.deepEqual(comparable(mine), comparable(unknown));
-});
-
-test("A project of another organization in a deployment's body is answered like an unknown one", async (t) => {
-  const here = await world(t, many);
-  const { projects } = await records(here);
-  const deploy = (project_id: string) =>
-    here.call(
-      "stranger",
-      "POST",
-      "/v1/deployments",
-      { project_id, environment: "production", source: git },
-      { "x-request-id": "a" },
-    );
-  const foreign = await deploy(projects ?? "");
-  expect(foreign, 404);
-  assert.deepEqual(comparable(foreign), comparable(await deploy("proj_01ARZ3NDEKTSV4RRFFQ69G5FAV")));
-});
-
-test("Lists and totals hold nothing of another organization", async (t) => {
-  const here = await world(t, { ...many, envelope: "full" });
-  const { projects } = await records(here);
-  for (const path of [
-    "/v1/projects",
-    "/v1/deployments",
-    "/v1/invitations",
-    "/v1/events",
-    `/v1/deployments?project_id=${projects}`,
-  ]) {
-    const { data, pagination } = expect(await here.call("stranger", "GET", path), 200);
-    assert.deepEqual(data, [], path);
-    assert.equal(pagination.total, 0, path);
-  }
-  const { data, pagination } = expect(await here.call("stranger", "GET", "/v1/users"), 200);
-  assert.equal(data.length, 1);
-  assert.equal(pagination.total, 1);
-});
-
-test("Two organizations may have a project, a user and an invitation of the same name", async (t) => {
-  const here = await world(t, many);
-  await records(here);
-  const { call } = here;
-  expect(await call("stranger", "POST", "/v1/projects", { name: "web", region: "eu" }), 201);
-  for (const email of ["guest@acme.test", "viewer@acme.test"]) {
-    expect(await call("stranger", "POST", "/v1/users/invite", { email, role: "viewer" }), 201);
+test("the second identifier of a path: a foreign, deleted, unknown or malformed one is 404", async (t) => {
+  const here = await listeningWorld(t, many);
+  const client = keepAliveClient(here.port);
+  t.after(() => client.close());
+  const ask = asking(client);
+  const { own, foreign, deleted } = await twoOrganizations(here);
+  for (const rule of withId) {
+    const other = second(rule);
+    // `PUT` of an unknown environment makes it: CONTRACT section 3.
+    if (!other || rule.method === "PUT") continue;
+    const mine = own[other] ?? "";
+    const wrong = [foreign[other], deleted[other], other === "environment" ? "unknown" : unknownOf(mine)] as string[];
+    const ofAnother =
+      other === "environment" ? [] : [own[other === "of webhooks" ? "of integrations" : "of webhooks"] ?? ""];
+    for (const role of roles) {
+      const nowhere = [...wrong, ...ofAnother, ...malformed(mine)];
+      const answers = await Promise.all(nowhere.map((id) => ask.of(rule, role, own[kindOf(rule)] ?? "", id)));
+      assert.equal(answers[0]?.status, rule.roles.includes(role) ? 404 : 403, nameOf(rule));
+      assert.equal(new Set(answers.map(comparable)).size, 1, `${nameOf(rule)} for ${role}`);
+    }
   }
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedGenerations } from "../../lib/index.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, start, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 const ask = async (here: World, more: object = {}) =>
   expect(

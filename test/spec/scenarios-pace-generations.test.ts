@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { simulatedGenerations } from "../../lib/index.ts";
-import { gallery, order } from "../gallery.ts";
-import { pathsOf } from "../stories.ts";
-import { expect, start, type World, world } from "../world.ts";
+import { pathsOf } from "../helpers/deployments.ts";
+import { createGeneration, sharedPainter } from "../helpers/painter.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const seen = async (here: World, { id }: { id: string }) =>
   expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200);
 
@@ -13,7 +13,7 @@ describe("the pace of generations", () => {
   test("polls: each GET moves one by one state, and time moves it nowhere", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.add({ outcome: { pace: "polls", cost_usd: 3 } });
-    const generation = await order(here);
+    const generation = await createGeneration(here);
     await here.service.clock.advance("1h");
     assert.equal(generation.status, "queued");
     assert.equal((await seen(here, generation)).status, "in_progress");
@@ -38,7 +38,7 @@ describe("the pace of generations", () => {
     };
     const here = await world(t, { generations: { driver: counting } });
     await here.service.scenarios.add({ outcome: { pace: "polls" } });
-    const generation = await order(here);
+    const generation = await createGeneration(here);
     await Promise.all(Array.from({ length: 5 }, () => seen(here, generation)));
     await Promise.all(Array.from({ length: 5 }, () => seen(here, generation)));
     const { status, output } = await seen(here, generation);
@@ -49,7 +49,7 @@ describe("the pace of generations", () => {
   test("manual: a generation moves by a tester's step alone", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.next("generation", { pace: "manual", result: "fail", message: "no" });
-    const generation = await order(here);
+    const generation = await createGeneration(here);
     await here.service.clock.advance("365d");
     assert.equal((await seen(here, generation)).status, "queued");
     const { meta: _, ...told } = expect(
@@ -67,14 +67,14 @@ describe("the pace of generations", () => {
   test("a stepped generation keeps its place in the queue, and frees its slot at its end", async (t) => {
     const here = await world(t, { generations: { driver: driver(), concurrency: 1 } });
     await here.service.scenarios.next("generation", { pace: "manual" });
-    const stepped = await order(here);
-    const behind = await order(here);
+    const stepped = await createGeneration(here);
+    const behind = await createGeneration(here);
     await here.service.clock.advance("1s");
     assert.equal(await here.service.generations.step(stepped.id), "queued");
     await here.service.clock.advance("2s");
     const states = async () => [(await seen(here, stepped)).status, (await seen(here, behind)).status];
     assert.deepEqual(await states(), ["in_progress", "completed"]);
-    const last = await order(here);
+    const last = await createGeneration(here);
     await here.service.clock.advance("1m");
     assert.equal((await seen(here, last)).status, "queued");
     assert.equal(await here.service.generations.step(stepped.id), "completed");
@@ -85,7 +85,7 @@ describe("the pace of generations", () => {
   test("a stepped generation can be cancelled, and continues after a restore", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.next("generation", { pace: "manual" });
-    const generation = await order(here);
+    const generation = await createGeneration(here);
     await here.service.generations.step(generation.id);
     const { id } = await here.service.snapshot();
     expect(await here.call("owner", "POST", `/v1/generations/${generation.id}/cancel`), 200);
@@ -95,9 +95,9 @@ describe("the pace of generations", () => {
     assert.equal(here.service.clock.now().toISOString(), start);
   });
 
-  test("what cannot be stepped", async (t) => {
+  test("work that cannot be stepped", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
-    const timed = await order(here);
+    const timed = await createGeneration(here);
     const step = (id: string) => here.call("nobody", "POST", `/_svc/generations/${id}/step`);
     assert.deepEqual(pathsOf(expect(await step(timed.id), 422)), ["id"]);
     expect(await step("gen_none"), 404);
@@ -115,7 +115,7 @@ describe("the pace of generations", () => {
     };
     const here = await world(t, { generations: { driver: slow } });
     await here.service.scenarios.next("generation", { pace: "manual" });
-    const { id } = await order(here);
+    const { id } = await createGeneration(here);
     const states = [];
     for (let i = 0; i < 4; i++) states.push(await here.service.generations.step(id));
     assert.deepEqual(states, ["in_progress", "in_progress", "in_progress", "completed"]);

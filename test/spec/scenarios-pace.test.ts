@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedDeployments } from "../../lib/index.ts";
-import { gate, pathsOf, seen, states } from "../stories.ts";
-import { expect, start, world } from "../world.ts";
+import { blocker, deploymentNow, pathsOf, states } from "../helpers/deployments.ts";
+import { expect, start, world } from "../helpers/test-service.ts";
 
 test("instant: no time passes, and settle() runs everything", async (t) => {
   const here = await world(t);
@@ -10,7 +10,7 @@ test("instant: no time passes, and settle() runs everything", async (t) => {
   const { id } = await here.project();
   const deployment = await here.deploy(id);
   await here.service.settle();
-  const { status, completed_at } = await seen(here, deployment.id);
+  const { status, completed_at } = await deploymentNow(here, deployment.id);
   assert.deepEqual([status, completed_at], ["active", start]);
 });
 
@@ -21,7 +21,7 @@ test("polls: each GET moves a deployment by one state, and time moves it nowhere
   const deployment = await here.deploy(id);
   await here.service.clock.advance("1h");
   const polled = [deployment.status];
-  for (let i = 0; i < 4; i++) polled.push((await seen(here, deployment.id)).status);
+  for (let i = 0; i < 4; i++) polled.push((await deploymentNow(here, deployment.id)).status);
   assert.deepEqual(polled, ["queued", "building", "deploying", "active", "active"]);
   assert.deepEqual(await here.events(), [
     "project.created",
@@ -42,7 +42,7 @@ test("concurrent polls move it by one state each at most", async (t) => {
 
 for (const pace of ["polls", "manual"] as const) {
   test(`${pace}: concurrent moves ask the driver once`, async (t) => {
-    const building = gate();
+    const building = blocker();
     const asked: string[] = [];
     const own = simulatedDeployments();
     const driver: typeof own = {
@@ -58,7 +58,7 @@ for (const pace of ["polls", "manual"] as const) {
     const { id: project_id } = await here.project();
     const { id } = await here.deploy(project_id);
     const move = async (): Promise<string> =>
-      pace === "polls" ? (await seen(here, id)).status : here.service.deployments.step(id);
+      pace === "polls" ? (await deploymentNow(here, id)).status : here.service.deployments.step(id);
     assert.equal(await move(), "building");
     const moves = [move(), move(), move()];
     await here.service.settle();
@@ -76,13 +76,13 @@ test("manual: a deployment moves by a tester's step alone", async (t) => {
   const { id } = await here.project();
   const deployment = await here.deploy(id);
   await here.service.clock.advance("365d");
-  assert.equal((await seen(here, deployment.id)).status, "queued");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "queued");
   assert.equal(await here.service.deployments.step(deployment.id), "building");
   await here.service.clock.advance("1h");
-  assert.equal((await seen(here, deployment.id)).status, "building");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "building");
   const path = `/_svc/deployments/${deployment.id}/step`;
   const { meta: _, ...told } = expect(await here.call("nobody", "POST", path), 200);
-  assert.deepEqual(told, await seen(here, deployment.id));
+  assert.deepEqual(told, await deploymentNow(here, deployment.id));
   assert.equal(told.status, "deploying");
   assert.equal(await here.service.deployments.step(deployment.id), "failed");
 });
@@ -105,7 +105,7 @@ test("a stepped deployment keeps its place in the queue: others wait behind it, 
   assert.deepEqual(await states(here, before, stepped, behind), ["active", "active", "active"]);
 });
 
-test("what cannot be stepped", async (t) => {
+test("work that cannot be stepped", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const timed = await here.deploy(id);
@@ -116,10 +116,10 @@ test("what cannot be stepped", async (t) => {
   for (const state of ["building", "deploying", "active"])
     assert.equal(await here.service.deployments.step(ended.id), state);
   const { error } = expect(await step(ended.id), 422);
-  assert.equal(error.message, "id must be of a deployment that has not ended; this one is active");
+  assert.equal(error.message, "id must be the id of a deployment that has not ended; this one is active");
   expect(await step("dep_none"), 404);
   await assert.rejects(here.service.deployments.step("dep_none"), { code: "not_found" });
-  assert.equal((await seen(here, timed.id)).status, "queued");
+  assert.equal((await deploymentNow(here, timed.id)).status, "queued");
 });
 
 test("a stepped deployment can be cancelled", async (t) => {

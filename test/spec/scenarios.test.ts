@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Log, type NewScenario, simulatedDeployments } from "../../lib/index.ts";
-import { jsonBearer } from "../headers.ts";
-import { folderOf } from "../room.ts";
-import { logOf, pathsOf, release, seen, source, states } from "../stories.ts";
-import { expect, forked, keyOf, seed, start, type World, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, logOf, pathsOf, source, states } from "../helpers/deployments.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, forked, keyOf, seed, start, type World, world } from "../helpers/test-service.ts";
 
 const scenarios = "/_svc/scenarios";
 const post = (here: World, body: unknown) => here.call("nobody", "POST", scenarios, body);
@@ -25,13 +25,13 @@ test("a scenario decides how matching deployments turn out", async (t) => {
   assert.deepEqual(kept, { id: kept.id, ...given, next: null, times: null, used: 0 });
   const broken = await here.deploy(id, source("broken"));
   await here.service.clock.advance("29s");
-  assert.equal((await seen(here, broken.id)).status, "building");
+  assert.equal((await deploymentNow(here, broken.id)).status, "building");
   await here.service.clock.advance("1s");
-  assert.equal((await seen(here, broken.id)).status, "failed");
+  assert.equal((await deploymentNow(here, broken.id)).status, "failed");
   const log = await logOf(here, broken.id);
   const has = (level: string, message: string) => log.some((line) => line.level === level && line.message === message);
   assert.ok(has("warn", "3 vulnerabilities") && has("error", "npm ERR! 404"));
-  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await deployAndFinish(here, id)).status, "active");
   assert.equal(expect(await here.call("nobody", "GET", scenarios), 200).data[0].used, 1);
 });
 
@@ -59,7 +59,7 @@ test("each field is matched by its glob, and one that the deployment lacks match
       const here = await world(t);
       await here.service.scenarios.add({ match, outcome: fails });
       const { id } = await here.project();
-      assert.equal((await release(here, id, more)).status, fits ? "failed" : "active");
+      assert.equal((await deployAndFinish(here, id, more)).status, fits ? "failed" : "active");
       assert.equal((await here.service.scenarios.unused()).length, fits ? 0 : 1);
     });
   }
@@ -92,7 +92,7 @@ test("next decides the next deployment, once, before all other scenarios", async
     scenarios.next("deployment", { result: "succeed" }),
   ];
   const reasons = [];
-  for (let i = 0; i < 3; i++) reasons.push((await release(here, id, { environment: `e${i}` })).status);
+  for (let i = 0; i < 3; i++) reasons.push((await deployAndFinish(here, id, { environment: `e${i}` })).status);
   assert.deepEqual(reasons, ["failed", "active", "failed"]);
   await Promise.all(added);
   assert.deepEqual(
@@ -111,9 +111,9 @@ test("rolled_back is a failed health check: failed where there is no previous re
   const here = await world(t);
   const { id } = await here.project();
   expect(await post(here, { match: { branch: "sick" }, outcome: { result: "rolled_back" } }), 200);
-  assert.equal((await release(here, id, source("sick"))).status, "failed");
-  assert.equal((await release(here, id)).status, "active");
-  assert.equal((await release(here, id, source("sick"))).status, "rolled_back");
+  assert.equal((await deployAndFinish(here, id, source("sick"))).status, "failed");
+  assert.equal((await deployAndFinish(here, id)).status, "active");
+  assert.equal((await deployAndFinish(here, id, source("sick"))).status, "rolled_back");
 });
 
 test("a deployment keeps its outcome when the scenario is cleared", async (t) => {
@@ -123,8 +123,8 @@ test("a deployment keeps its outcome when the scenario is cleared", async (t) =>
   const deployment = await here.deploy(id);
   assert.deepEqual(expect(await here.call("nobody", "DELETE", scenarios), 200).data, []);
   await here.service.clock.advance("1m");
-  assert.equal((await seen(here, deployment.id)).status, "failed");
-  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await deploymentNow(here, deployment.id)).status, "failed");
+  assert.equal((await deployAndFinish(here, id)).status, "active");
 });
 
 test("a deployment that is not stored uses no scenario", async (t) => {
@@ -198,7 +198,7 @@ test("a driver that takes no scenarios uses none", async (t) => {
   const here = await world(t, { deployments: { driver } });
   const { id } = await here.project();
   await here.service.scenarios.next("deployment", fails);
-  assert.equal((await release(here, id)).status, "active");
+  assert.equal((await deployAndFinish(here, id)).status, "active");
   assert.equal((await here.service.scenarios.unused()).length, 1);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsOf, release, seen, trying } from "../stories.ts";
-import { expect, world } from "../world.ts";
+import { deployAndFinish, deploymentNow, pathsOf, sourceTester } from "../helpers/deployments.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 const hex = "0123456789abcdef".repeat(4);
 const digest = `sha256:${hex}`;
@@ -10,7 +10,7 @@ const many = { rateLimit: 1_000_000 };
 const repo = "acme/web";
 
 test("the image of an image source has a tag or a digest", async (t) => {
-  const create = await trying(await world(t, many));
+  const create = await sourceTester(await world(t, many));
   const accepted = [
     "nginx:1",
     "library/nginx:1.27-alpine",
@@ -70,7 +70,7 @@ test("the image of an image source has a tag or a digest", async (t) => {
 });
 
 test("fields that do not apply are ignored, whatever they hold, and come back null", async (t) => {
-  const create = await trying(await world(t));
+  const create = await sourceTester(await world(t));
   const wrong = [42, "", "--upload-pack=x", { a: 1 }, "\u0000"];
   for (const value of wrong) {
     await t.test(`a Git source with an image_url of ${JSON.stringify(value)}`, async () => {
@@ -92,13 +92,13 @@ test("fields that do not apply are ignored, whatever they hold, and come back nu
 test("the version that a source is resolved to", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
-  const versionOf = async (source: object) => (await release(here, id, { source })).version;
+  const versionOf = async (source: object) => (await deployAndFinish(here, id, { source })).version;
 
   await t.test("of a tag is the tag", async () => {
     assert.equal(await versionOf({ type: "git", repo, tag: "v1.2.3" }), "v1.2.3");
   });
   await t.test("of a tag and a branch is the tag, and both are kept as given", async () => {
-    const released = await release(here, id, { source: { type: "git", repo, branch: "main", tag: "v2" } });
+    const released = await deployAndFinish(here, id, { source: { type: "git", repo, branch: "main", tag: "v2" } });
     assert.equal(released.version, "v2");
     assert.deepEqual(released.source, { type: "git", repo, branch: "main", tag: "v2", image_url: null });
   });
@@ -121,7 +121,7 @@ test("the version that a source is resolved to", async (t) => {
   await t.test("of an image is null while it is pulled", async () => {
     const { id: image } = await here.deploy(id, { source: { type: "image", image_url: `app@${digest}` } });
     await here.service.clock.advance("2s");
-    const { status, version } = await seen(here, image);
+    const { status, version } = await deploymentNow(here, image);
     assert.deepEqual([status, version], ["building", null]);
   });
 });

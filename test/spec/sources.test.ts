@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
-import { runs } from "../properties.ts";
-import { pathsOf, trying } from "../stories.ts";
-import { expect, world } from "../world.ts";
+import { pathsOf, sourceTester } from "../helpers/deployments.ts";
+import { runs } from "../helpers/properties.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 const many = { rateLimit: 1_000_000 };
 const repo = "acme/web";
 
 test("the type of a source", async (t) => {
-  const create = await trying(await world(t));
+  const create = await sourceTester(await world(t));
   for (const source of [undefined, null, "acme/web", 1]) {
     await t.test(`a source must not be ${JSON.stringify(source)}`, async () =>
       assert.deepEqual(pathsOf(expect(await create(source), 422)), ["source"]),
@@ -24,7 +24,7 @@ test("the type of a source", async (t) => {
 });
 
 test("the repo of a Git source is owner/repo", async (t) => {
-  const create = await trying(await world(t, many));
+  const create = await sourceTester(await world(t, many));
   const accepted = [
     "a/b",
     repo,
@@ -68,7 +68,7 @@ test("the repo of a Git source is owner/repo", async (t) => {
 });
 
 test("the branch and the tag of a Git source are names that git allows", async (t) => {
-  const create = await trying(await world(t, many));
+  const create = await sourceTester(await world(t, many));
   const accepted = [
     "main",
     "v1.2.3",
@@ -118,7 +118,7 @@ test("the branch and the tag of a Git source are names that git allows", async (
 test("a ref name is accepted exactly where git accepts it", async (t) => {
   const allowed = (name: string) => spawnSync("git", ["check-ref-format", "--allow-onelevel", name]).status === 0;
   if (spawnSync("git", ["--version"]).status !== 0) return t.skip("git is not installed here, so there is no judge");
-  const create = await trying(await world(t, many));
+  const create = await sourceTester(await world(t, many));
   const pieces = [
     "a",
     "Z",

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { finished, gallery, small } from "../gallery.ts";
-import { expect, world } from "../world.ts";
+import { finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
-const driver = gallery();
+const driver = sharedPainter();
 const options = { generations: { driver: driver() } };
 
 test("GET /usage sums what finished generations cost, by day and model", async (t) => {
@@ -11,12 +11,12 @@ test("GET /usage sums what finished generations cost, by day and model", async (
   const here = await world(t, { generations: { driver: scripted } });
   const { clock } = here.service;
   const cheap = { ...small, model: "priced", seed: 3 };
-  await finished(here);
-  await finished(here, cheap);
-  await finished(here, { ...small, prompt: "broken" });
+  await finishedGeneration(here);
+  await finishedGeneration(here, cheap);
+  await finishedGeneration(here, { ...small, prompt: "broken" });
   await clock.advance("24h");
-  await finished(here);
-  await finished(here);
+  await finishedGeneration(here);
+  await finishedGeneration(here);
   const read = async (query = "") => {
     const { data, total } = expect(await here.call("viewer", "GET", `/v1/usage${query}`), 200);
     return { data, total };
@@ -49,6 +49,6 @@ test("GET /usage refuses an invalid date, and an end before the start", async (t
 
 test("Sums of prices are exact", async (t) => {
   const here = await world(t, { generations: { driver: driver(() => ({ cost_usd: 0.1 })) } });
-  for (let seed = 0; seed < 3; seed++) await finished(here, { ...small, seed });
+  for (let seed = 0; seed < 3; seed++) await finishedGeneration(here, { ...small, seed });
   assert.equal(expect(await here.call("owner", "GET", "/v1/usage"), 200).total.cost_usd, 0.3);
 });

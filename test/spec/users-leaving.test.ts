@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { told } from "../stories.ts";
-import { check, expect, keyOf, type Who, type World, world } from "../world.ts";
+import { eventsOf } from "../helpers/deployments.ts";
+import { check, expect, keyOf, type Who, type World, world } from "../helpers/test-service.ts";
 
 const named =
   (role: string) =>
@@ -28,7 +28,7 @@ test("DELETE /users/{id}", async (t) => {
       assert.equal(body, undefined);
       const data = { user_id: id, email: "developer@acme.test", role: "developer" };
       const timestamp = world.service.clock.now().toISOString();
-      assert.deepEqual(await told(world), [{ event: "user.removed", timestamp, data }]);
+      assert.deepEqual(await eventsOf(world), [{ event: "user.removed", timestamp, data }]);
       expect(await world.call("owner", "GET", path({ id })), 404);
       expect(await world.call("owner", "DELETE", path({ id })), 404);
       assert.deepEqual((await listed(world)).sort(), ["admin", "owner", "viewer"]);

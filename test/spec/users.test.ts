@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Seed } from "../../lib/index.ts";
-import { pathsOf, told } from "../stories.ts";
-import { check, expect, keyOf, seed, start, type Who, type World, world } from "../world.ts";
+import { eventsOf, pathsOf } from "../helpers/deployments.ts";
+import { check, expect, keyOf, seed, start, type Who, type World, world } from "../helpers/test-service.ts";
 
 const extra = (name: string, role: "owner" | "admin", status: "active" | "suspended" = "active") => ({
   name,
@@ -218,7 +218,7 @@ test("an organization always has at least one active owner", async (t) => {
       expect(await here.call("owner", "PUT", path(admin), { role: "viewer" }), 403);
       expect(await here.call("admin", "PUT", path(admin), { role: "viewer" }), 409);
       assert.equal(await meStatus(here, "owner"), 200);
-      assert.deepEqual(await told(here), []);
+      assert.deepEqual(await eventsOf(here), []);
     },
   );
 });

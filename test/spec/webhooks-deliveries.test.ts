@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expect, world } from "../world.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 test("each delivery of a page lists its own attempts in order, and none of another endpoint", async (t) => {
   const here = await world(t);

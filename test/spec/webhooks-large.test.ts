@@ -5,24 +5,24 @@ import Database from "better-sqlite3";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import {
   addresses,
+  deliveryCount,
   type Family,
   kinds,
-  many,
   metric,
   options,
   pending,
   rowsLeft,
   sentTo,
   twoEndpoints,
-} from "../endpoints.ts";
-import { folderOf } from "../room.ts";
-import { expect, world } from "../world.ts";
+} from "../helpers/endpoints.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
   test(`${family}: an endpoint with more deliveries than one transaction deletes is gone at once, with all of them`, async (t) => {
     const { here, large, small } = await twoEndpoints(t, family);
     const [{ id }] = expect(await here.call("viewer", "GET", `${large}/deliveries`), 200).data;
-    assert.equal(await pending(here), many + 1);
+    assert.equal(await pending(here), deliveryCount + 1);
     expect(await here.call("owner", "POST", `${large}/deliveries/${id}/redeliver`), 202);
     expect(await here.call("owner", "DELETE", large), 204);
     for (const [method, path, body] of [
@@ -42,10 +42,10 @@ for (const family of Object.keys(kinds) as Family[]) {
       [small],
     );
     assert.equal(await pending(here), 1);
-    assert.equal(sentTo(here, "large"), many);
+    assert.equal(sentTo(here, "large"), deliveryCount);
     await here.project("later");
     await here.service.clock.advance("3h");
-    assert.equal(sentTo(here, "large"), many, "nothing more is sent");
+    assert.equal(sentTo(here, "large"), deliveryCount, "nothing more is sent");
     assert.equal(sentTo(here, "small"), 2 * 6);
   });
 }
@@ -63,11 +63,11 @@ test("a deleted endpoint does not count towards the limit of 100", async (t) => 
 test("deliveries that were due when the endpoint was deleted are never sent", async (t) => {
   const { here, large } = await twoEndpoints(t);
   const since = "2026-01-01T00:00:00Z";
-  assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
+  assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, deliveryCount);
   expect(await here.call("owner", "DELETE", large), 204);
   const [pump, batches] = [1, 4];
   assert.equal((await here.service.settle()).ran, pump + batches);
-  assert.equal(sentTo(here, "large"), many);
+  assert.equal(sentTo(here, "large"), deliveryCount);
 });
 
 test("deleting an endpoint aborts its requests, and their results are not recorded", async (t) => {
@@ -85,7 +85,7 @@ test("deleting an endpoint aborts its requests, and their results are not record
   expect(await here.call("owner", "DELETE", large), 204);
   await advanced;
   const ofSmall = sentTo(here, "small");
-  assert.equal(await metric(here, 'svc_delivery_tries_total{outcome="failed"}'), many + ofSmall);
+  assert.equal(await metric(here, 'svc_delivery_tries_total{outcome="failed"}'), deliveryCount + ofSmall);
 });
 
 const small = { endpoints: 1, deliveries: 1, delivery_attempts: 1 };
@@ -93,9 +93,17 @@ const small = { endpoints: 1, deliveries: 1, delivery_attempts: 1 };
 test("the rows of a deleted endpoint are deleted in batches, until none is left", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const { here, large } = await twoEndpoints(t, "webhooks", { database });
-  assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: many + 1, delivery_attempts: many + 1 });
+  assert.deepEqual(rowsLeft(database), {
+    endpoints: 2,
+    deliveries: deliveryCount + 1,
+    delivery_attempts: deliveryCount + 1,
+  });
   expect(await here.call("owner", "DELETE", large), 204);
-  assert.deepEqual(rowsLeft(database), { endpoints: 2, deliveries: many - 49, delivery_attempts: many - 49 });
+  assert.deepEqual(rowsLeft(database), {
+    endpoints: 2,
+    deliveries: deliveryCount - 49,
+    delivery_attempts: deliveryCount - 49,
+  });
   assert.equal((await here.service.settle()).ran, 4);
   assert.deepEqual(rowsLeft(database), small);
 });
@@ -193,7 +201,7 @@ test("closing the service during a recovery answers 503", async (t) => {
   copy(database, 20_000);
   const reply = recover();
   await here.service.close();
-  assert.equal(expect(await reply, 503).error.message, "the service is shutting down");
+  assert.equal(expect(await reply, 503).error.message, "the service is shutting down or has stopped");
 });
 
 test("deleting a webhook during a recovery ends it with 404", async (t) => {

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { addresses, type Family, kinds, many, pending, rowsLeft, sentTo, twoEndpoints } from "../endpoints.ts";
-import { folderOf } from "../room.ts";
-import { expect, world } from "../world.ts";
+import {
+  addresses,
+  deliveryCount,
+  type Family,
+  kinds,
+  pending,
+  rowsLeft,
+  sentTo,
+  twoEndpoints,
+} from "../helpers/endpoints.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 for (const family of Object.keys(kinds) as Family[]) {
   test(`${family}: turning an endpoint off skips its pending deliveries, and all of them can be recovered`, async (t) => {
@@ -22,16 +31,20 @@ for (const family of Object.keys(kinds) as Family[]) {
     const again = expect(await here.call("owner", "POST", `${large}/deliveries/${id}/redeliver`), 202);
     assert.equal(again.status, "skipped");
     await here.service.clock.advance("3h");
-    assert.deepEqual([sentTo(here, "large"), sentTo(here, "small")], [many + 1, 6], "a redelivery is one attempt");
+    assert.deepEqual(
+      [sentTo(here, "large"), sentTo(here, "small")],
+      [deliveryCount + 1, 6],
+      "a redelivery is one attempt",
+    );
     expect(await here.call("owner", "PATCH", large, { status: "active" }), 200);
     await here.service.clock.advance("3h");
-    assert.equal(sentTo(here, "large"), many + 1, "turning it on sends nothing by itself");
+    assert.equal(sentTo(here, "large"), deliveryCount + 1, "turning it on sends nothing by itself");
     here.service.webhooks.sink("large", () => new Response(null, { status: 200 }));
     const since = "2026-01-01T00:00:00Z";
-    assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, many);
-    assert.equal(await pending(here), many);
+    assert.equal(expect(await here.call("owner", "POST", `${large}/recover`, { since }), 202).queued, deliveryCount);
+    assert.equal(await pending(here), deliveryCount);
     await here.service.clock.advance("3h");
-    assert.equal(sentTo(here, "large"), many + 1 + many);
+    assert.equal(sentTo(here, "large"), deliveryCount + 1 + deliveryCount);
     assert.deepEqual(await statuses(), new Set(["succeeded null"]));
     assert.equal(expect(await here.call("viewer", "GET", small), 200).status, "inactive");
   });
@@ -42,7 +55,7 @@ test("events after it is turned on again are sent", async (t) => {
   for (const status of ["inactive", "active"]) expect(await here.call("owner", "PATCH", large, { status }), 200);
   await here.project("later");
   await here.service.settle();
-  assert.equal(sentTo(here, "large"), many + 1);
+  assert.equal(sentTo(here, "large"), deliveryCount + 1);
 });
 
 for (const [number, status] of [
@@ -74,9 +87,9 @@ test("turning an endpoint off stops due deliveries, except those in flight", asy
     return new Response(null, { status: 500 });
   });
   await here.service.clock.advance("30s");
-  assert.equal(sentTo(here, "large"), many + 32);
+  assert.equal(sentTo(here, "large"), deliveryCount + 32);
   await here.service.clock.advance("3h");
-  assert.equal(sentTo(here, "large"), many + 32);
+  assert.equal(sentTo(here, "large"), deliveryCount + 32);
 });
 
 test("recovered deliveries and pings are sent while an endpoint is off, until it is turned off again", async (t) => {
@@ -86,11 +99,11 @@ test("recovered deliveries and pings are sent while an endpoint is off, until it
   expect(await here.call("owner", "POST", `${large}/test`), 202);
   expect(await here.call("owner", "PATCH", large, { events: ["*"] }), 200);
   await here.service.clock.advance("40s");
-  assert.equal(sentTo(here, "large"), many + 2, "a change of other fields skips nothing");
+  assert.equal(sentTo(here, "large"), deliveryCount + 2, "a change of other fields skips nothing");
   await off();
   assert.equal(await pending(here), 1, "the other endpoint's");
   await here.service.clock.advance("3h");
-  assert.equal(sentTo(here, "large"), many + 2);
+  assert.equal(sentTo(here, "large"), deliveryCount + 2);
 });
 
 test("skipped deliveries are deleted after the retention", async (t) => {

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { verifySignature, verifyStandardWebhook } from "../../lib/index.ts";
-import { expect, type World, world } from "../world.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 /** The request that a signed webhook receives for a new project. */
 async function delivered(here: World, secret = "whsec_demo") {
@@ -104,4 +104,11 @@ test("every try is signed with its own time, so that a late retry is no replay",
   await here.service.clock.runUntilIdle();
   assert.equal(tries.length, 6);
   assert.equal(new Set(tries).size, 1);
+});
+
+test("any secret signs, also one that begins like a URL and is none", async (t) => {
+  for (const secret of ["https://", "https://[::1]:99999/", "https://hook.inbox.test/in"]) {
+    const { headers, body } = await delivered(await world(t), secret);
+    assert.equal(headers.get("x-service-signature"), signatureOf(secret, body), secret);
+  }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gate } from "../room.ts";
-import { expect, type World, world } from "../world.ts";
+import { deferred } from "../helpers/temporary-store.ts";
+import { expect, type World, world } from "../helpers/test-service.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
 
@@ -99,7 +99,7 @@ test("a delivery redelivered while it is queued keeps its place, and no attempt 
   const path = `/v1/webhooks/${id}/deliveries`;
   // Deliveries of one instant are sent in the order of their identifiers, so the newest comes last.
   const [last] = expect(await here.call("owner", "GET", path), 200).data;
-  const [full, resume] = [gate(), gate()];
+  const [full, resume] = [deferred(), deferred()];
   let received = 0;
   here.service.webhooks.sink("hook", async ({ headers }) => {
     received += 1;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { start } from "../receiver.ts";
-import { check, expect, git, type World, world } from "../world.ts";
+import { check, expect, git, type World, world } from "../helpers/test-service.ts";
+import { start } from "../helpers/webhook-receiver.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["*"] } as const;
 
@@ -35,6 +35,7 @@ test("POST /webhooks", async (t) => {
   });
   const refused: [string, object, string][] = [
     ["plain HTTP", { url: "http://example.com" }, "url"],
+    ["a port that is none", { url: "https://example.com:0/" }, "url"],
     ["credentials in the URL", { url: "https://a:b@example.com" }, "url"],
     ["a URL of more than 2,048 characters", { url: `https://example.com/${"x".repeat(2048)}` }, "url"],
     ["an empty list of events", { events: [] }, "events"],

@@ -12,7 +12,7 @@
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { readOrCreateKey } from "../../lib/store/encryption.ts";
-import { git, keyOf, seed } from "../world.ts";
+import { git, keyOf, seed } from "../helpers/test-service.ts";
 
 const [, , database = "", command = "hold", receiver = ""] = process.argv;
 

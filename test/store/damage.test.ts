@@ -5,6 +5,7 @@ import {
   copyFileSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -19,10 +20,10 @@ import { createService } from "../../lib/index.ts";
 import { backup, restore } from "../../lib/store/backup.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { migrations, namesAfter } from "../../lib/store/migrate.ts";
-import { made, quiet, refuses, sentence } from "../database.ts";
-import { run } from "../program.ts";
-import { folderOf } from "../room.ts";
-import { keyOf, seed } from "../world.ts";
+import { createdDatabase, failsToOpen, isDatabaseError, quiet } from "../helpers/database-rows.ts";
+import { run } from "../helpers/program.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { keyOf, seed } from "../helpers/test-service.ts";
 
 const change = (path: string, sql: string) => {
   const database = new Database(path);
@@ -47,7 +48,7 @@ const rootOf = (path: string, table: string): number => {
 
 describe("a damaged database is named, with what mends it", () => {
   test("a start refuses one without a table or an index", async (t) => {
-    const path = await made(t);
+    const path = await createdDatabase(t);
     const copy = join(folderOf(t), "svc.db");
     for (const [sql, name] of [
       ["drop table mails", "mails"],
@@ -56,13 +57,16 @@ describe("a damaged database is named, with what mends it", () => {
     ] as const) {
       for (const end of ["", ".key"]) copyFileSync(path + end, copy + end);
       change(copy, sql);
-      await refuses(copy, new RegExp(`it is damaged: its table or index ${name} is missing; restore it from a backup`));
+      await failsToOpen(
+        copy,
+        new RegExp(`it is damaged: its table or index ${name} is missing; restore it from a backup`),
+      );
     }
     const database = new Database(copy);
     const tables = database.prepare("select name from sqlite_schema where type = 'table'").pluck().all();
     database.close();
     change(copy, tables.map((name) => `drop table "${name}";`).join(""));
-    await refuses(copy, /it is damaged: all its tables are missing; restore it from a backup/);
+    await failsToOpen(copy, /it is damaged: all its tables are missing; restore it from a backup/);
   });
 
   test("the names that migrations make are those of a migrated database", () => {
@@ -73,7 +77,7 @@ describe("a damaged database is named, with what mends it", () => {
   });
 
   test("a start on a database with a zeroed page works, or is refused with a sentence", async (t) => {
-    const path = await made(t, { seed });
+    const path = await createdDatabase(t, { seed });
     const copy = join(folderOf(t), "svc.db");
     copyFileSync(`${path}.key`, `${copy}.key`);
     let refused = 0;
@@ -84,7 +88,10 @@ describe("a damaged database is named, with what mends it", () => {
         await (await createService({ ...quiet, database: copy })).close();
       } catch (error) {
         refused += 1;
-        sentence((error as Error).message, /it is damaged; restore it from a backup|it is not an SQLite database/);
+        isDatabaseError(
+          (error as Error).message,
+          /it is damaged; restore it from a backup|it is not an SQLite database/,
+        );
       }
       for (const end of ["-wal", "-shm"]) rmSync(copy + end, { force: true });
     }
@@ -92,7 +99,7 @@ describe("a damaged database is named, with what mends it", () => {
   });
 
   test("a request is answered that the database is damaged, and doctor says so in one line", async (t) => {
-    const path = await made(t, { seed });
+    const path = await createdDatabase(t, { seed });
     const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
     const call = async (method: string, body: string | null) => {
       const service = await createService({ ...quiet, database: path });
@@ -113,13 +120,13 @@ describe("a damaged database is named, with what mends it", () => {
 
 /** A database and a backup of it. */
 async function backedUp(t: TestContext) {
-  const [database, folder] = [await made(t, { seed }), folderOf(t)];
+  const [database, folder] = [await createdDatabase(t, { seed }), folderOf(t)];
   const copy = join(folder, "copy.db");
   await backup(database, copy, { force: false });
   return { database, folder, copy };
 }
 
-/** Asserts that a copy is refused with one sentence about what the operator named. */
+/** Asserts that a copy is refused with one sentence that names the operator's file. */
 async function refused(copying: Promise<unknown>, words: RegExp): Promise<void> {
   await assert.rejects(copying, ({ message }: Error) => {
     assert.match(message, words);
@@ -150,7 +157,7 @@ describe("a restore says what is wrong with a backup", () => {
     const empty = join(folder, "empty.db");
     copyFileSync(`${copy}.key`, `${empty}.key`);
     change(empty, "pragma user_version = 1");
-    await refused(restore(empty, database, force), /empty\.db .*: it has no tables; name a file that svc-server made/);
+    await refused(restore(empty, database, force), /empty\.db .*: it has no tables; name a database of svc-server/);
     change(empty, "create table x (y); drop table x");
     await refused(restore(empty, database, force), /empty\.db .*: it belongs to another program; name a file/);
     const before = readFileSync(database);
@@ -159,6 +166,15 @@ describe("a restore says what is wrong with a backup", () => {
       await refused(restore(copy, database, force), /copy\.db .*its table or index \w+ is missing; use another backup/);
     }
     assert.deepEqual(readFileSync(database), before);
+  });
+
+  test("and leaves nothing where no database was", async (t) => {
+    const { folder, copy } = await backedUp(t);
+    change(copy, "update users set name = 'Eve'");
+    const before = readdirSync(folder);
+    const fresh = join(folder, "fresh.db");
+    await refused(restore(copy, fresh, { force: false }), /copy\.db does not match its checksum/);
+    assert.deepEqual(readdirSync(folder), before);
   });
 
   test("a file that differs from its checksum, which nothing else would notice", async (t) => {
@@ -173,7 +189,10 @@ describe("a restore says what is wrong with a backup", () => {
     await refused(restore(copy, database, force), words);
     assert.match(run(["doctor", "--database", copy, "--port", "0"]).stdout, /WRONG +checksums .*does not match/);
     writeFileSync(sums, "nothing\n");
-    await refused(restore(copy, database, force), /line 1 of copy\.db\.sha256 is no checksum; use another backup, or/);
+    await refused(
+      restore(copy, database, force),
+      /line 1 of copy\.db\.sha256 is not a checksum; use another backup, or/,
+    );
     rmSync(sums);
     const unchecked = run(["restore", copy, "--database", database, "--force"]);
     assert.equal(unchecked.status, 0, unchecked.stderr);

@@ -8,10 +8,10 @@ import { paginate } from "../../lib/kernel/page.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createQueries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
-import { names, openRoom, put, type Room } from "../room.ts";
+import { names, openTemporaryStore, put, type TemporaryStore } from "../helpers/temporary-store.ts";
 
 /** The statements that are prepared from now on. */
-function watchPrepare({ database }: Room): string[] {
+function watchPrepare({ database }: TemporaryStore): string[] {
   const texts: string[] = [];
   const prepare = database.prepare.bind(database);
   database.prepare = ((text: string) => {
@@ -23,7 +23,7 @@ function watchPrepare({ database }: Room): string[] {
 
 describe("statements", () => {
   test("a query is compiled and prepared once, and reused with other values", async (t) => {
-    const room = openRoom(t);
+    const room = openTemporaryStore(t);
     const texts = watchPrepare(room);
     let built = 0;
     const queries = createQueries(room.engine, room.engine.connection);
@@ -42,7 +42,7 @@ describe("statements", () => {
   });
 
   test("values are bound and never part of the statement; a missing one is an error", async (t) => {
-    const room = openRoom(t);
+    const room = openTemporaryStore(t);
     const queries = createQueries(room.engine, room.engine.connection);
     const named = queries.first((db, p: { name: string }) =>
       db.selectFrom("settings").selectAll().where("name", "=", p.name),
@@ -60,7 +60,7 @@ describe("statements", () => {
   });
 
   test("of many shapes of a query few are cached, and all of them work", async (t) => {
-    const { engine } = openRoom(t);
+    const { engine } = openTemporaryStore(t);
     await engine.transaction((c) => put(c, "a"));
     for (let i = 0; i < 600; i++) {
       const rows = await engine.connection.statement(`select name, ${i} as i from settings`).all([]);
@@ -80,7 +80,7 @@ describe("statements", () => {
 
 describe("failures of the store", () => {
   test("a duplicate is distinguished from every other failure", async (t) => {
-    const { engine } = openRoom(t);
+    const { engine } = openTemporaryStore(t);
     const failure = (sql: string) =>
       engine
         .transaction((c) => c.statement(sql).run([]))
@@ -111,7 +111,7 @@ describe("failures of the store", () => {
   };
 
   test("on a full disk writes are refused as unavailable and reads work; free space ends that", async (t) => {
-    const { engine, database, outside } = openRoom(t);
+    const { engine, database, outside } = openTemporaryStore(t);
     const pages = database.pragma("page_count", { simple: true }) as number;
     database.pragma(`max_page_count = ${pages + 8}`);
     const big = "x".repeat(3_000);
@@ -135,7 +135,7 @@ describe("failures of the store", () => {
   });
 
   test("while another program locks the file, writes are unavailable and reads work", async (t) => {
-    const { engine, path, outside } = openRoom(t);
+    const { engine, path, outside } = openTemporaryStore(t);
     const shell = new Database(path);
     shell.exec("BEGIN IMMEDIATE");
     await assert.rejects(
@@ -146,6 +146,25 @@ describe("failures of the store", () => {
     shell.close();
     await engine.transaction((c) => put(c, "y"));
     assert.deepEqual(outside(), ["y"]);
+  });
+
+  test("writes wait in order for another program's lock, and the event loop goes on", async (t) => {
+    const { engine, path, outside } = openTemporaryStore(t);
+    const shell = new Database(path);
+    t.after(() => shell.close());
+    shell.exec("BEGIN IMMEDIATE");
+    const done: string[] = [];
+    const write = (name: string) => engine.transaction((c) => put(c, name)).then(() => done.push(name));
+    const first = write("b");
+    for (let turn = 0; turn < 3; turn++) await new Promise((go) => setImmediate(go));
+    const second = write("c");
+    shell.exec("insert into settings values ('during', '')");
+    shell.exec("COMMIT");
+    await first;
+    await write("d");
+    await second;
+    assert.deepEqual(done, ["b", "c", "d"]);
+    assert.deepEqual(outside(), ["b", "c", "d", "during"]);
   });
 });
 

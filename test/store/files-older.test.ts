@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { migrate, migrations } from "../../lib/store/migrate.ts";
-import { violations } from "../invariants.ts";
-import { folderOf } from "../room.ts";
-import { expect, world } from "../world.ts";
+import { violations } from "../helpers/invariants.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 /** Copies a database into a new one of an earlier version, except for the tables and columns that this lacks. */
 function asOlder(from: string, to: string, version: number): void {

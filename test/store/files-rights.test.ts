@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, chownSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { tryOpening } from "../children.ts";
-import { made, sentence } from "../database.ts";
-import { run } from "../program.ts";
+import { openOnce } from "../helpers/child-processes.ts";
+import { createdDatabase, isDatabaseError } from "../helpers/database-rows.ts";
+import { run } from "../helpers/program.ts";
 
 describe("a file or folder without write permission", () => {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -15,9 +15,9 @@ describe("a file or folder without write permission", () => {
   /** Node or this checkout may be unreadable for the user `nobody`: then there is no other user to run as. */
   let tried: Promise<string> | undefined;
   const unreachable = async (t: TestContext): Promise<boolean> => {
-    const path = await made(t);
+    const path = await createdDatabase(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
-    tried ??= tryOpening(path, nobody).catch((error: Error) => error.message);
+    tried ??= openOnce(path, nobody).catch((error: Error) => error.message);
     const said = await tried;
     const reached = said.startsWith("ready");
     if (!reached) t.skip(`a process without root's rights cannot run here: ${said}`);
@@ -27,10 +27,10 @@ describe("a file or folder without write permission", () => {
 
   test("a read-only file", async (t) => {
     if (await unreachable(t)) return;
-    const path = await made(t);
+    const path = await createdDatabase(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
     chmodSync(path, 0o444);
-    sentence(await tryOpening(path, nobody), rights);
+    isDatabaseError(await openOnce(path, nobody), rights);
     const { stdout } = run(["doctor", "--database", path, "--port", "0"], "/", {}, nobody);
     assert.match(
       stdout,
@@ -40,34 +40,37 @@ describe("a file or folder without write permission", () => {
 
   test("an unreadable file", async (t) => {
     if (await unreachable(t)) return;
-    const path = await made(t);
+    const path = await createdDatabase(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
     chmodSync(path, 0);
-    sentence(await tryOpening(path, nobody), rights);
+    isDatabaseError(await openOnce(path, nobody), rights);
   });
 
   test("a read-only folder, with a database and without one", async (t) => {
     if (await unreachable(t)) return;
-    const path = await made(t);
+    const path = await createdDatabase(t);
     const folder = join(path, "..");
     give(folder, ...everyFile(folder));
     chmodSync(folder, 0o555);
     t.after(() => existsSync(folder) && chmodSync(folder, 0o755));
-    sentence(await tryOpening(path, nobody), rights);
-    sentence(await tryOpening(join(folder, "svc-new.db"), nobody), rights);
-    sentence(await tryOpening(join(folder, "svc-new", "svc.db"), nobody), rights);
-    sentence(run(["keys", "list", "--database", path], "/", {}, nobody).stderr.trim(), rights);
-    sentence(run(["keys", "create", "--database", path], "/", {}, nobody).stderr.trim(), rights);
-    const source = await made(t);
+    isDatabaseError(await openOnce(path, nobody), rights);
+    isDatabaseError(await openOnce(join(folder, "svc-new.db"), nobody), rights);
+    isDatabaseError(await openOnce(join(folder, "svc-new", "svc.db"), nobody), rights);
+    isDatabaseError(run(["keys", "list", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    isDatabaseError(run(["keys", "create", "--database", path], "/", {}, nobody).stderr.trim(), rights);
+    const source = await createdDatabase(t);
     give(join(source, ".."), ...everyFile(join(source, "..")));
-    sentence(run(["backup", join(folder, "svc-copy.db"), "--database", source], "/", {}, nobody).stderr.trim(), rights);
+    isDatabaseError(
+      run(["backup", join(folder, "svc-copy.db"), "--database", source], "/", {}, nobody).stderr.trim(),
+      rights,
+    );
   });
 
   test("an unreadable key file", async (t) => {
     if (await unreachable(t)) return;
-    const path = await made(t);
+    const path = await createdDatabase(t);
     give(join(path, ".."), ...everyFile(join(path, "..")));
     chmodSync(`${path}.key`, 0);
-    sentence(await tryOpening(path, nobody), rights);
+    isDatabaseError(await openOnce(path, nobody), rights);
   });
 });

@@ -5,9 +5,9 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Seed } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { tryOpening } from "../children.ts";
-import { jsonBearer } from "../headers.ts";
-import { folderOf, placesOf } from "../room.ts";
+import { openOnce } from "../helpers/child-processes.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { filesContaining, folderOf } from "../helpers/temporary-store.ts";
 
 const random = createRandom("secrets");
 const canary = () => random.alphanumeric(24);
@@ -50,14 +50,14 @@ test("no file of the database contains a key, token or secret variable in plain 
   await call("/v1/users/invite", { email: "bob@acme.test", role: "viewer" });
   const mails = await call("/_svc/mail");
   const { token } = mails.data[0];
-  const stillInvited = placesOf(folder, token);
+  const stillInvited = filesContaining(folder, token);
   const { api_key } = await call("/v1/invitations/accept", { token, name: "Bob" });
   assert.match(api_key, /^sk_live_/);
   for (const still of ["before", "after"]) {
     const secrets = { key, made, api_key, token, secret };
-    for (const [what, words] of Object.entries(secrets)) assert.deepEqual(placesOf(folder, words), [], what);
+    for (const [what, words] of Object.entries(secrets)) assert.deepEqual(filesContaining(folder, words), [], what);
     // Public values are found, so these are the right files.
-    for (const words of [plain, name]) assert.notDeepEqual(placesOf(folder, words), [], still);
+    for (const words of [plain, name]) assert.notDeepEqual(filesContaining(folder, words), [], still);
     await service.close();
   }
   assert.deepEqual(stillInvited, []);
@@ -104,7 +104,7 @@ test("a refused second start in one process does not let other programs remove t
   const { database, service, open } = await running(t, small);
   await assert.rejects(open(), /is running on it/);
   // Another process opens and closes the file. It would remove the WAL if it saw no other user of the file.
-  await tryOpening(database);
+  await openOnce(database);
   const { key } = await service.keys.create({});
   assert.match(key, /^sk_live_/);
   const files = readdirSync(join(database, ".."));

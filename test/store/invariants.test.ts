@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { jsonBearer } from "../headers.ts";
-import { invariants, unfinished, violations } from "../invariants.ts";
-import { folderOf } from "../room.ts";
-import { git, keyOf, seed } from "../world.ts";
+import { invariants } from "../../lib/store/invariants.ts";
+import { quiet } from "../helpers/database-rows.ts";
+import { unfinished, violations } from "../helpers/invariants.ts";
+import { run } from "../helpers/program.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { world } from "../helpers/test-service.ts";
+
+const dropGuard = "drop index deployments_running;";
+const newestEvent = (event: string) => `(select max(id) from events where event = '${event}')`;
 
 /** A violation of each rule. A rule that cannot be violated would check nothing. */
 const breaks: Readonly<Record<string, string>> = {
@@ -15,49 +21,71 @@ const breaks: Readonly<Record<string, string>> = {
     "update events set data = json_set(data, '$.deployment_id', 'dep_x') where event = 'deployment.started'",
   "a project is announced once, and is gone exactly when its removal was announced":
     "update events set event = 'project.deleted' where event = 'project.created'",
-  "one deployment builds or rolls out at a time in an environment":
-    "drop index deployments_running; update deployments set status = 'building' where environment = 'production'",
+  "one deployment builds or rolls out at a time in an environment": `${dropGuard}
+    update deployments set status = 'building' where environment = 'production'`,
   "deployments of an environment begin in the order in which they were made": `
     update events set id = 'evt_0' where id =
       (select max(id) from events where event = 'deployment.started' and data like '%production%')`,
   "the times and the version of a deployment are those of its state": "update deployments set completed_at = null",
   "a deployment that runs has exactly one job that advances it": "delete from jobs where kind = 'deployments.advance'",
-  "the first of a queue has lined up where nothing of its environment runs, and nobody else":
+  "the first of a queue has lined up where nothing of its environment runs, and no other one":
     "update deployments set lined_up = 2 where status = 'queued'",
   "a job comes when those that have lined up are ready": `
     delete from jobs where kind = 'deployments.turns'; update deployments set lined_up = 1 where status = 'queued'`,
-  "somebody will see to those that are queued": `
+  "a job or a running deployment starts those that are queued": `
     delete from jobs where kind = 'deployments.turns'; update deployments set status = 'queued'`,
   "a log has no gap, and is as long as its deployment says": "delete from deployment_logs where seq = 1",
-  "whatever belongs to a record belongs to its organization": "update deployment_logs set organization_id = 'org_x'",
-  "a deployment's environment was made with it": "delete from environments where name = 'production'",
+  "a job removes the rows of a deleted project or endpoint": "insert into removals select id from projects",
+  "a delivery carries an event of its organization, once to each target of an endpoint": `
+    update deliveries set event_id = ${newestEvent("project.created")}`,
+  "a delivery has six attempts at most in its schedule, and counts each one that it stores":
+    "update deliveries set rung = 7, tries = 7",
+  "a delivery that succeeded or was abandoned has its last attempt stored, and no next one":
+    "update deliveries set status = 'succeeded'",
+  "a job sends what is pending": "delete from jobs where kind = 'deliveries.pump'",
+  "the times, the file and the error of a generation are those of its state": "update generations set etag = null",
+  "a generation in progress has exactly one job that advances it":
+    "delete from jobs where kind = 'generations.advance'",
+  "usage counts each completed generation once": "update generation_usage set cost_micros = cost_micros + 1",
+  "the rows of a record belong to its organization": "update deployment_logs set organization_id = 'org_x'",
   "a job that was begun was counted, and has a holder": "update jobs set state = 'running'",
+  "every reference leads to a row": "update deployments set project_id = 'proj_x' where environment = 'staging'",
+  "the pages and the indexes of the file are whole": `pragma writable_schema = on;
+    update sqlite_schema set sql = replace(sql, 'WHERE status = ''queued''', '') where name = 'deployments_queue';
+    pragma writable_schema = reset`,
 };
 
-test("every invariant holds in a busy service, and detects a violation", async (t) => {
-  const file = join(folderOf(t), "svc.db");
-  const clock = "manual@2026-01-01T00:00:00Z";
-  const service = await createService({ database: file, seed, clock, random: "x", logLevel: "silent" });
-  t.after(() => service.close());
-  const post = async (path: string, body: object) => {
-    const headers = jsonBearer(keyOf("owner"));
-    const response = await service.fetch(`/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-    assert.equal(response.status, 201);
-    return (await response.json()) as { id: string };
-  };
-  const { id: project_id } = await post("/projects", { name: "web", region: "eu" });
-  const deploy = (environment: string) => post("/deployments", { project_id, environment, source: git });
-  for (const environment of ["production", "production", "staging"]) await deploy(environment);
+/** A service on a file with work in every state: ended, running, waiting, failing and in flight. */
+async function busy(t: TestContext, database: string) {
+  const here = await world(t, { database, random: "x" });
+  const { service, call, deploy } = here;
+  for (const name of ["fine", "down"])
+    await call("owner", "POST", "/v1/webhooks", { url: `https://${name}.inbox.test/`, events: ["*"] });
+  service.inbox.script("down", Array(1000).fill(500));
+  const { id } = await here.project();
+  const second = [await deploy(id), await deploy(id), await deploy(id, { environment: "staging" })][1];
+  const paint = () =>
+    call("owner", "POST", "/v1/generations", { model: "any-image", prompt: "a hill", resolution: "32x32" });
+  await paint();
   await service.clock.advance("1m");
-  for (const environment of ["production", "preview", "preview"]) await deploy(environment);
+  assert.equal((await call("owner", "POST", `/v1/deployments/${second.id}/rollback`)).status, 201);
+  await paint();
+  for (const environment of ["production", "preview", "preview"]) await deploy(id, { environment });
   await service.clock.advance("2s");
+  return here;
+}
 
+test("every rule of the store holds in a busy service, and detects a violation", async (t) => {
+  const file = join(folderOf(t), "svc.db");
+  const { service } = await busy(t, file);
   const database = new Database(file);
   t.after(() => database.close());
   assert.deepEqual(violations(database), []);
+  assert.deepEqual(await service.invariants(), []);
   assert.notDeepEqual(unfinished(database), []);
   assert.deepEqual(Object.keys(breaks), Object.keys(invariants));
   database.pragma("foreign_keys = OFF");
+  database.unsafeMode();
   for (const [rule, sql] of Object.entries(breaks)) {
     database.exec("begin");
     database.exec(sql);
@@ -66,7 +94,59 @@ test("every invariant holds in a busy service, and detects a violation", async (
       wrong.some((one) => one.startsWith(rule)),
       `${rule}: ${wrong.join("\n")}`,
     );
-    database.exec("rollback");
+    database.exec("rollback; pragma writable_schema = reset");
   }
   assert.deepEqual(violations(database), []);
+});
+
+test("service.invariants() names the rows that break a rule, in a file and in memory, and ends with its service", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  for (const at of [database, ":memory:"]) {
+    const { service } = await busy(t, at);
+    assert.deepEqual(await service.invariants(), [], at);
+    const late = assert.rejects(service.invariants(), /was closed or its state replaced before all rules were checked/);
+    await service.close();
+    await late;
+    await assert.rejects(service.invariants(), /the service is closed; make a new one/);
+  }
+  const raw = new Database(database);
+  raw.exec("delete from jobs where kind = 'deliveries.pump'");
+  raw.close();
+  const service = await createService({ ...quiet, database });
+  t.after(() => service.close());
+  const [broken, ...others] = await service.invariants();
+  assert.deepEqual(others, []);
+  assert.equal(broken?.rule, "a job sends what is pending");
+  assert.ok(broken.count > 3 && broken.examples.length === 3);
+  assert.match(String(broken.examples[0]?.["id"]), /^dlv_/);
+});
+
+test("doctor --deep says of each rule whether it holds", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const look = (...more: string[]) => {
+    const { status, stdout } = run(["doctor", "--database", database, "--port", "0", "--json", ...more]);
+    const findings = JSON.parse(stdout) as { check: string; ok: boolean; says: string }[];
+    return { status, rules: findings.filter(({ check }) => check.startsWith("rule")) };
+  };
+  assert.deepEqual(look("--deep"), { status: 0, rules: [] }, "without a database there is nothing to check");
+  const { service } = await busy(t, database);
+  const whole = look("--deep");
+  assert.deepEqual([whole.status, look().rules], [0, []], "beside a running server");
+  assert.deepEqual(
+    whole.rules.map(({ says }) => says),
+    Object.keys(invariants),
+  );
+  await service.close();
+  const raw = new Database(database);
+  raw.exec("delete from jobs where kind = 'deliveries.pump'");
+  raw.exec("update deliveries set rung = 7");
+  raw.close();
+  const broken = look("--deep");
+  assert.equal(broken.status, 1);
+  assert.match(
+    broken.rules.filter(({ ok }) => !ok)[1]?.says ?? "",
+    /^\d+ rows break the rule that a job sends what is pending: \{"id":"dlv_\w+",.*\}; restore a backup, and report this line$/,
+  );
+  writeFileSync(database, "no database");
+  assert.match(look("--deep").rules[0]?.says ?? "", /it is not an SQLite database/);
 });

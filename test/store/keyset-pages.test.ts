@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { deploymentsRepository } from "../../lib/deployments/repository.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createQueries } from "../../lib/store/query.ts";
-import { folderOf } from "../room.ts";
-import { expect, start, world } from "../world.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { expect, start, world } from "../helpers/test-service.ts";
 
 const many = 3_600;
 const identifier = (prefix: string, number: number) => `${prefix}_${String(number).padStart(26, "0")}`;

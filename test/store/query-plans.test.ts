@@ -10,6 +10,8 @@ import { createQueries, type Queries } from "../../lib/store/query.ts";
 const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string])[] = [
   [/^SCAN jobs USING (COVERING )?INDEX jobs_due$/, /order by "run_at", "id" limit \d+/, "stops at the first due job"],
   [/^SCAN jobs USING (COVERING )?INDEX jobs_leased$/, /state = 'running'/, "what runs is bounded by the loop"],
+  [/^SCAN environments USING COVERING INDEX \S+$/, /where apps\.slug is null$/, "once, at a start with a runtime"],
+  [/^SCAN jobs USING INDEX jobs_suspects$/, /"crashes" >= 10/, "only suspects are in the index"],
   [
     /^SCAN deployments USING (COVERING )?INDEX deployments_running$/,
     /status in \('building', 'deploying'\)/,
@@ -24,6 +26,11 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     /^SCAN found$|^USE TEMP B-TREE FOR ORDER BY$/,
     /with recursive found/,
     "the few projects of one repository, each found by a step in the index",
+  ],
+  [
+    /^SCAN apps USING INDEX apps_live$/,
+    /deployment_id is not null order by/,
+    "at the start, every live release is brought back",
   ],
   [
     /^SCAN generations USING (COVERING )?INDEX generations_running$/,
@@ -41,9 +48,9 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     "counts what was found",
   ],
   [
-    /^SCAN organizations USING COVERING INDEX/,
+    /^SCAN organizations USING (COVERING )?INDEX/,
     /order by "id" limit/,
-    "whether there is one at all: stops at the first",
+    "whether there is one at all: stops at the first; and the thousand first ones of the mode dev",
   ],
   [
     /^SCAN removals( EXISTS)?$/,

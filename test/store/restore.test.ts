@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -9,11 +8,11 @@ import { createService } from "../../lib/index.ts";
 import { beginService } from "../../lib/service.ts";
 import { backup, restore } from "../../lib/store/backup.ts";
 import { damagedAssets } from "../../lib/store/integrity-check.ts";
-import { compiled } from "../bundle.ts";
-import { quiet } from "../database.ts";
-import { finished, gallery } from "../gallery.ts";
-import { folderOf } from "../room.ts";
-import { world } from "../world.ts";
+import { compiled } from "../helpers/bundle.ts";
+import { quiet } from "../helpers/database-rows.ts";
+import { finishedGeneration, sharedPainter } from "../helpers/painter.ts";
+import { folderOf } from "../helpers/temporary-store.ts";
+import { world } from "../helpers/test-service.ts";
 
 type Command = "restore" | "backup" | "settle";
 const childFile = compiled("test/store/restore.child.js");
@@ -21,17 +20,15 @@ const copyIn = (folder: string) => join(folder, "copy.db");
 const databaseIn = (folder: string) => join(folder, "svc.db");
 
 /** Runs a command on `copy.db` and `svc.db` of a folder, and kills it before the Nth call that changes a file. */
-async function killedAt(call: number, command: Command, folder: string): Promise<boolean> {
+function run(command: Command, folder: string, killedAt = 0) {
   const [from, to] = command === "backup" ? [databaseIn, copyIn] : [copyIn, databaseIn];
-  const child = spawn(process.execPath, [childFile, command, from(folder), to(folder), String(call)], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const [code, signal] = await once(child, "close");
-  if (signal === null) assert.equal(code, 0);
-  return signal === "SIGKILL";
+  const words = [childFile, command, from(folder), to(folder), String(killedAt)];
+  const { signal, status, stdout } = spawnSync(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+  if (signal === null) assert.equal(status, 0);
+  return { isKilled: signal === "SIGKILL", calls: Number(stdout) };
 }
 
-const draw = gallery();
+const draw = sharedPainter();
 
 /**
  * A database as after a kill of its server, with the file of a generation. Its last key, which names the set, is in the
@@ -40,7 +37,7 @@ const draw = gallery();
 async function writeSet(t: TestContext, to: string, set: string): Promise<void> {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database, generations: { driver: draw() } });
-  await finished(here);
+  await finishedGeneration(here);
   await here.service.close();
   const service = await createService({ ...quiet, database });
   await service.keys.create({ name: set });
@@ -58,12 +55,6 @@ async function folderOfBoth(t: TestContext) {
   return { folder, setOfKey: { [keyOf(databaseIn(folder))]: "old", [keyOf(copyIn(folder))]: "new" } };
 }
 type Both = Awaited<ReturnType<typeof folderOfBoth>>;
-
-function copyOf({ folder }: Pick<Both, "folder">, name: string): string {
-  const copy = `${folder}-${name}`;
-  cpSync(folder, copy, { recursive: true });
-  return copy;
-}
 
 /** The set that lies at a path, all parts of which must belong together. */
 function setAt(path: string, { setOfKey }: Both): string | undefined {
@@ -90,24 +81,23 @@ async function start(folder: string, both: Both) {
   return { set, says: warnings.join() };
 }
 
-/** Kills a command before its first changing call, its second, and so on to its end; two at a time. */
-async function atEachCall(command: Command, both: Both, look: (folder: string) => Promise<void>): Promise<number> {
-  let next = 1;
-  let kills = 0;
-  const lane = async () => {
-    for (let isKilled = true; isKilled; ) {
-      const call = next++;
-      const folder = copyOf(both, `${command}-${call}`);
-      try {
-        isKilled = await killedAt(call, command, folder);
-        if (isKilled) kills += 1;
-        await look(folder);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    }
-  };
-  await Promise.all([lane(), lane()]);
+/**
+ * Looks at what a kill of a command before its first changing call leaves, before its second, and so on, and at its end.
+ * Returns the number of kills.
+ */
+async function atEachCall(
+  command: Command,
+  { folder }: Both,
+  look: (folder: string) => Promise<void>,
+): Promise<number> {
+  const at = `${folder}-${command}`;
+  cpSync(folder, at, { recursive: true });
+  const { calls: kills } = run(command, at);
+  const left = [...Array.from({ length: kills }, (_, i) => `${at}-${i + 1}`), at];
+  for (const one of left) {
+    await look(one);
+    rmSync(one, { recursive: true });
+  }
   return kills;
 }
 
@@ -120,7 +110,7 @@ describe("a restore or a backup that is killed", { concurrency: 1 }, () => {
       if (says.includes("interrupted before it took effect; the database is as it was before")) {
         seen.before += 1;
         assert.equal(set, "old");
-      } else if (says.includes("it is finished now, and the database is the restored one")) {
+      } else if (says.includes("it is finished now, and the database is the restored database")) {
         seen.restored += 1;
         assert.equal(set, "new");
       } else assert.equal(says, "");
@@ -133,7 +123,7 @@ describe("a restore or a backup that is killed", { concurrency: 1 }, () => {
     let call = 1;
     // The first kill after the commit.
     while (!readdirSync(both.folder).includes("svc.db.switching")) {
-      assert.ok(await killedAt(call++, "restore", both.folder), "the restore commits");
+      assert.ok(run("restore", both.folder, call++).isKilled, "the restore commits");
     }
     const kills = await atEachCall("settle", both, async (folder) => {
       assert.equal((await start(folder, both)).set, "new");

@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Queries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
-import { gate, names, openRoom, put } from "../room.ts";
+import { deferred, names, openTemporaryStore, put } from "../helpers/temporary-store.ts";
 
 const commits = (lines: readonly string[]) => lines.filter((line) => line === "COMMIT").length;
 
 describe("group commit", () => {
   test("transactions of one tick share one commit, and resolve after it", async (t) => {
-    const { engine, sent, outside } = openRoom(t);
+    const { engine, sent, outside } = openTemporaryStore(t);
     const all = Array.from({ length: 50 }, (_, i) => `n${i}`).sort();
     const answers = all.map((name) =>
       engine.transaction(async (c) => {
@@ -29,14 +29,14 @@ describe("group commit", () => {
   });
 
   test("more transactions than a group holds are spread over several, and none is lost", async (t) => {
-    const { engine, sent, outside } = openRoom(t);
+    const { engine, sent, outside } = openTemporaryStore(t);
     await Promise.all(Array.from({ length: 600 }, (_, i) => engine.transaction((c) => put(c, `n${i}`))));
     assert.equal(outside().length, 600);
     assert.equal(commits(sent()), 2);
   });
 
   test("a group at its limit leaves the rest to the next tick, in order", async (t) => {
-    const { engine, outside } = openRoom(t);
+    const { engine, outside } = openTemporaryStore(t);
     const work = (name: string) =>
       engine.transaction(async (c) => {
         const stored = outside().length;
@@ -51,7 +51,7 @@ describe("group commit", () => {
 
   test("one of two that fails rolls back its own writes alone", async (t) => {
     for (const fails of ["first", "second"]) {
-      const { engine, outside } = openRoom(t);
+      const { engine, outside } = openTemporaryStore(t);
       const work = (name: string) =>
         engine.transaction(async (c) => {
           await put(c, name);
@@ -64,7 +64,7 @@ describe("group commit", () => {
   });
 
   test("a member that fails rolls back its own writes and no others", async (t) => {
-    const { engine, sent, outside } = openRoom(t);
+    const { engine, sent, outside } = openTemporaryStore(t);
     const bad = new Error("no");
     const results = await Promise.allSettled([
       engine.transaction((c) => put(c, "before")),
@@ -91,9 +91,9 @@ describe("group commit", () => {
   });
 
   test("a member that awaits something other than the store is rolled back with its group", async (t) => {
-    const { engine, outside } = openRoom(t);
-    const late = gate();
-    const straggler = gate<unknown>();
+    const { engine, outside } = openTemporaryStore(t);
+    const late = deferred();
+    const straggler = deferred<unknown>();
     const results = await Promise.allSettled([
       engine.transaction((c) => put(c, "innocent")),
       engine.transaction(async (c) => {
@@ -113,8 +113,8 @@ describe("group commit", () => {
   });
 
   test("a nested transaction is rolled back, and blocks no other", async (t) => {
-    const { engine, outside } = openRoom(t);
-    const inner = gate<unknown>();
+    const { engine, outside } = openTemporaryStore(t);
+    const inner = deferred<unknown>();
     const outer = engine.transaction(async (c) => {
       await put(c, "outer");
       await engine.transaction(async () => {}).then(inner.open, inner.open);
@@ -126,7 +126,7 @@ describe("group commit", () => {
   });
 
   test("a failed commit rolls back and rejects every member", async (t) => {
-    const { engine, outside, database } = openRoom(t);
+    const { engine, outside, database } = openTemporaryStore(t);
     const ran: string[] = [];
     const store = createStore(engine);
     const broken = "insert into environments (project_id, name, variables) values ('proj_none', 'x', '{}')";
@@ -145,7 +145,7 @@ describe("group commit", () => {
   });
 
   test("closing waits for running transactions", async (t) => {
-    const { engine, outside } = openRoom(t);
+    const { engine, outside } = openTemporaryStore(t);
     const begun = Promise.all(["a", "b", "c"].map((name) => engine.transaction((c) => put(c, name))));
     await engine.close();
     await begun;
@@ -163,7 +163,7 @@ const settings = (query: Queries) => ({
 
 describe("the store", () => {
   test("afterCommit callbacks run after the commit, in order, and never after a rollback", async (t) => {
-    const { engine, outside } = openRoom(t);
+    const { engine, outside } = openTemporaryStore(t);
     const store = createStore(engine);
     const rows = store.using(settings);
     const ran: unknown[] = [];
@@ -182,7 +182,7 @@ describe("the store", () => {
   });
 
   test("the replay of a request is stored with its work, or neither is", async (t) => {
-    const { engine, outside } = openRoom(t);
+    const { engine, outside } = openTemporaryStore(t);
     const store = createStore(engine);
     const rows = store.using(settings);
     const work = (name: string, remember: string) =>
@@ -200,15 +200,15 @@ describe("the store", () => {
   });
 
   test("a finished transaction and a foreign one are refused", async (t) => {
-    const { engine } = openRoom(t);
+    const { engine } = openTemporaryStore(t);
     const rows = createStore(engine).using(settings);
     const kept = await createStore(engine).transaction(async (tx) => tx);
-    assert.throws(() => rows(kept), /this transaction is over/);
-    assert.throws(() => rows({ afterCommit() {} }), /this transaction is over/);
+    assert.throws(() => rows(kept), /this transaction has ended/);
+    assert.throws(() => rows({ afterCommit() {} }), /this transaction has ended/);
   });
 
   test("the reads of a tick share a snapshot, which ends with the tick and before any write", async (t) => {
-    const { engine, path, sent } = openRoom(t);
+    const { engine, path, sent } = openTemporaryStore(t);
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const other = new Database(path);
     t.after(() => other.close());
@@ -238,7 +238,7 @@ describe("the store", () => {
   });
 
   test("a write outside of a transaction is refused and not done", async (t) => {
-    const { engine, outside } = openRoom(t);
+    const { engine, outside } = openTemporaryStore(t);
     await assert.rejects(put(engine.connection, "x"), /a write outside of a transaction/);
     const returning = engine.connection
       .statement("insert into settings (name, value) values (?, ?) returning name")

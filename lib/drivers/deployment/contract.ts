@@ -1,24 +1,32 @@
 import * as v from "valibot";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
+export interface DeploymentSource {
+  readonly type: "git" | "image";
+  readonly repo: string | null;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly image_url: string | null;
+}
+
 /** The work of a deployment driver, as plain data: after a crash the driver is called with the same work again. */
 export interface DeploymentWork {
   readonly deployment_id: string;
   readonly project_id: string;
   readonly environment: string;
-  readonly source: {
-    readonly type: "git" | "image";
-    readonly repo: string | null;
-    readonly branch: string | null;
-    readonly tag: string | null;
-    readonly image_url: string | null;
-  };
+  readonly source: DeploymentSource;
   /** The environment's present variables, secret ones too: they must not get into logs, messages or the handle. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The values of secret variables, which every log shows as `[redacted]`. */
+  readonly secrets: readonly string[];
   /** Set from the start for a rollback, which builds an earlier version again. */
   readonly version: string | null;
-  /** The commit that was pushed; null where the branch decides. */
+  /** The commit of a push; null for the newest commit of the branch. */
   readonly revision: string | null;
+  /** The commit or digest of an earlier build of this version, which a rollback builds again; null for a new version. */
+  readonly pin: string | null;
+  /** The stored release: of the build, for a rollout; of the deployment that a rollback goes back to, for a build. */
+  readonly release: string | null;
   /** From the scenario of a tester; null in the mode `start`, and where no scenario matches. */
   readonly outcome: SimulatedOutcome | null;
   readonly step: "build" | "rollout";
@@ -30,11 +38,12 @@ export interface DeploymentWork {
 
 const line = v.object({ level: v.picklist(["info", "warn", "error"]), message: v.string() });
 const logs = v.pipe(v.array(line), v.readonly());
+const name = v.pipe(v.string(), v.nonEmpty());
 
 /**
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next call.
- * A build that is `done` names its version. `unhealthy` is a failed health check of a rollout: the previous release
- * stays, where there is one.
+ * A build that is `done` names its version, and may name its pin and its release, which are stored with the deployment.
+ * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
  */
 const progress = v.variant("state", [
   v.object({
@@ -43,7 +52,13 @@ const progress = v.variant("state", [
     handle: v.nullable(v.string()),
     logs,
   }),
-  v.object({ state: v.literal("done"), version: v.nullable(v.pipe(v.string(), v.nonEmpty())), logs }),
+  v.object({
+    state: v.literal("done"),
+    version: v.nullable(name),
+    pin: v.optional(v.nullable(name)),
+    release: v.optional(v.nullable(name)),
+    logs,
+  }),
   v.object({ state: v.literal("failed"), message: v.string(), logs }),
   v.object({ state: v.literal("unhealthy"), message: v.string(), logs }),
 ]);
@@ -51,13 +66,61 @@ const progress = v.variant("state", [
 export type LogLine = v.InferOutput<typeof line>;
 export type Progress = v.InferOutput<typeof progress>;
 
-/** Builds and rolls out. The service calls `step` for the same deployment and step until that step has ended. */
+/** Builds and rolls out. The service calls `step` for the same deployment and step until the step has ended. */
 export interface DeploymentDriver {
   /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
   readonly takesScenarios?: boolean;
   /** The shortest time in the queue, in milliseconds. */
   delay(work: Pick<DeploymentWork, "source" | "environment" | "outcome">): number;
+  /** A driver that works in the background answers `running` whenever it has lines to log. */
   step(work: DeploymentWork): Promise<Progress>;
+  /** For a driver whose releases run on after their deployment. */
+  readonly runtime?: Runtime;
+}
+
+/** A stored release that is to run, as plain data. */
+export type App = Omit<DeploymentWork, "outcome" | "step" | "elapsed_ms" | "handle" | "release"> & {
+  readonly release: string;
+};
+
+/** A release that runs. It starts again by itself after a crash. */
+export interface Instance {
+  readonly deployment_id: string;
+  /** The port of 127.0.0.1 that takes its requests; undefined while it is down. */
+  readonly port: number | undefined;
+  /** Resolves to true once it takes requests, to false after that time or when it is stopped. */
+  up(within_ms: number): Promise<boolean>;
+  /** Hands over the lines that it prints, those since its start included. */
+  output(take: (lines: LogLine[]) => void): void;
+  /** Ends it: asks, and after the grace forces it. */
+  stop(grace_ms: number): Promise<void>;
+}
+
+/** What of a runtime's stored files is still of use: releases by name, and projects by id. */
+export interface Kept {
+  release(name: string): Promise<boolean>;
+  project(id: string): Promise<boolean>;
+}
+
+/** The part of a driver that keeps releases running. Rows say what shall run; the runtime stores nothing that they lack. */
+export interface Runtime {
+  readonly name: string;
+  /** Whether it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
+  refuses(source: DeploymentSource): string | undefined;
+  /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */
+  begin(kept: Kept): Promise<void>;
+  /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */
+  abandon(deployment_id: string): Promise<void>;
+  /** Hands over the instance that a rollout started; undefined without one. */
+  take(deployment_id: string): Instance | undefined;
+  /** Starts a release, and builds it again where it is no longer stored. Resolves once it is healthy, or rejects. */
+  start(app: App): Promise<Instance>;
+  /** Removes a release that no environment goes back to any more. */
+  discard(release: string): Promise<void>;
+  /** Removes what else it stored for a project that is gone. */
+  forget(project_id: string): Promise<void>;
+  /** Ends all builds at once, and all instances once they are `drained`. The next process continues from the rows. */
+  close(drained: Promise<unknown>): Promise<void>;
 }
 
 /** Validates a driver's answer; an invalid one, or a build without a version, fails the step. */

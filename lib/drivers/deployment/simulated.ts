@@ -15,8 +15,8 @@ type Subject = Pick<DeploymentWork, "source" | "environment">;
 type Scripted = Subject & Pick<DeploymentWork, "outcome">;
 
 /**
- * Deployments that take time, write readable logs and touch nothing. The scenario of a deployment decides its outcome, or
- * without one `script`, or without that it succeeds in the default durations.
+ * Deployments that take time, write readable logs and touch nothing. The scenario of a deployment decides its outcome, else
+ * `script`; without either it succeeds in the default durations.
  */
 export function simulatedDeployments(
   script: (work: Subject) => SimulatedOutcome | undefined = () => undefined,

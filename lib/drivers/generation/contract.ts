@@ -47,9 +47,9 @@ export const progress = v.variant("state", [
 export type Progress = v.InferInput<typeof progress>;
 
 /**
- * Runs models. The service stores a handle before it polls, so a restart continues to poll instead of paying twice. A
- * crash between `submit` and that commit leads to a second `submit` with the same `generation_id`: a driver that pays
- * sends it as idempotency key.
+ * Runs models. The service stores a handle before it polls, so a restart continues to poll instead of paying twice. A crash
+ * between `submit` and that commit leads to a second `submit` with the same `generation_id`: drivers of paid services send
+ * it as idempotency key.
  */
 export interface GenerationDriver {
   /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { milliseconds } from "../../kernel/duration.ts";
+import { parseUrl } from "../../kernel/url.ts";
 import { AbortController, TextDecoder } from "../../kernel/web.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -19,7 +20,7 @@ export interface OpenaiModel {
 export interface OpenaiOptions {
   /** The base URL, such as `http://localhost:8080/v1`. */
   readonly url: string;
-  /** Sent as bearer key; it appears in no log and no response. */
+  /** Sent as bearer key; it never appears in a log or a response. */
   readonly key?: string | undefined;
   readonly models: Readonly<Record<string, OpenaiModel>>;
   /** Further origins that files may be downloaded from, for a backend that answers with a URL. */
@@ -29,7 +30,7 @@ export interface OpenaiOptions {
 
 const maxResponse = 64 * 1024 * 1024;
 const maxFile = 32 * 1024 * 1024;
-/** How long a busy backend is tried again. */
+/** How long a busy backend is retried. */
 const retryFor_ms = milliseconds("10m");
 const retryAfter = { min: milliseconds("1s"), default: milliseconds("5s"), max: milliseconds("60s") } as const;
 
@@ -41,7 +42,7 @@ const images = v.object({
 });
 const errorBody = v.object({ error: v.union([v.string(), v.object({ message: v.string() })]) });
 
-/** Errors before any connection: the backend took nothing, so another request is not paid for twice. */
+/** Errors before any connection: the backend received nothing, so a second request costs nothing extra. */
 const notConnected = ["connection refused", "name not found", "name lookup failed", "host unreachable"];
 
 const failed = (code: string, message: string): Progress => ({ state: "failed", code, message });
@@ -68,12 +69,12 @@ export function sizeFor(
   return nearest ?? `${by16(width)}x${by16(height)}`;
 }
 
-/** sd-server reads its own parameters out of a prompt; those are for the operator to set, not for a caller. */
+/** sd-server reads parameters from the prompt; only the operator may set them, not a caller. */
 const withoutArguments = (prompt: string) => prompt.replace(/<\/?sd_cpp_extra_args>/gi, " ");
 
 /**
  * Pictures from the images interface of OpenAI, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways offer.
- * It responds when the picture is done, so there is no handle: after a crash the request is sent again, with the
+ * They respond when the picture is done, so there is no handle: after a crash the request is sent again, with the
  * generation's id as `Idempotency-Key`. A file keeps the backend's format.
  */
 export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "callBackend">): GenerationDriver {
@@ -85,7 +86,7 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
   const trustedOrigins = [origin, ...options.downloads];
   const withoutKey = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
 
-  /** The retry after a response of a backend that took nothing; undefined after any other response. */
+  /** The retry after a response that says the backend accepted nothing; undefined after any other response. */
   const retryBusy = (
     { status, error, retry_after_ms }: BackendResponse,
     { elapsed_ms }: GenerationWork,
@@ -110,14 +111,15 @@ export function openaiImages(options: OpenaiOptions, outbound: Pick<Outbound, "c
   };
 
   const fileOf = (bytes: Uint8Array): Progress => {
-    if (!mediaTypeOf(bytes).startsWith("image/")) return failed("backend_failed", "the backend's file is no picture");
+    if (!mediaTypeOf(bytes).startsWith("image/"))
+      return failed("backend_failed", "the backend's file is not a picture");
     return { state: "done", bytes, cost_usd: null };
   };
 
   const download = async (text: string, signal: AbortSignal): Promise<Progress> => {
-    const url = URL.canParse(text, `${base}/`) ? new URL(text, `${base}/`) : undefined;
+    const url = parseUrl(text, `${base}/`);
     if (!url || !trustedOrigins.includes(url.origin)) {
-      const wrong = "the backend's file lies at another origin; add that origin to the backend's downloads";
+      const wrong = "the backend's file is on another origin; add that origin to the backend's downloads";
       return failed("backend_failed", wrong);
     }
     const headers = url.origin === origin ? bearer : {};

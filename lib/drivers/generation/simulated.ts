@@ -8,7 +8,7 @@ export interface SimulatedGeneration {
   readonly result?: "succeed" | "fail" | "rolled_back" | undefined;
   readonly message?: string | undefined;
   readonly durations?: { readonly queued?: string | undefined; readonly in_progress?: string | undefined } | undefined;
-  /** Instead of the model's price. */
+  /** The cost, instead of the model's price. */
   readonly cost_usd?: number | undefined;
 }
 
@@ -17,43 +17,58 @@ const defaultDurations = { queued: "1s", in_progress: "2s" } as const;
 /** Every generation has the same handle: it says only that the painting has begun. */
 const handle = "begun";
 
+/** How soon a generation that waits for a thread asks again. */
+const turn_ms = 100;
+
 interface Painting {
   readonly file: Promise<Painted>;
   readonly controller: AbortController;
+  /** Whether it has left the painter's queue. */
+  readonly hasBegun: () => boolean;
 }
 
 /**
  * Generations that are painted offline. Painting starts with the generation, so several are painted at the same time, and
  * its file is awaited at the end of the generation's duration. The scenario of a generation decides its outcome, or
  * without one `script`.
+ *
+ * A job that runs while its process is killed counts a crash. So the job of a painting that waits for a thread does not wait
+ * with it, but comes again soon, unless it `awaitsTurn`: under a manual clock no time passes until it would come.
  */
 export function simulatedGenerations(
   script: (work: GenerationWork) => SimulatedGeneration | undefined = () => undefined,
   painter: Painter = createPainter(),
+  awaitsTurn: () => boolean = () => true,
 ): GenerationDriver {
   const paintings = new Map<string, Painting>();
 
   const startPainting = (work: GenerationWork): Painting => {
     const controller = new AbortController();
-    const painting = { file: painter.paint(work, controller.signal), controller };
-    // poll() reports a failure; until then it must not count as unhandled.
-    painting.file.catch(() => {});
+    let hasBegun = false;
+    const begun = () => {
+      hasBegun = true;
+    };
+    const file = painter.paint(work, controller.signal, begun);
+    // finish() reports a failure; until then the rejection must not count as unhandled.
+    file.catch(begun);
+    const painting: Painting = { file, controller, hasBegun: () => hasBegun };
     paintings.set(work.generation_id, painting);
     return painting;
   };
 
   const outcomeOf = (work: GenerationWork): SimulatedGeneration => work.outcome ?? script(work) ?? {};
+  /** With any other pace the service calls only when the generation has to advance. */
+  const isTimed = (work: GenerationWork) => (work.outcome?.pace ?? "timed") === "timed";
   const durationOf = (work: GenerationWork, phase: keyof typeof defaultDurations) => {
     const { durations } = outcomeOf(work);
-    // Under any other pace the service calls only when the generation is to advance.
-    const isTimed = (work.outcome?.pace ?? "timed") === "timed";
-    return isTimed ? milliseconds(durations?.[phase] ?? defaultDurations[phase]) : 0;
+    return isTimed(work) ? milliseconds(durations?.[phase] ?? defaultDurations[phase]) : 0;
   };
 
   const finish = async (work: GenerationWork): Promise<Progress> => {
     const { result, message = "the model failed", cost_usd = null } = outcomeOf(work);
     if (result === "fail") return { state: "failed", message };
-    const { file } = paintings.get(work.generation_id) ?? startPainting(work);
+    const { file, hasBegun } = paintings.get(work.generation_id) ?? startPainting(work);
+    if (!hasBegun() && isTimed(work) && !awaitsTurn()) return { state: "running", again_ms: turn_ms, handle };
     try {
       return { state: "done", bytes: (await file).bytes, cost_usd };
     } finally {

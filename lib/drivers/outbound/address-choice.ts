@@ -2,19 +2,19 @@ import { type AllowList, isClosed, isNear } from "./allowed-addresses.ts";
 import { failed, type HttpResult } from "./http-request.ts";
 import type { HostPort } from "./target.ts";
 
-/** Which of the addresses of a target may be tried, or the result without a request. */
+/** Chooses the addresses of a target to try, or gives the result without a request. */
 export type AddressChoice = (addresses: readonly string[]) => readonly string[] | HttpResult;
 
-/** The result of a delivery that would have left for the world. */
+/** The result of a delivery to a public address that was not sent. */
 export const outside = failed("outside");
 
-/** All of them, if each is open. */
+/** All addresses, if every one is allowed. */
 export const allIf =
   (isOpen: (address: string) => boolean): AddressChoice =>
   (addresses) =>
     addresses.every(isOpen) ? addresses : failed("address_not_allowed");
 
-/** Those on this machine, in private networks and within `allowed`. A target without any lies outside. */
+/** The addresses on this machine, in private networks and within `allowed`. A target without any is outside. */
 export const onlyNear =
   (allowed: AllowList, target: HostPort): AddressChoice =>
   (addresses) => {

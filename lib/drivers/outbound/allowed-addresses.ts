@@ -1,3 +1,4 @@
+import { parseUrl } from "../../kernel/url.ts";
 import { addressOfHost, type IpAddress, type IpRange, inAnyRange, parseAddress, parseRange } from "./ip-address.ts";
 import { memoize } from "./memoize.ts";
 import { type HostPort, hostPortOf } from "./target.ts";
@@ -17,8 +18,8 @@ function ranges(text: string): () => readonly IpRange[] {
 }
 
 /**
- * Closed in every mode: link-local addresses and the metadata addresses of clouds, which hand out credentials (Amazon's,
- * Azure's, Alibaba's, Oracle's, Google's). Some of them lie in ranges that an operator may well open.
+ * Closed in every mode: link-local addresses and the metadata addresses of clouds, which return credentials (Amazon's,
+ * Azure's, Alibaba's, Oracle's, Google's). Some of them are in ranges that operators often open.
  */
 const neverAllowed = ranges(
   "169.254.0.0/16 168.63.129.16/32 100.100.100.200/32 192.0.0.192/32 fe80::/10 fd00:ec2::/32 fd20:ce::254/128",
@@ -30,7 +31,7 @@ const privateRanges = ranges("127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/1
 const reservedIpv4 = ranges(
   "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
 );
-/** Public IPv6 is listed instead: 2000::/3 without Teredo and its neighbours, documentation, 6to4 and AS112. */
+/** For IPv6 the public ranges are listed: 2000::/3 without Teredo and its neighbours, documentation, 6to4 and AS112. */
 const globalIpv6 = ranges("2000::/3");
 const reservedIpv6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20 2620:4f:8000::/48");
 
@@ -71,9 +72,10 @@ export interface AllowList {
 
 /** `localhost:8443`, `[::1]:8443`; undefined for anything else. Parsed as a URL, so all spellings of a host are equal. */
 function parseHostPort(text: string): HostPort | undefined {
-  if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text) || !URL.canParse(`https://${text}`)) return;
-  const target = hostPortOf(new URL(`https://${text}`));
-  return target.port > 0 ? target : undefined;
+  if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text)) return;
+  const url = parseUrl(`https://${text}`);
+  const target = url && hostPortOf(url);
+  return target && target.port > 0 ? target : undefined;
 }
 
 /**
@@ -112,7 +114,7 @@ const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPriva
 const isOpened = ({ ranges, targets }: AllowList, address: IpAddress, { host, port }: HostPort) =>
   inAnyRange(ranges, address) || targets.some((one) => one.host === host && one.port === port);
 
-/** Whether an address is of this machine or of a private network. */
+/** Whether an address is on this machine or in a private network. */
 export const isPrivateAddress = (text: string): boolean => classOf(text)?.isPrivate ?? false;
 
 /** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
@@ -128,7 +130,7 @@ export function isNear(allowed: AllowList, text: string, target: HostPort): bool
   return known !== undefined && (known.isPrivate || isOpened(allowed, known.address, target));
 }
 
-/** Whether this address is closed in every mode, as is text that is no address. */
+/** Whether this address is closed in every mode. Text that is not an address is closed, too. */
 export const isClosed = (text: string): boolean => classOf(text) === undefined;
 
 export function isLoopback(text: string): boolean {

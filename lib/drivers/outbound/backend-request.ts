@@ -1,7 +1,7 @@
 import type { HttpResult } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 
-/** A request to a backend that an operator has configured, for its whole response. */
+/** A request to a backend that the operator has configured; its whole response is read. */
 export interface BackendRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -11,12 +11,12 @@ export interface BackendRequest {
   readonly trustedOrigins: readonly string[];
   /** The largest response. */
   readonly max_bytes: number;
-  /** For everything together. */
+  /** The limit of the whole request. */
   readonly timeout_ms: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A whole response, or an error in a few words, which name no address. */
+/** A whole response, or a short error that names no address. */
 export interface BackendResponse {
   /** Null where there was no response. */
   readonly status: number | null;

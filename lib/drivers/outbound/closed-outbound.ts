@@ -1,12 +1,11 @@
 import type { Outbound } from "./outbound.ts";
 import { httpsTarget } from "./target.ts";
 
-const error =
-  "the option strict lets nothing out of the process: give the service a transport, or a driver of your own";
+const error = "the option strict allows no request to leave the process; pass a transport or your own driver";
 
 const nothing = { status: null, response: null, duration_ms: 0 };
 
-/** The network under the option `strict`: nothing is looked up and nothing is sent. The inbox catches every delivery. */
+/** The network with the option `strict`: nothing is looked up and nothing is sent. The inbox catches every delivery. */
 export const closedOutbound: Outbound = {
   send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),
   callBackend: async () => ({ status: null, error, bytes: Buffer.alloc(0), retry_after_ms: undefined }),

@@ -27,7 +27,7 @@ class KeepAliveAgent extends Agent {
   }
 }
 
-/** Where requests get their connections. Certificates are checked in the mode `start`; `ca` replaces Node's authorities. */
+/** The connections of requests. Certificates are checked in the mode `start`; `ca` replaces Node's authorities. */
 export function createConnectionPool(mode: "dev" | "start", ca: readonly string[] | undefined) {
   const tls = { rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) };
   const keepAlive = new KeepAliveAgent({

@@ -1,4 +1,4 @@
-/** Constant words for each code of Node: the endpoint's owner reads them, so in `start` they name no address. */
+/** Fixed words for each code of Node: the endpoint's owner reads them, so in `start` they name no address. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
@@ -32,7 +32,7 @@ const certificate =
   /^(ERR_TLS_)?(CERT|CRL|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME_MISMATCH|ERROR_IN|UNABLE_TO)(_|$)/;
 const plain = (code: string) => code.toLowerCase().replaceAll("_", " ");
 
-/** Why a request got no response, in a few words. `address` is where it went, if its reader may know that. */
+/** A short reason why a request got no response. `address` is its destination, if the reader may know it. */
 export function failureReason(error: unknown, address?: string): string {
   const { code, reason } = Object(error) as { code?: unknown; reason?: unknown };
   if (typeof code !== "string") return "could not be sent";

@@ -24,7 +24,7 @@ export interface HttpRequest {
   readonly cancellation: Cancellation;
   /** Whether errors may name the address. */
   readonly namesAddress?: boolean;
-  /** For the connection alone; undefined for the last address, which has the request's own timeout. */
+  /** The timeout of the connection; undefined for the last address, which has the request's own timeout. */
   readonly connectTimeout_ms: number | undefined;
   /** The largest body that is read whole; undefined for a receiver's response, which needs an excerpt only. */
   readonly max_bytes?: number | undefined;
@@ -36,7 +36,7 @@ export interface HttpResult {
   readonly response: string | null;
   readonly retry_after?: string | undefined;
   readonly bytes?: Buffer;
-  /** Why the body is not whole. */
+  /** Why the body is incomplete. */
   readonly incomplete?: string | undefined;
   /**
    * `next_address`: nothing was connected, so another address may be tried. `new_connection`: the receiver had closed the
@@ -87,7 +87,7 @@ interface Connection {
   reused: { readonly responded: boolean } | undefined;
 }
 
-/** Writes the request once its connection stands and leads to the checked address. */
+/** Writes the request once it is connected to the checked address. */
 function connect(
   sending: ClientRequest,
   request: HttpRequest,
@@ -153,7 +153,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
       const incomplete = keepConnection ? undefined : (result.error ?? undefined);
       resolve(responded ? { ...responded(), incomplete } : result);
     };
-    /** A receiver may respond before it has read the request; only afterwards can its connection serve again. */
+    /** A receiver may respond before it has read the request; only afterwards can the connection be used again. */
     const finishWriting = () => {
       const stopTimer = systemTimer(writeTimeoutAfterResponse, () => sending.destroy());
       sending.once("finish", stopTimer).once("close", stopTimer);
@@ -174,7 +174,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
     cancellation.onCancel(() => settle(failed(String(cancellation.reason))));
     connect(sending, request, connection, settle);
     sending.on("response", receive);
-    // No request asks for another protocol, so 101 is a response like any other, and its socket is of no use.
+    // No request asks for another protocol, so 101 is a response like any other, and its socket is destroyed.
     sending.on("upgrade", (response, socket) => {
       receive(response);
       socket.destroy();

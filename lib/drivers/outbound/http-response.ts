@@ -4,9 +4,9 @@ import { TextDecoder } from "../../kernel/web.ts";
 /** CONTRACT section 6: "at most 64 KiB of an answer is read". */
 export const maxRead = 64 * 1024;
 /** CONTRACT section 9: "every try with … the first 1 KiB of the answer". */
-const maxExcerpt = 1024;
+export const maxExcerpt = 1024;
 
-/** The first KiB of a body as text: a character that the limit cuts is left out, and PostgreSQL takes no NUL. */
+/** The first KiB of a body as text: a cut character at the end is left out, and so is NUL, which PostgreSQL refuses. */
 export const excerptOf = (bytes: Uint8Array): string =>
   new TextDecoder()
     .decode(bytes.subarray(0, maxExcerpt), { stream: bytes.length > maxExcerpt })
@@ -22,7 +22,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 
 /**
  * Reads a body: the whole of it up to `max_bytes`, or without that limit the excerpt's bytes, and no more than `maxRead`.
- * Calls `done` at its end, with a reason where the body is not whole; answers what was read so far.
+ * Calls `done` at its end, with a reason if the body is incomplete; returns the bytes read so far.
  */
 export function readBody(
   response: IncomingMessage,

@@ -1,3 +1,5 @@
+import { parseUrl } from "../../kernel/url.ts";
+
 /** IP addresses and CIDR ranges as numbers, read strictly: text with two readings is no address. */
 export interface IpAddress {
   readonly bits: 32 | 128;
@@ -19,9 +21,10 @@ function parseIpv4(text: string): IpAddress | undefined {
 }
 
 function parseIpv6(text: string): IpAddress | undefined {
-  if (!/^[0-9a-f:.]{2,45}$/i.test(text) || !URL.canParse(`http://[${text}]`)) return;
+  const url = /^[0-9a-f:.]{2,45}$/i.test(text) ? parseUrl(`http://[${text}]`) : undefined;
+  if (!url) return;
   // The URL parser checks the form and writes an IPv4 tail as hexadecimal, so only groups are left to read.
-  const [head = "", tail] = new URL(`http://[${text}]`).hostname.slice(1, -1).split("::");
+  const [head = "", tail] = url.hostname.slice(1, -1).split("::");
   const groups = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
   const [first, last] = [groups(head), groups(tail ?? "")];
   return { bits: 128, value: joined([...first, ...Array(8 - first.length - last.length).fill(0), ...last], 16n) };

@@ -31,9 +31,9 @@ export interface OutboundRequest {
 }
 
 /**
- * The result of a request. With a status `error` is null, even where the body broke off or took too long: "A delivery
- * attempt fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and
- * `response` are null. `response` is at most the first 1 KiB of the body as text.
+ * The result of a request. With a status, `error` is null, even if the body broke off or took too long: "A delivery attempt
+ * fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and `response` are
+ * null. `response` is at most the first 1 KiB of the body as text.
  */
 export interface Sent {
   readonly status: number | null;
@@ -44,7 +44,7 @@ export interface Sent {
   readonly retry_after_ms?: number | undefined;
   /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
   readonly open_ms?: number;
-  /** Nothing was sent, because it would have left for the world (option `confined`). */
+  /** Nothing was sent, because the address is public (option `confined`). */
   readonly isOutside?: boolean;
 }
 
@@ -54,8 +54,8 @@ export interface Outbound {
   /** Never rejects. */
   callBackend(request: BackendRequest): Promise<BackendResponse>;
   /**
-   * The rule that forbids to store this URL; undefined for an allowed one. A name that does not resolve is allowed, since
-   * every attempt looks it up again.
+   * The rule that this URL breaks; undefined if it is allowed. A name that does not resolve is allowed, since every attempt
+   * looks it up again.
    */
   checkUrl(url: string): Promise<string | undefined>;
   /** Cancels the requests in flight, and closes all connections. */
@@ -66,20 +66,21 @@ export interface OutboundOptions {
   readonly mode: "dev" | "start";
   readonly allow?: readonly string[];
   /**
-   * Deliveries reach this machine, private networks and what `allow` opens, and nothing else. Backends are reached all the
-   * same.
+   * Deliveries reach only this machine, private networks and the addresses that `allow` opens. Backends are not limited.
    */
   readonly confined?: boolean;
   readonly resolve?: ResolveHost;
-  /** For everything together, from the name to the end of the response; 10 s by default, a minute at most. */
+  /** The limit of a whole request, from the lookup to the end of the response; 10 s by default, a minute at most. */
   readonly timeout?: string;
   /** Certificates to trust instead of those that come with Node, as PEM. */
   readonly ca?: readonly string[];
 }
 
+/** One sentence for all: the answer to a caller must not tell what addresses a name has inside a network. */
 const addressRules = {
-  start: "must lead to public addresses only, and to those that the operator opens (option outbound.allow)",
-  dev: "must lead to public, private or loopback addresses, and to no link-local or metadata address",
+  start:
+    "must lead to public addresses only, and to those that the operator opens (option outbound.allow), never to link-local or metadata addresses",
+  dev: "must lead to public, private or loopback addresses, never to link-local or metadata addresses",
 } as const;
 
 const loopbackTarget = (text: string): Target | { readonly problem: string } => {
@@ -170,7 +171,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         agent,
         cancellation,
         address,
-        // In dev a tester reads the error, and it is the tester's receiver that is down.
+        // In dev the tester reads the error and runs the receiver.
         namesAddress: mode === "dev" && isPrivateAddress(address),
         connectTimeout_ms,
       } as const;
@@ -222,8 +223,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const addresses = await Promise.resolve(addressesOf(target, cancellation, confined ? resolveOrNone : resolve))
         .catch(() => [])
         .finally(finish);
-      const isRefused = confined ? addresses.some(isClosed) : !addresses.every(isOpenFor(target));
-      return isRefused ? addressRules[mode] : undefined;
+      if (addresses.some(isClosed)) return addressRules[mode];
+      return confined || addresses.every(isOpenFor(target)) ? undefined : addressRules[mode];
     },
 
     async close() {

@@ -1,15 +1,15 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 
-/** For everything together, from the name to the end of the answer. SPEC: "no `2xx` arrives within 10 seconds". */
+/** The limit of a whole request, from the lookup to the end of the answer. SPEC: "no `2xx` arrives within 10 seconds". */
 export const requestTimeout_ms = milliseconds("10s");
 
 /** The error of a request that took too long. */
 export const timeoutError = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
 /**
- * Ends a request early, with a reason that becomes its error. An AbortController with its listeners costs 30 µs a request
- * more (bench `deliveries`).
+ * Ends a request early, with a reason that becomes its error. An AbortController with its listeners costs 30 µs more per
+ * request (bench `deliveries`).
  */
 export class Cancellation {
   #reason: unknown;

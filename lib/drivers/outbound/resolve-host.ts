@@ -7,7 +7,10 @@ export type ResolveHost = (host: string) => Promise<readonly string[]>;
 const systemLookup: ResolveHost = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
-/** RFC 6761: names below `localhost` always lead to this machine. Few systems know that, and no name server may say otherwise. */
+/**
+ * RFC 6761: names below `localhost` always lead to this machine. Few systems know this rule, and no name server may
+ * override it.
+ */
 const loopback = ["127.0.0.1", "::1"];
 
 /** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
@@ -21,7 +24,7 @@ export function createHostResolver(resolve: ResolveHost = systemLookup): Resolve
   };
 }
 
-/** No address, where a name has none or its lookup takes longer than this. */
+/** No address if a name has none or its lookup takes longer than this. */
 export const noneWithout =
   (resolve: ResolveHost, limit_ms: number): ResolveHost =>
   (host) =>

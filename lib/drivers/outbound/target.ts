@@ -1,3 +1,4 @@
+import { parseUrl } from "../../kernel/url.ts";
 import { addressOfHost } from "./ip-address.ts";
 import { memoize } from "./memoize.ts";
 
@@ -7,7 +8,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** Where a URL leads: what its requests need to know. */
+/** The target of a URL, with the parts that its requests need. */
 export interface Target extends HostPort {
   readonly secure: boolean;
   /** The address, where the host is one; undefined for a name, which needs a lookup. */
@@ -18,7 +19,7 @@ export interface Target extends HostPort {
   readonly authority: string;
 }
 
-/** The dot that ends a full name is part of no certificate's names and of no entry of `outbound.allow`. */
+/** The dot at the end of a full name is not part of names in certificates or in `outbound.allow`. */
 export const hostPortOf = ({ protocol, hostname, port }: URL): HostPort => ({
   host: hostname.replace(/\.$/, ""),
   port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port),
@@ -47,9 +48,10 @@ export function parseHttpsUrl(text: string): { href: string } | { problem: strin
   if (!/^https:\/\//i.test(text)) return { problem: mustBeHttps };
   const tooLong = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
   if (text.length > longestUrl) return tooLong;
-  if (!URL.canParse(text)) return { problem: "must be a URL such as https://example.com/hook" };
-  const url = new URL(text);
-  if (url.username !== "" || url.password !== "") return { problem: "must not have credentials in it" };
+  const url = parseUrl(text);
+  if (!url) return { problem: "must be a URL such as https://example.com/hook" };
+  if (url.username !== "" || url.password !== "") return { problem: "must not contain credentials" };
+  if (url.port === "0") return { problem: "must not have the port 0" };
   return url.href.length > longestUrl ? tooLong : { href: url.href };
 }
 
@@ -59,10 +61,11 @@ export const httpsTarget = memoize((text): Target | { readonly problem: string }
   return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
 });
 
-/** An http or https URL without credentials; undefined for anything else. */
+/** An http or https URL without credentials and with a port that exists; undefined for anything else. */
 export function parseHttpUrl(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" ? url : undefined;
+  const url = parseUrl(text);
+  const isUsable = url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  return isUsable && url.port !== "0" ? url : undefined;
 }
 
 /** The URL of a receiver on this machine, plain http or https; undefined for any other. Names below `localhost` are loopback. */

@@ -16,7 +16,7 @@ export const palettes: readonly [string[], ...string[][]] = [
 
 const paper: Colour = [1, 1, 1];
 
-/** Colours from dark to bright: those that a prompt names, in its order, or a palette. */
+/** Colours from dark to bright: the prompt's, in its order, or a palette. */
 function rampOf(random: Random, { colours }: PromptHints): readonly Colour[] {
   const chosen = pick(random, palettes).map(hex);
   if (!colours) return chosen;
@@ -27,7 +27,7 @@ function rampOf(random: Random, { colours }: PromptHints): readonly Colour[] {
   return [times(first, 0.35), ...named.flatMap((one) => [one, one]), mix(last, paper, 0.45)];
 }
 
-/** An abstract picture: of shapes where a prompt asks for them, else of folds. */
+/** An abstract picture: of shapes if the prompt names them, else of folds. */
 export function abstractOf(random: Random, hints: PromptHints): (canvas: Canvas, time: number) => void {
   const colours = rampOf(random, hints);
   return hints.shapes ? shapesOf(random, colours, hints.shapes) : foldsOf(random, colours);

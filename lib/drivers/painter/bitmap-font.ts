@@ -1,7 +1,7 @@
 /** The width and height of a character's cell in dots, with the gap to the next one. */
 export const cell = { width: 6, height: 9 } as const;
 
-/** Capitals, digits and signs of five by seven dots, drawn here; the last stands for every other character. */
+/** Capitals, digits and signs of five by seven dots; the last one replaces every other character. */
 const sheet: readonly (readonly [characters: string, rows: readonly string[]])[] = [
   [
     "ABCDEFGHIJKLMNO",
@@ -67,7 +67,10 @@ const glyphs = new Map(
 export const glyphOf = (character: string): readonly string[] =>
   character === " " ? [] : (glyphs.get(character) ?? glyphs.get("\ufffd") ?? []);
 
-/** A text in capitals without accents, in lines of at most `columns` characters; two dots end one that needs more than `rows`. */
+/**
+ * A text in capitals without accents, in lines of at most `columns` characters; text beyond `rows` lines is cut and ends in
+ * two dots.
+ */
 export function linesOf(text: string, columns: number, rows: number): string[] {
   const lines: string[] = [];
   const plain = text.normalize("NFD").replace(/\p{M}/gu, "").toUpperCase();

@@ -30,7 +30,7 @@ export async function renderFilm({ prompt, seed, width, height, duration_ms }: P
       if (frame > 0 && frame % paintedEvery === 0) [before, after] = [after, paint(frame + paintedEvery)];
       blend(shown, before, after, (frame % paintedEvery) / paintedEvery);
       scene.drawPrecipitation(shown, frame / framesPerSecond, lightenYuv(shown));
-      // It copies what it gets byte by byte, and a frame of this kind has a third of the bytes of RGBA.
+      // The encoder copies its input byte by byte, and a YUV frame has a third of the bytes of RGBA.
       encoder.addFrameYuv(shown.data);
     }
     encoder.finalize();
@@ -42,7 +42,7 @@ export async function renderFilm({ prompt, seed, width, height, duration_ms }: P
 }
 
 async function encoderOf(width: number, height: number) {
-  // CommonJS, whose names an import cannot know; and large, so only films load it.
+  // A CommonJS module without named exports. It is large, so only films load it.
   const h264: typeof import("h264-mp4-encoder") = createRequire(import.meta.url)("h264-mp4-encoder");
   const encoder = await h264.createH264MP4Encoder();
   Object.assign(encoder, {

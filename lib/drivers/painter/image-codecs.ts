@@ -34,10 +34,10 @@ const webpEncoder = once(async () => {
 
 const picture = (frame: Frame) => ({ ...frame, colorSpace: "srgb" as const });
 
-/** A frame as a JPEG file; `quick` takes a third of the time, and a fifth more bytes. */
-export const jpeg = async (frame: Frame, quick: boolean): Promise<Uint8Array> =>
-  new Uint8Array(await (await jpegEncoder())(picture(frame), { quality: 88, progressive: !quick }));
+/** A frame as a JPEG file. */
+export const jpeg = async (frame: Frame): Promise<Uint8Array> =>
+  new Uint8Array(await (await jpegEncoder())(picture(frame), { quality: 88 }));
 
-/** A frame as a lossy WebP file; `quick` takes half the time, and twice the bytes. */
-export const webp = async (frame: Frame, quick: boolean): Promise<Uint8Array> =>
-  new Uint8Array(await (await webpEncoder())(picture(frame), { quality: 86, method: quick ? 0 : 3 }));
+/** A frame as a lossy WebP file. */
+export const webp = async (frame: Frame): Promise<Uint8Array> =>
+  new Uint8Array(await (await webpEncoder())(picture(frame), { quality: 86, method: 3 }));

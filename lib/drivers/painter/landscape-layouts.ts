@@ -7,12 +7,15 @@ import { dunes, forest, hills, mountains } from "./terrain.ts";
 
 /** The subjects with a horizon. */
 export type Landscape = Exclude<NonNullable<PromptHints["land"]>, "space" | "abstract">;
-/** Which layers a landscape has, and where they stand. */
+/** The layers of a landscape, and their positions. */
 export interface Layout {
-  /** From the upper edge, as a part of the picture's height. */
+  /** The distance from the upper edge, as a part of the picture's height. */
   readonly horizon: number;
   readonly behind: readonly Layer[];
-  /** Where water begins, as a part of the height; undefined without water. The layers in `front` stand before it. */
+  /**
+   * The upper edge of the water, as a part of the height; undefined without water. The layers in `front` are in front of
+   * it.
+   */
   readonly shore?: number;
   readonly front: readonly Layer[];
 }
@@ -20,7 +23,7 @@ export interface Layout {
 const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"] as const;
 const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"] as const;
 
-/** A colour of the ground, and of it what the prompt's first colour leaves. */
+/** A colour of the ground, mixed with the prompt's first colour. */
 const groundOf = (random: Random, own: readonly [string, ...string[]], { colours }: PromptHints) =>
   mix(hex(pick(random, own)), hex(colours?.[0] ?? "#000000"), colours ? 0.5 : 0);
 

@@ -4,7 +4,7 @@ import type { Lighting } from "./lighting.ts";
 import type { NoiseField } from "./noise-field.ts";
 import type { Random } from "./random.ts";
 
-/** What every layer needs: the lighting, where it comes from, and noise. */
+/** The lighting, its direction and the noise that every layer needs. */
 export interface SceneLight {
   readonly lighting: Lighting;
   readonly field: NoiseField;
@@ -106,7 +106,7 @@ export function lightSurface(
 
 const [widest, samplesPerUnit] = [8, 1024];
 
-/** A function of `x` from -8 to 8 out of a table, since every pixel asks for it. */
+/** A function of `x` from -8 to 8 as a table, since every pixel needs it. */
 export function tabled(of: (x: number) => number): (x: number) => number {
   const table = Float32Array.from({ length: 2 * widest * samplesPerUnit + 2 }, (_, i) =>
     of(i / samplesPerUnit - widest),

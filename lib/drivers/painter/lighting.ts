@@ -14,7 +14,7 @@ interface Palette {
   readonly cloudShade: Colour;
 }
 
-/** The light of a scene: colours, and where sun or moon stands. */
+/** The light of a scene: its colours, and the position of sun or moon. */
 export interface Lighting extends Palette {
   /** The height of sun or moon: 0 at the horizon, 1 at the upper edge. */
   readonly elevation: number;
@@ -121,13 +121,16 @@ const stormTimes = ["day", "golden", "dusk"] as const;
 
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
-/** The lighting of a prompt; without a time of day in it, a random one, or by day where it names colours, which dusk would hide. */
+/**
+ * The lighting of a prompt. Without a time of day it is random, or daylight if the prompt names colours, which dusk would
+ * hide.
+ */
 export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const drawn = pick(random, hints.storm ? stormTimes : anyTime);
   const time = hints.time ?? (hints.colours ? "day" : drawn);
   const timeOfDay = timesOfDay[time];
   const colours = pick(random, timeOfDay.palettes);
-  // Of several colours, the first lies above and in the shade, the last at the horizon and in the light.
+  // The first colour is used above and in the shade, the last one at the horizon and in the light.
   const [high, low] = [hints.colours?.[0], hints.colours?.at(-1)].map((colour) => (colour ? hex(colour) : undefined));
   const colourOf = (name: keyof Palette): Colour => {
     const colour = hints.storm ? mix(colours[name], times(storm[name], timeOfDay.directLight), 0.8) : colours[name];

@@ -18,7 +18,10 @@ const text = (value: string) => Buffer.from(value, "latin1");
 /** No rotation, and no scale. */
 const upright = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
 
-/** An MP4 of one film without times of its making, and with its index first, so players start before they have all of it. */
+/**
+ * An MP4 without creation times, so that the same film has the same bytes. Its index comes first, so that players can start
+ * before they have the whole file.
+ */
 export function mp4(film: H264 & { width: number; height: number; framesPerSecond: number }): Uint8Array {
   const frames = film.frames.map((unit) => Buffer.concat([u32(unit.length), unit]));
   const fileType = box("ftyp", text("isom"), u32(0x200), text("isomiso2avc1mp41"));

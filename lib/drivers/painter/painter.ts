@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { systemTimer } from "../../kernel/clock.ts";
+import { startWorker } from "../../kernel/worker-thread.ts";
 
 /** A picture or film to paint. The same order gives the same bytes. */
 export interface PaintOrder {
@@ -21,7 +22,7 @@ export interface PaintOrder {
 /** How files are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it. */
 export type Media = "painted" | "fast";
 
-/** What a worker gets. */
+/** The message to a worker. */
 export interface WorkerOrder extends PaintOrder {
   readonly media: Media;
 }
@@ -35,15 +36,18 @@ export interface Painted {
 export type WorkerReply = Painted | { readonly failed: string };
 
 export interface Painter {
-  /** Resolves with the file. Rejects with the reason of an aborted signal, or with an Error that says why nothing was painted. */
-  paint(order: PaintOrder, signal?: AbortSignal): Promise<Painted>;
+  /**
+   * Resolves with the file; `begun` is called when a thread takes the order. Rejects with the reason of an aborted signal, or
+   * with an Error that says why nothing was painted.
+   */
+  paint(order: PaintOrder, signal?: AbortSignal, begun?: () => void): Promise<Painted>;
   /** Stops all workers, and rejects unfinished orders. */
   close(): Promise<void>;
 }
 
 export interface PainterOptions {
   readonly media?: Media;
-  /** How many orders are painted at a time; by default one less than the cores, from one to four. */
+  /** The number of orders that are painted at a time. Default: one less than the number of cores, between one and four. */
   readonly threads?: number;
   /** Starts a thread; a test passes one that dies. */
   readonly start?: () => Worker;
@@ -51,6 +55,7 @@ export interface PainterOptions {
 
 interface Task {
   readonly order: WorkerOrder;
+  readonly begun: () => void;
   readonly done: (painted: Painted) => void;
   readonly fail: (reason: unknown) => void;
 }
@@ -65,14 +70,7 @@ interface PaintWorker {
 const idleTimeout = "10s";
 const defaultThreads = Math.min(4, Math.max(1, availableParallelism() - 1));
 
-/** Starts the worker of the bundle, which is an entry of its own, or of the sources, for which each thread registers tsx. */
-export function startWorker(): Worker {
-  if (!import.meta.url.endsWith(".ts"))
-    return new Worker(new URL("../lib/painting.js", import.meta.url), { execArgv: [] });
-  const [tsx, file] = [import.meta.resolve("tsx/esm/api"), new URL("./worker.ts", import.meta.url).href];
-  const program = `import("${tsx}").then(({ register }) => { register(); return import("${file}"); })`;
-  return new Worker(program, { eval: true, execArgv: [] });
-}
+export const startPainting = () => startWorker("painting", import.meta.url, "./worker.ts");
 
 /** Throws a RangeError that says what would be right. */
 function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrder): void {
@@ -97,7 +95,7 @@ function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrd
 export function createPainter({
   media = "painted",
   threads = defaultThreads,
-  start = startWorker,
+  start = startPainting,
 }: PainterOptions = {}): Painter {
   const waiting: Task[] = [];
   const workers = new Set<PaintWorker>();
@@ -118,6 +116,8 @@ export function createPainter({
       dispatch();
     };
     worker.thread.on("message", (reply: WorkerReply) => {
+      // A late reply: unref() would let the process end before terminate() has.
+      if (!workers.has(worker)) return;
       const { task } = worker;
       worker.task = undefined;
       if ("failed" in reply) task?.fail(new Error(`the picture could not be painted: ${reply.failed}`));
@@ -142,17 +142,18 @@ export function createPainter({
       free.stopIdleTimer();
       free.thread.ref();
       free.thread.postMessage(free.task?.order);
+      free.task?.begun();
     }
   }
 
   return {
-    async paint(order, signal) {
+    async paint(order, signal, begun = () => {}) {
       if (closed) throw new Error("the painter is closed; create another one");
       signal?.throwIfAborted();
       checkOrder(order);
       let abort = () => {};
       const painted = new Promise<Painted>((done, fail) => {
-        const task: Task = { order: { ...order, media }, done, fail };
+        const task: Task = { order: { ...order, media }, begun, done, fail };
         abort = () => {
           const worker = [...workers].find((one) => one.task === task);
           if (worker) void stopWorker(worker, signal?.reason);

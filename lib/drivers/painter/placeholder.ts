@@ -2,15 +2,18 @@ import { createHash } from "node:crypto";
 import { palettes } from "./abstract-scene.ts";
 import { cell, glyphOf, linesOf } from "./bitmap-font.ts";
 import { h264 } from "./h264-lossless.ts";
+import { indexedJpeg } from "./indexed-jpeg.ts";
 import type { IndexedPicture, Rgb } from "./indexed-picture.ts";
+import { indexedWebp } from "./indexed-webp.ts";
 import { mp4 } from "./mp4-writer.ts";
 import type { PaintOrder } from "./painter.ts";
+import { indexedPng } from "./png.ts";
 import { hintsOf } from "./prompt-words.ts";
 import { between, pick, seededRandom } from "./random.ts";
 
 const shades = 64;
 const [ink, panel] = [shades, shades + 1];
-/** A line of text has about so many characters, where the prompt is short enough. */
+/** The preferred number of characters in a line, for short prompts. */
 const wantedColumns = 22;
 const framesPerSecond = 24;
 
@@ -32,7 +35,7 @@ function paletteOf({ prompt, seed }: PaintOrder): Rgb[] {
     const left = Math.min(stops.length - 2, Math.floor(part));
     return blend(stops[left] as Rgb, stops[left + 1] as Rgb, part - left);
   });
-  return [...gradient, [255, 255, 255], [24, 26, 32]];
+  return [...gradient, [255, 255, 255], [26, 26, 26]];
 }
 
 function fill({ pixels, stride }: IndexedPicture, x: number, y: number, width: number, height: number, index: number) {
@@ -62,16 +65,24 @@ function write(picture: IndexedPicture, prompt: string, width: number, height: n
 }
 
 /**
- * A placeholder: a gradient in a prompt's colours, with the prompt on it. A film pads it to whole blocks, whose rows and
+ * A placeholder: a gradient in a prompt's colours, with the prompt on it. A JPEG file or a film pads it to whole blocks, whose rows and
  * columns beyond the size are not shown.
  */
-export function placeholder(order: PaintOrder, stride = order.width, rows = order.height): IndexedPicture {
+function placeholder(order: PaintOrder, stride = order.width, rows = order.height): IndexedPicture {
   const { width, height, prompt } = order;
   const picture = { stride, pixels: new Uint8Array(stride * rows), palette: paletteOf(order) };
   for (let y = 0; y < rows; y++)
     fill(picture, 0, y, stride, 1, Math.min(shades - 1, Math.floor((y * shades) / height)));
   write(picture, prompt, width, height);
   return picture;
+}
+
+export function placeholderImage(order: PaintOrder): Uint8Array {
+  const { format, width, height } = order;
+  if (format === "png") return indexedPng(placeholder(order));
+  if (format === "webp") return indexedWebp(placeholder(order));
+  const [stride, rows] = [width, height].map((side) => Math.ceil(side / 8) * 8);
+  return indexedJpeg(placeholder(order, stride, rows), width, height);
 }
 
 /** The placeholder as a film: a bar at the lower edge shows how much of it has passed. */

@@ -1,6 +1,6 @@
 export type Shape = "circle" | "triangle" | "square";
 
-/** The features that the known words of a prompt ask for. */
+/** The features that the known words of a prompt select. */
 export interface PromptHints {
   readonly land?: "mountains" | "hills" | "forest" | "desert" | "city" | "sea" | "space" | "abstract";
   readonly time?: "dawn" | "day" | "golden" | "sunset" | "dusk" | "night";
@@ -17,9 +17,9 @@ export interface PromptHints {
   readonly rings?: boolean;
   /** The colour of leaves. */
   readonly leaves?: string;
-  /** The colours that it names, in its order; mixed into every colour. */
+  /** The colours in the prompt, in its order; they are mixed into every colour. */
   readonly colours?: readonly [string, ...string[]];
-  /** What an abstract picture is made of, instead of folds. */
+  /** The shapes of an abstract picture, instead of folds. */
   readonly shapes?: readonly [Shape, ...Shape[]];
 }
 
@@ -94,15 +94,15 @@ const hintsOfWord = new Map(
 );
 
 const wordSet = (words: string) => new Set(words.split(" "));
-/** They ask for a setting, but as a subject they are not painted: a lake is no picture of a boat. */
+/** Words that select a setting, but whose subject the painter cannot paint: a lake is not a picture of a boat. */
 const onlySettings = wordSet(
   "boat ship sailing star astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
 );
-/** A phrase ends before them. */
+/** Words that end a phrase. */
 const links = wordSet(
   "on in at of with without over under by near through across above below behind before beside between into from to during against along around and or while as is are was were that which where who",
 );
-/** They say nothing about the subject. */
+/** Words that say nothing about the subject. */
 const fillers = wordSet(
   "a an the this some very my one oil watercolor watercolour photo photograph picture image painting drawing illustration render rendering view scene shot panorama video film clip footage timelapse aerial wide cinematic beautiful stunning majestic epic realistic photorealistic detailed lights way hour hours time",
 );
@@ -115,7 +115,10 @@ const wordsOf = (text: string) =>
     .filter(Boolean);
 const isColour = (word: string) => hintsOfWord.get(word)?.colours !== undefined && !hintsOfWord.get(word)?.land;
 
-/** The hints of all words of a prompt; a later word wins, but the first subject stays. Only whole words count: a "street" holds no tree. */
+/**
+ * The hints of all words of a prompt; a later word wins, but the first subject stays. Only whole words count: "street" does
+ * not mean a tree.
+ */
 export function hintsOf(prompt: string): PromptHints {
   const words = wordsOf(prompt);
   const found = words.flatMap((word) => hintsOfWord.get(word) ?? []);

@@ -1,10 +1,9 @@
 import { Canvas, type Frame } from "./canvas.ts";
 import { renderFilm } from "./film.ts";
 import { jpeg, webp } from "./image-codecs.ts";
-import { frameOf } from "./indexed-picture.ts";
 import type { Painted, PaintOrder, WorkerOrder } from "./painter.ts";
-import { placeholder, placeholderFilm } from "./placeholder.ts";
-import { indexedPng, png } from "./png.ts";
+import { placeholderFilm, placeholderImage } from "./placeholder.ts";
+import { png } from "./png.ts";
 import { sceneOf } from "./scene.ts";
 import { lightenFrame } from "./snow-and-rain.ts";
 import { toneMap } from "./tone-mapping.ts";
@@ -18,9 +17,8 @@ export async function render(order: WorkerOrder): Promise<Painted> {
   if (format === "mp4")
     return { bytes: await (isFast ? placeholderFilm : renderFilm)(order), content_type: "video/mp4" };
   const content_type = `image/${format}` as const;
-  if (isFast && format === "png") return { bytes: indexedPng(placeholder(order)), content_type };
-  const frame = isFast ? frameOf(placeholder(order)) : paintedFrame(order);
-  return { bytes: await encoders[format](frame, isFast), content_type };
+  const bytes = isFast ? placeholderImage(order) : await encoders[format](paintedFrame(order));
+  return { bytes, content_type };
 }
 
 function paintedFrame({ prompt, seed, width, height }: PaintOrder): Frame {

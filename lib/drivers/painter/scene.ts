@@ -23,8 +23,8 @@ export interface Scene {
 const openLand = ["mountains", "hills", "forest", "mountains"] as const;
 
 /**
- * The scene of a prompt. The same prompt and seed give the same scene at any size. A subject that is not known becomes an
- * abstract picture in the prompt's colours, since any other scene would be a wrong one.
+ * The scene of a prompt. The same prompt and seed give the same scene at any size. An unknown subject becomes an abstract
+ * picture in the prompt's colours, since any other scene would be wrong.
  */
 export function sceneOf(prompt: string, seed: number): Scene {
   const random = seededRandom(createHash("sha256").update(`${seed} ${prompt}`).digest().readUInt32LE());

@@ -5,7 +5,7 @@ type Size = Pick<Frame, "width" | "height">;
 /** Makes a pixel whiter, by a part. */
 type Lighten = (x: number, y: number, part: number) => void;
 
-/** Draws snow or rain on a finished frame: it moves too fast to be blended between frames. */
+/** Draws snow or rain on a finished frame: snow and rain move too fast to be blended between frames. */
 export type Precipitation = (frame: Size, time: number, lighten: Lighten) => void;
 
 /** Drifting flakes; large ones are nearer and fall faster. */

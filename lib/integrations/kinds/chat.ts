@@ -29,7 +29,7 @@ const headlines: Readonly<Record<string, (data: Data, timestamp: string) => stri
   "deployment.failed": (data, at) =>
     `❌ *${data.project}*: deployment to *${data.environment}* failed after ${elapsed(data, at)}: ${data.reason}`,
   "deployment.rolled_back": ({ project, environment, version, reason }) =>
-    `↩️ *${project}*: *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "asked for" : "health check failed"})`,
+    `↩️ *${project}*: *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "requested" : "health check failed"})`,
   "project.created": ({ name, region }) => `📦 Project *${name}* was created in ${region}`,
   "project.deleted": ({ name }) => `🗑️ Project *${name}* was deleted`,
   "user.invited": ({ email, role }) => `✉️ ${email} was invited as ${role}`,
@@ -46,18 +46,27 @@ const escaped = (data: object): Data =>
     ]),
   );
 
-/** Slack refuses a message with a section above 3,000 characters of escaped text, or with more than 50 blocks. */
-const maxSection = 3000;
+/**
+ * Slack refuses a message with a section above 3,000 characters of escaped text, or with more than 50 blocks. One less, for
+ * the "…" of a notification that is cut.
+ */
+const maxSection = 2999;
 /** A longer message is cut: it would fill the channel. A failure message of 4,000 characters fits, however it is escaped. */
 const maxSections = 10;
 
-/** Cuts escaped text into sections, never within an entity or a surrogate pair. */
+/** Slack refuses a field above 2,000 characters. */
+const maxField = 1900;
+
+/** The start of escaped text that is cut, never within an entity or a surrogate pair. */
+const startOf = (text: string, length: number) =>
+  text.length > length ? text.slice(0, length).replace(/(?:&\w*|[\uD800-\uDBFF])$/, "") : text;
+
+const shortened = (text: string) => (text.length > maxField ? `${startOf(text, maxField)}…` : text);
+
 function sectionsOf(text: string): string[] {
   const sections: string[] = [];
-  for (let rest = text; rest !== ""; rest = rest.slice(sections.at(-1)?.length)) {
-    const start = rest.slice(0, maxSection);
-    sections.push(rest.length > maxSection ? start.replace(/(?:&\w*|[\uD800-\uDBFF])$/, "") : start);
-  }
+  for (let rest = text; rest !== ""; rest = rest.slice(sections.at(-1)?.length))
+    sections.push(startOf(rest, maxSection));
   return sections.length > maxSections ? [...sections.slice(0, maxSections - 1), "…"] : sections;
 }
 
@@ -81,13 +90,14 @@ export const chat: IntegrationType = {
     async payloads({ event, timestamp, data }, config, projectName): Promise<readonly Payload[]> {
       const project = "project_id" in data ? await projectName(String(data.project_id)) : null;
       const safe = escaped({ ...data, project });
-      // The notification, and the message where a chat knows no blocks.
-      const [text = "", ...rest] = sectionsOf(headlines[event]?.(safe, timestamp) ?? event);
+      const [first = "", ...rest] = sectionsOf(headlines[event]?.(safe, timestamp) ?? event);
       const facts = { Version: safe.version && shortVersion(safe.version), Deployment: safe.deployment_id };
       const fields = Object.entries(facts)
         .filter(([, value]) => value)
-        .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${value}` }));
-      const blocks = [{ ...section(text), ...(fields.length > 0 && { fields }) }, ...rest.map(section)];
+        .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${shortened(value ?? "")}` }));
+      const blocks = [{ ...section(first), ...(fields.length > 0 && { fields }) }, ...rest.map(section)];
+      // The notification, and the message where a chat knows no blocks.
+      const text = rest.length > 0 ? `${first}…` : first;
       return [{ target: "", body: JSON.stringify({ ...withoutNulls({ channel: config.channel }), text, blocks }) }];
     },
     request: (_, { secrets }) => ({ url: secrets.webhook_url ?? "", headers: {} }),

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { Payload } from "../../endpoints/delivery-format.ts";
 import { createdAtOf } from "../../kernel/ids.ts";
+import { parseUrl } from "../../kernel/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
 import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
 
 const wrongSite = "must be a provider's domain such as datadoghq.eu";
-const isSite = (site: string) => URL.canParse(`https://api.${site}/`);
+const isSite = (site: string) => parseUrl(`https://api.${site}/`) !== undefined;
 
 const schema = v.object({
   api_key: textOf(1, 256),

@@ -1,0 +1,75 @@
+import { type AppsService, appsService } from "../apps/service.ts";
+import type { Settings } from "../config/parse-options.ts";
+import { createProjectRemoval } from "../deployments/project-removal.ts";
+import { createRollout } from "../deployments/rollout.ts";
+import { deploymentsService } from "../deployments/service.ts";
+import { createStoredReleases } from "../deployments/stored-releases.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import { environmentsService } from "../environments/service.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Waiting } from "../events/wait-for-change.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { projectsService } from "../projects/service.ts";
+import type { AppsProxy } from "../proxy/proxy.ts";
+import type { ScenariosService } from "../scenarios/service.ts";
+import type { Foundation } from "./open-store.ts";
+
+interface DeployingPorts extends Foundation {
+  readonly feed: ChangeFeed;
+  readonly waiting: Waiting;
+  readonly bus: Bus;
+  readonly queue: Queue;
+  readonly driver: DeploymentDriver;
+  readonly proxy: AppsProxy;
+  /** The URL of the apps; undefined while their port is closed. */
+  readonly appsUrl: () => string | undefined;
+  /** Undefined in the mode `start`. */
+  readonly scenarios: ScenariosService | undefined;
+}
+
+/** CONTRACT section 11: "`start` without a runtime is simulated, and says so … in the first log entry of every deployment". */
+const noticesOf = ({ mode, deployments }: Settings) =>
+  mode === "start" && !deployments.driver && deployments.runtime.includes("simulated")
+    ? [
+        "This deployment is simulated: nothing is built and nothing runs, because the service has no runtime (option --runtime)",
+      ]
+    : [];
+
+/** Makes what is deployed and where to: projects, environments, deployments, and what runs of them. */
+export function createDeploying(ports: DeployingPorts, settings: Settings) {
+  const { driver, scenarios } = ports;
+  const { concurrency, autoRollback, keep } = settings.deployments;
+  const variables = (of: { project_id: string; name: string }) => environments.values(of);
+  const apps: AppsService = appsService({
+    ...ports,
+    keep,
+    runtime: driver.runtime,
+    domain: settings.apps.domain,
+    ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
+    projectName: (tx, organization_id, id) => projects.nameOf(tx, organization_id, id),
+    deployments: createStoredReleases({ ...ports, variables }),
+  });
+  const rollout = createRollout({ ...ports, variables, apps, concurrency, autoRollback });
+  const removeDeployments = createProjectRemoval(ports);
+  const projects = projectsService({
+    ...ports,
+    regions: settings.regions,
+    removeContents: async (tx: Tx, id: string) =>
+      (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && environments.removeBatch(tx, id),
+    onRemove: apps.projectRemoved,
+    onRemoved: rollout.startReady,
+  });
+  const environments = environmentsService({ ...ports, projects, apps });
+  const deployments = deploymentsService({
+    ...ports,
+    projects,
+    environments,
+    rollout,
+    apps,
+    notices: noticesOf(settings),
+    scenarios: driver.takesScenarios ? scenarios : undefined,
+  });
+  return { apps, rollout, projects, environments, deployments };
+}

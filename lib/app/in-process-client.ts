@@ -1,0 +1,43 @@
+import { ClientProblem, flatOf, problemOf } from "../client/problem.ts";
+import { createSender, type Sender } from "../client/send.ts";
+import type { Answer } from "../http/answer.ts";
+import type { App } from "../http/app.ts";
+import { AbortController, Headers, Request } from "../kernel/web.ts";
+
+const never = new AbortController().signal;
+
+/**
+ * Sends the typed client's calls without a port: straight to their operations, without routes and requests, but through
+ * the same checks, rate limits and faults. It never retries, because no connection can break by itself.
+ */
+export function inProcessSender(app: () => App, apiKey: string | undefined): Sender {
+  const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new Request(url, init));
+  const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: fetchInProcess, retries: 0 });
+  const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
+  return {
+    ...sender,
+    async call({ id, method, path, params, query, body, headers }, { signal = never, idempotencyKey } = {}) {
+      signal.throwIfAborted();
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const type = text === undefined ? undefined : "application/json";
+      const all = { "content-type": type, "idempotency-key": idempotencyKey, authorization, ...headers };
+      const called = { method, path: path.split("?", 1)[0] ?? path, params, query, body: text, headers: all, signal };
+      const answer = await app()
+        .call(id, called)
+        .catch((cause) => {
+          signal.throwIfAborted();
+          throw new ClientProblem("unreachable", "the connection was broken by a fault", { cause });
+        });
+      signal.throwIfAborted();
+      const parsed = typeof answer.body === "string" ? JSON.parse(answer.body) : undefined;
+      if (answer.status >= 400) throw problemOf(headOf(answer), parsed);
+      return flatOf(parsed);
+    },
+  };
+}
+
+const headOf = ({ status, headers, request_id }: Answer) => ({
+  status,
+  url: "the service",
+  headers: new Headers({ ...headers, "x-request-id": request_id }),
+});

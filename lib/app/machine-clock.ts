@@ -1,0 +1,62 @@
+import { systemTimer } from "../kernel/clock.ts";
+import { formatDuration } from "../kernel/duration.ts";
+import { reasonOf } from "../kernel/log.ts";
+import { dueTimesRepository } from "../store/due-times.ts";
+import { writeTime } from "../store/service-state.ts";
+import type { Foundation } from "./open-store.ts";
+
+/**
+ * Follows the machine's clock where it was set, while the service ran or before it started. In one transaction the clock
+ * moves and all due times with it, so waiting work keeps the time that it still has to wait. Calls `moved` after that.
+ *
+ * Where the database's clock was ahead at the start, the warning of the start says so.
+ */
+export function followMachineClock(foundation: Foundation, moved: () => void): void {
+  const { store, clock, log, serviceState } = foundation;
+  const dueTimes = store.using(dueTimesRepository);
+  let busy = false;
+  let isTold = foundation.clockWarning !== undefined;
+
+  const follow = async () => {
+    const from = clock.iso();
+    let by = 0;
+    try {
+      await store.transaction(async (tx) => {
+        by = clock.setBy();
+        if (by === 0) return;
+        clock.shift(by);
+        for (const shift of dueTimes(tx).shifts) await shift({ by: String(by / 1_000) });
+        await writeTime(serviceState(tx), clock.iso(), clock);
+      });
+    } catch (error) {
+      // The rows are as before, so the clock goes on as before.
+      clock.shift(-by);
+      throw error;
+    }
+    if (by === 0) return;
+    const amount = formatDuration(Math.round(Math.abs(by) / 1_000) * 1_000);
+    const [direction, why] = by < 0 ? ["back", ""] : ["forward", " (it was set, or the machine slept)"];
+    if (!isTold)
+      log.warn(
+        `the machine's clock went ${direction} by ${amount}, from ${from} to ${clock.iso()}${why}; waiting work keeps the time that it still had to wait`,
+      );
+    isTold = false;
+    moved();
+  };
+
+  clock.whenSet(() => {
+    if (busy || store.retired) return;
+    busy = true;
+    const end = () => {
+      busy = false;
+    };
+    // Not within the reading of the clock, which may be in a transaction.
+    systemTimer(0, () => {
+      follow().then(end, (error) => {
+        if (store.retired) return;
+        log.warn("due times could not be moved with the machine's clock yet", { reason: reasonOf(error) });
+        systemTimer("1s", end);
+      });
+    });
+  });
+}

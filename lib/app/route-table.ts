@@ -1,0 +1,133 @@
+import type { Settings } from "../config/parse-options.ts";
+import { callsOf } from "../control/calls.ts";
+import { controlRoutes } from "../control/control-routes.ts";
+import { createDashboardAccess } from "../dashboard/access.ts";
+import { dashboardApi, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
+import { createLiveSocket } from "../dashboard/live-socket.ts";
+import { createPeople } from "../dashboard/people.ts";
+import { assetRoutes } from "../downloads/asset-downloads.ts";
+import { stream } from "../events/operations.ts";
+import { healthRoutes } from "../health/probes.ts";
+import { hookRoutes } from "../hooks/code-host-pushes.ts";
+import { createWriter, type Writer } from "../http/answer.ts";
+import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
+import type { AllowsOrigin } from "../http/cors.ts";
+import type { Idempotency } from "../http/idempotency.ts";
+import { operationRoutes } from "../http/operation-routes.ts";
+import type { RateLimits } from "../http/rate-limit.ts";
+import type { Meter } from "../http/request-metrics.ts";
+import { notHere, type Route, unnamed } from "../http/route.ts";
+import { createRunOperation } from "../http/run-operation.ts";
+import type { Faults } from "../instruments/faults.ts";
+import type { Inbox } from "../instruments/inbox.ts";
+import type { Journal } from "../instruments/journal.ts";
+import { createLiveRoute } from "../live/websocket.ts";
+import { operations } from "../operations.ts";
+import { reasonOfObstacle } from "../store/write-failure.ts";
+import type { ClockControl } from "./advance-clock.ts";
+import type { Features } from "./features.ts";
+import type { HostContext } from "./host-context.ts";
+import type { Foundation } from "./open-store.ts";
+
+export interface Ports {
+  readonly features: Features;
+  readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
+  readonly meter: Meter;
+  /** Answers the metrics as text. */
+  readonly metrics: () => Promise<string>;
+  readonly clockControl: ClockControl;
+  readonly instruments: { readonly inbox: Inbox; readonly faults: Faults; readonly journal: Journal };
+  readonly closing: AbortSignal;
+}
+
+/** Who may call, and how the answers are written. */
+interface Access {
+  readonly authenticator: Authenticator;
+  readonly writer: Writer;
+  readonly allowsOrigin: AllowsOrigin;
+}
+
+/** Every route of the service: path, method, access and answer. */
+export function routeTable(
+  foundation: Foundation,
+  settings: Settings,
+  host: HostContext,
+  ports: Ports & Access,
+): Route[] {
+  const { serviceState, log, clock, store } = foundation;
+  const { bodyLimit, behindProxy, mode, codeHost, publicUrl } = settings;
+  const { features, limits, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } =
+    ports;
+  const run = createRunOperation({
+    services: features,
+    authenticator,
+    idempotency: limits.idempotency,
+    writer,
+    bodyLimit,
+    meter,
+    log,
+    closing,
+  });
+  const live = createLiveRoute({
+    feed: features.feed,
+    events: features.events,
+    authenticator,
+    log,
+    meter,
+    closing,
+    operation: stream,
+    allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
+  });
+  const calls = callsOf({ ...features, ...clockControl, ...instruments, clock, snapshots: host.snapshots });
+  const readable = async () => serviceState().read({ name: "vault" });
+  const obstacle = () => store.engine.obstacle && reasonOfObstacle(store.engine.obstacle);
+  const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  return [
+    ...(settings.dashboard ? dashboardTable(foundation, settings, ports) : []),
+    live,
+    ...operationRoutes({ operations, authenticator, run }),
+    ...(mode === "dev" ? controlRoutes({ calls, now: host.iso }) : []),
+    ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy }),
+    ...hookRoutes({ pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
+    ...assetRoutes(features),
+    { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
+  ];
+}
+
+const refuse = () => {
+  throw notHere();
+};
+
+/** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
+function dashboardTable(
+  { log, clock }: Foundation,
+  { mode, publicUrl, behindProxy, bodyLimit }: Settings,
+  { features, limits, meter, closing, authenticator }: Ports & Access,
+): Route[] {
+  const { sessions, watchSession, organizations, users, feed } = features;
+  const people = createPeople(features);
+  const isDev = mode === "dev";
+  const access = createDashboardAccess({
+    mode,
+    publicUrl,
+    behindProxy,
+    authenticator,
+    identify: isDev ? people.identify : sessions.identify,
+    watch: isDev ? () => () => {} : watchSession,
+    first: people.first,
+  });
+  const run = createRunOperation({
+    services: features,
+    authenticator: access.authenticator,
+    idempotency: limits.idempotency,
+    writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
+    bodyLimit,
+    meter,
+    log,
+    closing,
+  });
+  return [
+    createLiveSocket({ access, feed, now: clock.iso, meter, closing }),
+    ...dashboardRoutes({ mode, access, sessions, people, organizations, users, operations, run, now: clock.iso }),
+  ];
+}

@@ -1,0 +1,65 @@
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { runsForReal, type Settings } from "../config/parse-options.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
+import { createProcessDriver } from "../drivers/process/process.ts";
+import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
+import { type Listening, listen } from "../http/server.ts";
+import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
+
+/** What deployments run on, and the way in to it. One for a service, whatever state it is in. */
+export interface Runtimes {
+  readonly driver: DeploymentDriver;
+  readonly proxy: AppsProxy;
+  /** `http://localhost:8080`; undefined while the port of the apps is closed. */
+  readonly appsUrl: () => string | undefined;
+  /** Opens the port of the apps; does nothing where none run. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An app may take an upload of any length, so a request as a whole has no limit of time. */
+const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
+/** While the server stops, requests and apps together have ten seconds. */
+const closingGrace = "5s";
+
+export function createRuntimes(settings: Settings): Runtimes {
+  const { deployments, apps, behindProxy } = settings;
+  const proxy = createProxy({ behindProxy });
+  const driver = deployments.driver ?? (runsForReal(settings) ? processDriver(settings) : simulatedDeployments());
+  let server: Listening | undefined;
+  return {
+    driver,
+    proxy,
+    appsUrl() {
+      if (!server) return undefined;
+      return `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
+    },
+    async open() {
+      if (driver.runtime)
+        server = await listen(
+          { handle: proxy.handle, upgrade: proxy.upgrade },
+          { port: apps.port, host: apps.host },
+          timeouts,
+        );
+    },
+    async close() {
+      await server?.close(closingGrace);
+      server = undefined;
+    },
+  };
+}
+
+function processDriver({ database, deployments, codeHost }: Settings): DeploymentDriver {
+  const { isolation, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk } = deployments;
+  const folder = database === ":memory:" ? temporaryFolder() : resolve(`${database}-apps`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return createProcessDriver(folder, {
+    isolation,
+    codeHost,
+    appMemory_bytes: appMemory,
+    healthTimeout_ms: healthTimeout,
+    limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
+  });
+}

@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+
+/** The longest label of a host name. */
+const longest = 63;
+const shortLength = 6;
+
+/** A name as part of a host: a-z, 0-9 and hyphens. Letters lose their accents, and anything else becomes a hyphen. */
+export const slugOf = (name: string): string =>
+  name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 255)
+    .replace(/^-|-$/g, "");
+
+const cut = (slug: string, length: number) => slug.slice(0, length).replace(/-$/, "");
+
+/** The same few characters for the same identifier. */
+const shortOf = (id: string) =>
+  BigInt(`0x${createHash("sha256").update(id).digest("hex")}`)
+    .toString(36)
+    .slice(0, shortLength);
+
+/** The host labels that an environment may have, the most readable first; every later one has a short id. */
+export function* labelsOf(environment: string, project: string, id: string): Generator<string> {
+  const [first, second] = [slugOf(environment), slugOf(project)];
+  const plain = [first, second].filter((part) => part !== "").join("-");
+  if (first !== "" && second !== "") yield cut(plain, longest);
+  const room = longest - shortLength - 1;
+  for (let number = 0; ; number++)
+    yield `${cut(plain || "app", room)}-${shortOf(number === 0 ? id : `${id} ${number}`)}`;
+}

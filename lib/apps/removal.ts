@@ -1,0 +1,58 @@
+import type { StoredReleases } from "../deployments/stored-releases.ts";
+import type { Runtime } from "../drivers/deployment/contract.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { logNameOf } from "./logs.ts";
+import { appsRepository, batch } from "./repository.ts";
+import type { AppKey, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly runtime: Runtime | undefined;
+  readonly supervisor: Supervisor | undefined;
+  readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
+  readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
+}
+
+/** Takes away what runs of deleted environments and projects, and what is stored of it. */
+export function createAppRemoval({ store, feed, runtime, supervisor, deployments, afterCommit }: Ports) {
+  const rows = store.using(appsRepository);
+  return {
+    /** An environment is deleted: what runs of it stops at once. */
+    async removed(tx: Tx, key: AppKey): Promise<void> {
+      await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
+      await rows(tx).removeDomains(key);
+      await rows(tx).remove(key);
+      feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
+      const running = await deployments.runningIn(tx, key);
+      afterCommit(tx, "stopping an app", () =>
+        Promise.all([running === undefined ? undefined : runtime?.abandon(running), supervisor?.stop(key)]),
+      );
+    },
+
+    /** A project is deleted: its work and its apps stop at once, and what they stored goes. Its rows go in batches. */
+    async projectRemoved(tx: Tx, project_id: string): Promise<void> {
+      if (!runtime) return;
+      for (const { organization_id, environment } of await rows(tx).ofProject({ project_id })) {
+        const key = { organization_id, project_id, environment };
+        const running = await deployments.runningIn(tx, key);
+        const releases = await deployments.releases(key, tx);
+        afterCommit(tx, "stopping an app", async () => {
+          await Promise.all([running === undefined ? undefined : runtime.abandon(running), supervisor?.stop(key)]);
+          for (const release of releases) await runtime.discard(release);
+        });
+      }
+      afterCommit(tx, "removing a project's files", () => runtime.forget(project_id));
+    },
+
+    /** Removes a batch of a deleted project's rows; answers whether none are left. */
+    async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
+      if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
+      await rows(tx).removeDomainsOfProject({ project_id });
+      await rows(tx).removeOfProject({ project_id });
+      return true;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { sql } from "kysely";
+import type { Queries } from "../store/query.ts";
+
+type Key = { project_id: string; environment: string };
+type OfProject = { project_id: string };
+
+/** How many rows one transaction removes: some milliseconds of work. */
+export const batch = 500;
+
+/** Scoped by the project, which the service finds in its organization first; the proxy serves every organization. */
+export function appsRepository(query: Queries) {
+  return {
+    insert: query.insert("apps"),
+    find: query.first((db, p: Key) =>
+      db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id).where("environment", "=", p.environment),
+    ),
+    withSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").select("slug").where("slug", "=", p.slug)),
+    ofProject: query.all((db, p: OfProject) =>
+      db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id),
+    ),
+    live: query.all((db, _: object) =>
+      db
+        .selectFrom("apps")
+        .selectAll()
+        .where(sql<boolean>`deployment_id is not null`)
+        .orderBy("project_id")
+        .orderBy("environment"),
+    ),
+    /** The environments without a host. */
+    withoutApp: query.all((db, _: object) =>
+      db
+        .selectFrom("environments")
+        .innerJoin("projects", "projects.id", "environments.project_id")
+        .leftJoin("apps", (join) =>
+          join
+            .onRef("apps.project_id", "=", "environments.project_id")
+            .onRef("apps.environment", "=", "environments.name"),
+        )
+        .select(["projects.organization_id", "environments.project_id", "environments.name as environment"])
+        .where(sql<boolean>`apps.slug is null`),
+    ),
+    setLive: query.change((db, p: Key & { deployment_id: string }) =>
+      db
+        .updateTable("apps")
+        .set({ deployment_id: p.deployment_id })
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment),
+    ),
+    remove: query.change((db, p: Key) =>
+      db.deleteFrom("apps").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
+    ),
+    removeOfProject: query.change((db, p: OfProject) => db.deleteFrom("apps").where("project_id", "=", p.project_id)),
+
+    insertDomain: query.insert("app_domains"),
+    domain: query.first((db, p: { name: string }) =>
+      db.selectFrom("app_domains").selectAll().where("name", "=", p.name),
+    ),
+    domainsOf: query.all((db, p: Key) =>
+      db
+        .selectFrom("app_domains")
+        .select("name")
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .orderBy("name"),
+    ),
+    domainsOfProject: query.all((db, p: OfProject) =>
+      db
+        .selectFrom("app_domains")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .orderBy("environment")
+        .orderBy("name"),
+    ),
+    removeDomains: query.change((db, p: Key) =>
+      db.deleteFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
+    ),
+    removeDomainsOfProject: query.change((db, p: OfProject) =>
+      db.deleteFrom("app_domains").where("project_id", "=", p.project_id),
+    ),
+
+    logs: query.pages({
+      table: "app_logs",
+      within: ["project_id", "environment", "organization_id"],
+      key: "seq",
+      order: "asc",
+    }),
+    insertLog: query.insert("app_logs"),
+    setLogEntries: query.change((db, p: Key & { log_entries: number }) =>
+      db
+        .updateTable("apps")
+        .set({ log_entries: p.log_entries })
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment),
+    ),
+    /** Removes the oldest entries, before a number. */
+    pruneLog: query.change((db, p: Key & { before: number }) =>
+      db
+        .deleteFrom("app_logs")
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .where("seq", "<", p.before),
+    ),
+    /** Removes a batch of a project's entries; answers how many. */
+    removeLogBatch: query.change((db, p: OfProject) =>
+      db.deleteFrom("app_logs").where(
+        (eb) => eb.refTuple("project_id", "environment", "seq"),
+        "in",
+        (eb) =>
+          eb
+            .selectFrom("app_logs")
+            .select(["project_id", "environment", "seq"])
+            .where("project_id", "=", p.project_id)
+            .limit(sql.lit(batch))
+            .$asTuple("project_id", "environment", "seq"),
+      ),
+    ),
+  };
+}

@@ -1,0 +1,164 @@
+import type { App, Instance, LogLine, Runtime } from "../drivers/deployment/contract.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { AppsProxy } from "../proxy/proxy.ts";
+
+/** An environment that has, or had, a live release. */
+export interface AppKey {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment: string;
+}
+
+interface Ports {
+  readonly log: Log;
+  readonly runtime: Runtime;
+  readonly proxy: AppsProxy;
+  /** The live release of an environment with its present variables; undefined where nothing is live. */
+  readonly appOf: (key: AppKey) => Promise<App | undefined>;
+  readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
+}
+
+const grace_ms = 10_000;
+const firstBackoff_ms = 250;
+const longestBackoff_ms = 30_000;
+
+const nameOf = ({ project_id, environment }: AppKey) => `${project_id} ${environment}`;
+
+/** What serves requests while the live release is on its way: nothing, until the wait is over. */
+function comingUp() {
+  let arrive: (up: boolean) => void = () => {};
+  const arrival = new Promise<boolean>((resolve) => {
+    arrive = resolve;
+  });
+  return {
+    port: undefined,
+    up: (within_ms: number) =>
+      new Promise<boolean>((resolve) => {
+        const cancel = systemTimer(within_ms, () => resolve(false));
+        void arrival.then((up) => {
+          cancel();
+          resolve(up);
+        });
+      }),
+    arrive,
+  };
+}
+
+/** A live release, and the hosts that lead to it. */
+export interface Live {
+  readonly deployment_id: string;
+  readonly slug: string;
+  readonly hosts: readonly string[];
+}
+
+interface Entry {
+  readonly key: AppKey;
+  readonly slug: string;
+  deployment_id: string;
+  instance: Instance | undefined;
+}
+
+export type Supervisor = ReturnType<typeof createSupervisor>;
+
+/** Keeps the live release of each environment running, and lets the proxy lead to it. */
+export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) {
+  const entries = new Map<string, Entry>();
+  let closed = false;
+
+  /** The switch: from here on requests go to this instance. The one before answers what it has, and is stopped. */
+  const switchTo = (entry: Entry, instance: Instance): void => {
+    const before = entry.instance;
+    entry.instance = instance;
+    entry.deployment_id = instance.deployment_id;
+    instance.output((lines) => output(entry.key, lines));
+    proxy
+      .route(nameOf(entry.key), instance)
+      .then(() => before?.stop(grace_ms))
+      .catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
+  };
+
+  const isCurrent = (entry: Entry, deployment_id: string) =>
+    !closed && entries.get(nameOf(entry.key)) === entry && entry.deployment_id === deployment_id;
+
+  /** Starts the live release, as often as it takes. */
+  const bring = async (entry: Entry): Promise<void> => {
+    const { deployment_id } = entry;
+    const coming = comingUp();
+    void proxy.route(nameOf(entry.key), coming);
+    for (let failures = 0; isCurrent(entry, deployment_id); failures++) {
+      try {
+        const app = await appOf(entry.key);
+        if (app?.deployment_id !== deployment_id) break;
+        const instance = await runtime.start(app);
+        if (isCurrent(entry, deployment_id)) switchTo(entry, instance);
+        else await instance.stop(grace_ms);
+        break;
+      } catch (error) {
+        if (closed) break;
+        const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+        const message = `The live release did not start: ${reasonOf(error)}; it is tried again in ${wait_ms / 1000} s`;
+        output(entry.key, [{ level: "error", message }]);
+        await new Promise<void>((resolve) => systemTimer(wait_ms, resolve));
+      }
+    }
+    coming.arrive(true);
+  };
+
+  const entryOf = (key: AppKey, { deployment_id, slug, hosts }: Live): Entry => {
+    const entry = entries.get(nameOf(key)) ?? { key, slug, deployment_id, instance: undefined };
+    entries.set(nameOf(key), entry);
+    proxy.setHosts(nameOf(key), hosts);
+    return entry;
+  };
+
+  return {
+    /** The live release of an environment; undefined without one. */
+    liveIn: (key: Omit<AppKey, "organization_id">): Pick<Entry, "deployment_id" | "slug"> | undefined =>
+      entries.get(`${key.project_id} ${key.environment}`),
+
+    /** A deployment has become active: what its rollout started takes over. */
+    promote(key: AppKey, live: Live): void {
+      const entry = entryOf(key, live);
+      const instance = runtime.take(live.deployment_id);
+      if (instance) switchTo(entry, instance);
+      else {
+        // The process that started it has ended since.
+        entry.deployment_id = live.deployment_id;
+        void bring(entry);
+      }
+    },
+
+    /** At the start of the service: brings a live release back. */
+    resume: (key: AppKey, live: Live): Promise<void> => bring(entryOf(key, live)),
+
+    setHosts(key: AppKey, hosts: readonly string[]): void {
+      if (entries.has(nameOf(key))) proxy.setHosts(nameOf(key), hosts);
+    },
+
+    /** Starts the live release anew beside the running one. Rejects where it does not become healthy. */
+    async restart(key: AppKey): Promise<void> {
+      const entry = entries.get(nameOf(key));
+      const app = entry && (await appOf(key));
+      if (!entry || !app) return;
+      const instance = await runtime.start(app);
+      if (isCurrent(entry, app.deployment_id)) switchTo(entry, instance);
+      else await instance.stop(grace_ms);
+    },
+
+    /** Takes an environment off and stops what runs of it. */
+    async stop(key: AppKey): Promise<void> {
+      const entry = entries.get(nameOf(key));
+      entries.delete(nameOf(key));
+      proxy.setHosts(nameOf(key), []);
+      const drained = proxy.route(nameOf(key), undefined);
+      await entry?.instance?.stop(grace_ms);
+      await drained;
+    },
+
+    /** Brings nothing up any more. */
+    pause(): void {
+      closed = true;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import {
+  type Authentication,
+  type Authenticator,
+  confirmedBy,
+  type Identify,
+  unauthenticated,
+} from "../http/authenticate.ts";
+import type { WatchKey } from "../http/cancellation.ts";
+import { isLocal, isLoopbackName } from "../http/hosts.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import { type Access, notHere } from "../http/route.ts";
+import { Problem } from "../kernel/errors.ts";
+import { parseUrl } from "../kernel/url.ts";
+
+interface Ports {
+  readonly mode: "dev" | "start";
+  readonly publicUrl: string | undefined;
+  readonly behindProxy: boolean;
+  readonly authenticator: Pick<Authenticator, "byAddress">;
+  /** Finds the caller of a session in `start`, and of a person's name in `dev`. */
+  readonly identify: Identify;
+  readonly watch: WatchKey;
+  /** The person without a choice (`dev`). */
+  readonly first: () => Promise<string>;
+}
+
+export type DashboardAccess = ReturnType<typeof createDashboardAccess>;
+
+const signInFirst = () => new Problem("unauthorized", "sign in first: the session has ended, or there was none");
+
+const cookiesOf = ({ header }: RequestContext): ReadonlyMap<string, string> =>
+  new Map(
+    (header("cookie") ?? "").split(";").map((pair): [string, string] => {
+      const [name = "", ...value] = pair.trim().split("=");
+      return [name, value.join("=")];
+    }),
+  );
+
+/** Who may use the dashboard. In `dev` it is this machine, as any person; in `start` whoever has a session. */
+export function createDashboardAccess(ports: Ports) {
+  const { mode, publicUrl, behindProxy, authenticator, identify } = ports;
+  const hostOf = ({ header }: RequestContext) => header("host") ?? "";
+
+  const isHttps = (request: RequestContext) => {
+    if (publicUrl !== undefined && new URL(publicUrl).host === hostOf(request)) return publicUrl.startsWith("https:");
+    return behindProxy && request.header("x-forwarded-proto") === "https";
+  };
+
+  /** The name of the session's cookie, which belongs to this host and port alone; undefined where none may be set. */
+  const cookieName = (request: RequestContext): string | undefined => {
+    if (isHttps(request)) return "__Host-svc";
+    const { hostname = "", port = "" } = parseUrl(`http://${hostOf(request)}`) ?? {};
+    return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
+  };
+
+  /** Pages of this very origin, its port included, and requests of no page. Cookies know no ports, so Origin is asked. */
+  const refuseForeign = (request: RequestContext): void => {
+    const origin = request.header("origin");
+    const site = request.header("sec-fetch-site");
+    const own = `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`;
+    const isOwn =
+      origin === undefined ? site === undefined || site === "same-origin" || site === "none" : origin === own;
+    if (!isOwn) throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");
+  };
+
+  const requireHere = (request: RequestContext): void => {
+    if (mode === "dev" && !isLocal(request)) throw notHere();
+  };
+
+  /** The page itself is open: it holds nothing, and links lead to it from mails. */
+  const open: Access = (request) => {
+    requireHere(request);
+    if (request.header("origin") !== undefined) refuseForeign(request);
+    return unauthenticated;
+  };
+
+  const tokenOf = async (request: RequestContext): Promise<string | undefined> => {
+    if (mode === "dev") return request.header("x-svc-person") ?? request.query().get("person") ?? (await ports.first());
+    return cookiesOf(request).get(cookieName(request) ?? "");
+  };
+
+  const byKey = async (request: RequestContext): Promise<Authentication> => {
+    requireHere(request);
+    refuseForeign(request);
+    const token = await tokenOf(request);
+    const found = token === undefined ? undefined : await identify(token);
+    if (!found) throw signInFirst();
+    const { caller, isCurrent } = found;
+    return { caller, key_id: caller.key_id, token, window: undefined, isCurrent, refusal: undefined };
+  };
+
+  return {
+    open,
+    cookieName,
+    isHttps,
+    tokenOf,
+    /** The authenticator of its operations. Nothing is counted in the windows of keys. */
+    authenticator: {
+      byKey,
+      byAddress(request: RequestContext) {
+        requireHere(request);
+        refuseForeign(request);
+        return authenticator.byAddress(request);
+      },
+      confirmed: confirmedBy(identify),
+      watch: ({ token }: Authentication, lost: () => void) =>
+        token === undefined ? () => {} : ports.watch(token, lost),
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { type Answer, createWriter } from "../http/answer.ts";
+import type { Authentication } from "../http/authenticate.ts";
+import { parseBody, readBody } from "../http/body.ts";
+import { operationRoutes } from "../http/operation-routes.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import type { RunOperation } from "../http/run-operation.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Operation } from "../kernel/operation.ts";
+import { check, record, text } from "../kernel/validation.ts";
+import { type Sessions, sessionLength } from "../keys/sessions.ts";
+import type { OrganizationsService } from "../organizations/service.ts";
+import type { UsersService } from "../users/service.ts";
+import type { DashboardAccess } from "./access.ts";
+import { pageFiles } from "./page-files.ts";
+import type { createPeople } from "./people.ts";
+
+interface Ports<Services> {
+  readonly mode: "dev" | "start";
+  readonly access: DashboardAccess;
+  readonly sessions: Sessions;
+  readonly people: ReturnType<typeof createPeople>;
+  readonly organizations: Pick<OrganizationsService, "get">;
+  readonly users: Pick<UsersService, "get">;
+  readonly operations: readonly Operation<Services>[];
+  readonly run: RunOperation<Services>;
+  readonly now: () => string;
+}
+
+/** The paths below which the dashboard has its own. */
+export const dashboardPath = "/dashboard";
+export const dashboardApi = `${dashboardPath}/api`;
+
+const newSession = record({ key: text() });
+const mostBytes = 4096;
+
+const policy = [
+  "default-src 'none'",
+  ...["script", "style", "img", "media", "font", "connect"].map((kind) => `${kind}-src 'self'`),
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const always = {
+  "content-security-policy": policy,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+/** A file of the page, compressed as the browser accepts it. */
+async function fileAnswer({ header, id }: RequestContext, name: string, caching: string): Promise<Answer> {
+  const file = (await pageFiles()).get(name);
+  if (!file) throw notFound("file");
+  const accepted = header("accept-encoding") ?? "";
+  const encoding =
+    /\bbr\b/.test(accepted) && file.br ? "br" : /\bgzip\b/.test(accepted) && file.gzip ? "gzip" : undefined;
+  return {
+    status: 200,
+    headers: {
+      ...always,
+      "content-type": file.type,
+      "cache-control": caching,
+      vary: "Accept-Encoding",
+      ...(encoding && { "content-encoding": encoding }),
+    },
+    body: (encoding && file[encoding]) ?? file.plain,
+    request_id: id,
+  };
+}
+
+/** The rows of `/dashboard`: CONTRACT section 12. */
+export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
+  const { access, operations, people, now } = ports;
+  const writer = createWriter({ envelope: "flat", now, base: "" });
+  const row = (given: Pick<Route, "method" | "path" | "access" | "answer">): Route => ({ ...given, name: unnamed });
+  const { byKey } = access.authenticator;
+
+  const rows = withOtherMethods([
+    row({ method: "GET", path: `${dashboardPath}/session`, access: byKey, answer: whoAmI(ports) }),
+    row({
+      method: "POST",
+      path: `${dashboardPath}/session`,
+      access: access.authenticator.byAddress,
+      answer: signIn(ports),
+    }),
+    row({ method: "DELETE", path: `${dashboardPath}/session`, access: byKey, answer: signOut(ports) }),
+  ]);
+  const persons = row({
+    method: "GET",
+    path: `${dashboardPath}/session/people`,
+    access: byKey,
+    answer: async ({ id }) => writer.list(await people.all(), id),
+  });
+  const asset = row({
+    method: "GET",
+    path: `${dashboardPath}/assets/{name}`,
+    access: access.open,
+    answer: (request) => fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
+  });
+  const shell = (path: string) => ({
+    ...row({
+      method: "GET",
+      path,
+      access: access.open,
+      answer: (request: RequestContext) => fileAnswer(request, "index.html", "no-cache"),
+    }),
+    takesSlash: true,
+  });
+  const calls = operationRoutes({
+    operations,
+    authenticator: access.authenticator,
+    run: ports.run,
+    prefix: dashboardApi,
+  });
+  // An idempotency key belongs to an API key, and the dashboard may have none.
+  const unrepeated = calls.map((route) => ({
+    ...route,
+    answer: ({ header, ...request }: RequestContext, authentication: Authentication) =>
+      route.answer(
+        { ...request, header: (name) => (name === "idempotency-key" ? undefined : header(name)) },
+        authentication,
+      ),
+  }));
+  return [
+    ...rows,
+    ...(ports.mode === "dev" ? [persons] : []),
+    asset,
+    ...unrepeated,
+    shell(dashboardPath),
+    shell(`${dashboardPath}/**`),
+  ].map((route) => ({ ...route, leavesNoTrace: true }));
+}
+
+/** The person of the session, with what the page needs for what their role may do. */
+const whoAmI =
+  <Services>({ mode, organizations, users, now }: Ports<Services>): Route["answer"] =>
+  async ({ id }, { caller }) => {
+    const writer = createWriter({ envelope: "flat", now, base: "" });
+    const { name: organization, plan } = await organizations.get(caller);
+    const { id: user_id, name, email, role } = await users.get(caller, caller.user_id);
+    return writer.object(200, { mode, organization, plan, user_id, name, email, role, scopes: caller.scopes }, id);
+  };
+
+const cookie = (name: string, value: string, isHttps: boolean, seconds: number) =>
+  `${name}=${value}; Path=${isHttps ? "/" : dashboardPath}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isHttps ? "; Secure" : ""}`;
+
+const signIn =
+  <Services>({ mode, access, sessions, now }: Ports<Services>): Route["answer"] =>
+  async (request) => {
+    const { key } = check(newSession, parseBody(await readBody(request, mostBytes), true));
+    if (mode === "dev") throw new Problem("limit_reached", "in dev nobody signs in: the dashboard acts as any person");
+    const name = access.cookieName(request);
+    if (name === undefined)
+      throw new Problem(
+        "insufficient_role",
+        "sign in over https, or on this machine: a plain connection shows the key",
+      );
+    const token = await sessions.begin(key);
+    if (token === undefined)
+      throw new Problem("unauthorized", "this API key is not valid; paste a whole key, which begins with sk_live_");
+    const writer = createWriter({ envelope: "flat", now, base: "" });
+    const answer = writer.object(201, {}, request.id);
+    const line = cookie(name, token, access.isHttps(request), milliseconds(sessionLength) / 1000);
+    return { ...answer, headers: { ...answer.headers, "set-cookie": line } };
+  };
+
+const signOut =
+  <Services>({ mode, access, sessions }: Ports<Services>): Route["answer"] =>
+  async (request) => {
+    const token = await access.tokenOf(request);
+    if (mode === "start" && token !== undefined) await sessions.end(token);
+    const line = cookie(access.cookieName(request) ?? "svc", "", access.isHttps(request), 0);
+    return { status: 204, headers: { "set-cookie": line }, body: null, request_id: request.id };
+  };

@@ -1,0 +1,94 @@
+import type { WebSocket } from "ws";
+import type { Change, ChangeFeed } from "../events/change-feed.ts";
+import type { Meter } from "../http/request-metrics.ts";
+import { type Route, unnamed } from "../http/route.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
+import { codes } from "../live/subscriber.ts";
+import { createWebSocketUpgrade, isHandshake } from "../live/websocket-upgrade.ts";
+import type { DashboardAccess } from "./access.ts";
+
+interface Ports {
+  readonly access: DashboardAccess;
+  readonly feed: ChangeFeed;
+  readonly now: () => string;
+  readonly meter: Meter;
+  readonly closing: AbortSignal;
+}
+
+/** The page sends nothing. */
+const mostBytesIn = 1024;
+/** How many bytes may wait for one page; one that reads more slowly connects again, and reads everything anew. */
+const mostUnsent = 1024 * 1024;
+const heartbeat = "30s";
+
+/** What a page needs to know of a change: which records it reads again. */
+const hintOf = (change: Change): object => {
+  switch (change.kind) {
+    case "event":
+      return { kind: "event", event: change.event };
+    case "try":
+      return { kind: "delivery", id: change.endpoint_id };
+    case "rights":
+      return { kind: "rights", id: change.user_id };
+    case "delivery":
+      return { kind: "delivery" };
+    default:
+      return { kind: change.kind, id: change.id };
+  }
+};
+
+/**
+ * `/dashboard/live`: says what has changed, never to what, so that a page which missed messages reads the same as one that
+ * missed none.
+ */
+export function createLiveSocket({ access, feed, now, meter, closing }: Ports): Route {
+  const upgrade = createWebSocketUpgrade(mostBytesIn);
+
+  const opened = (socket: WebSocket, organization_id: string, watch: (lost: () => void) => () => void) => {
+    let isAlive = true;
+    const send = (hint: object) => {
+      socket.send(JSON.stringify({ ...hint, now: now() }));
+      if (socket.bufferedAmount > mostUnsent) socket.close(codes.slow, "the page reads too slowly");
+    };
+    const leave = () => socket.close(codes.leaving, "the service is shutting down, or its state was replaced");
+    const ping = () => {
+      if (!isAlive) socket.terminate();
+      isAlive = false;
+      socket.ping();
+      cancel = systemTimer(heartbeat, ping);
+    };
+    let cancel = systemTimer(heartbeat, ping);
+    const unwatch = watch(() => socket.close(codes.unauthorized, "the session has ended"));
+    const unlisten = feed.listen((change) => {
+      if (change.organization_id === organization_id && socket.readyState === socket.OPEN) send(hintOf(change));
+    });
+    const closed = meter.opened("websocket");
+    closing.addEventListener("abort", leave);
+    socket.on("pong", () => {
+      isAlive = true;
+    });
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      for (const end of [cancel, unwatch, unlisten, closed]) end();
+      closing.removeEventListener("abort", leave);
+    });
+    if (closing.aborted) leave();
+    else send({ kind: "hello" });
+  };
+
+  return {
+    method: "UPGRADE",
+    path: "/dashboard/live",
+    name: unnamed,
+    leavesNoTrace: true,
+    access: access.authenticator.byKey,
+    answer(request, authentication) {
+      const { incoming } = request;
+      if (!incoming || !isHandshake(incoming))
+        throw new Problem("upgrade_required", "this path is the WebSocket of the dashboard");
+      const watch = (lost: () => void) => access.authenticator.watch(authentication, lost);
+      return upgrade(request, incoming, (socket) => opened(socket, authentication.caller.organization_id, watch));
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** A file of the page, as it is and compressed. */
+interface PageFile {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly br: Buffer | undefined;
+  readonly gzip: Buffer | undefined;
+}
+
+/** `index.html` is the shell; all other names hold a hash of their content. */
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
+
+let known: Promise<PageFiles> | undefined;
+
+/** The files of the page, read once for the process. */
+export function pageFiles(): Promise<PageFiles> {
+  known ??= load().catch((error) => {
+    known = undefined;
+    throw error;
+  });
+  return known;
+}
+
+async function load(): Promise<PageFiles> {
+  const built = await builtFiles();
+  return new Map(
+    [...built]
+      .filter(([name]) => !/\.(br|gz)$/.test(name))
+      .map(([name, plain]) => {
+        const type = types[extname(name)] ?? "application/octet-stream";
+        return [name, { type, plain, br: built.get(`${name}.br`), gzip: built.get(`${name}.gz`) }];
+      }),
+  );
+}
+
+/** From the package, where the build put them; from the sources they are built now. */
+async function builtFiles(): Promise<ReadonlyMap<string, Buffer>> {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
+  if (import.meta.url.endsWith(".ts")) {
+    const { buildPage } = await import(pathToFileURL(join(folder, ".scripts/page.mjs")).href);
+    return buildPage();
+  }
+  const built = join(folder, "dist/dashboard");
+  return new Map(readdirSync(built).map((name) => [name, readFileSync(join(built, name))]));
+}

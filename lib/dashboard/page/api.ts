@@ -1,0 +1,115 @@
+import { signal } from "@preact/signals";
+import { ClientProblem, problemOf } from "../../client/problem.ts";
+import type { Request as Call, Sender } from "../../client/send.ts";
+import { clientOver } from "../../client/typed-client.ts";
+
+/** The one who acts: in `start` the session's, in `dev` the chosen person. */
+export interface Session {
+  readonly mode: "dev" | "start";
+  readonly organization: string;
+  readonly user_id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: "owner" | "admin" | "developer" | "viewer";
+  readonly scopes: readonly string[];
+}
+
+/** Null while signed out, undefined until the first answer. */
+export const session = signal<Session | null | undefined>(undefined);
+
+const storedPerson = "svc-person";
+/** The person that a tester chose in `dev`; each tab has its own. */
+export const person = signal<string | null>(sessionStorage.getItem(storedPerson));
+
+export function actAs(name: string): void {
+  sessionStorage.setItem(storedPerson, name);
+  person.value = name;
+}
+
+/** Its own ids, so that watching takes none from the service's sequence. */
+const requestId = () => `dashboard-${crypto.randomUUID()}`;
+
+/** Sends a request to the service that served the page. Rejects with {ClientProblem}. */
+async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      redirect: "error",
+      ...(signal && { signal }),
+      headers: {
+        accept: "application/json",
+        "x-request-id": requestId(),
+        ...(person.value !== null && { "x-svc-person": person.value }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ClientProblem("unreachable", "The service cannot be reached. Is it running?", { cause });
+  }
+  const text = await response.text();
+  const answer: unknown = text === "" ? undefined : JSON.parse(text);
+  if (response.ok) return answer;
+  if (response.status === 401 && session.value) session.value = null;
+  throw problemOf(response, answer);
+}
+
+const sender: Sender = {
+  send: () => Promise.reject(new TypeError("the dashboard takes no streams")),
+  sleep: () => Promise.reject(new TypeError("the dashboard waits for nothing")),
+  call: ({ method, path, body }: Call, options) => request(method, `/dashboard/api${path}`, body, options?.signal),
+};
+
+/** Every operation of `/v1`, as this person. */
+export const api = clientOver(sender);
+
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = (await request("GET", "/dashboard/session")) as Session;
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    // A person of a state that was replaced by a restore.
+    if (error.status === 401 && person.value !== null) {
+      sessionStorage.removeItem(storedPerson);
+      person.value = null;
+      await loadSession();
+    } else if (error.status === 401) session.value = null;
+    else throw error;
+  }
+}
+
+export async function signIn(key: string): Promise<void> {
+  await request("POST", "/dashboard/session", { key });
+  await loadSession();
+}
+
+export async function signOut(): Promise<void> {
+  await request("DELETE", "/dashboard/session");
+  session.value = null;
+}
+
+export interface Person {
+  readonly person: string;
+  readonly organization: string;
+  readonly name: string;
+  readonly role: string;
+}
+export const people = async () => ((await request("GET", "/dashboard/session/people")) as { data: Person[] }).data;
+
+/** The control interface of `dev`. */
+export interface ClockState {
+  readonly now: string;
+  readonly mode: "real" | "manual" | "scaled";
+}
+export const readClock = async () => (await request("GET", "/_svc/clock")) as ClockState;
+export const advanceClock = async (by: string) =>
+  (await request("POST", "/_svc/clock/advance", { by })) as { readonly now: string; readonly ran: number };
+
+/** A sentence for people, whatever went wrong. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);
+  const text = error.details.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, ".");
+}

@@ -1,0 +1,231 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { sentenceOf } from "./api.ts";
+import { tellAll } from "./live.ts";
+
+interface ButtonProps {
+  readonly children: string;
+  /** Why it cannot be used; it is disabled then, and says so. */
+  readonly reason?: string | undefined;
+  readonly kind?: "main" | "danger" | "quiet";
+  readonly type?: "button" | "submit";
+  readonly onClick?: () => unknown;
+}
+
+export function Button({ children, reason, kind, type = "button", onClick }: ButtonProps) {
+  const id = useId();
+  return (
+    <span class="button-place" title={reason}>
+      <button
+        type={type}
+        class={kind}
+        disabled={reason !== undefined}
+        aria-describedby={reason === undefined ? undefined : id}
+        onClick={onClick}
+      >
+        {children}
+      </button>
+      {reason !== undefined && (
+        <span id={id} class="unseen">
+          {reason}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** A button that works on the service, and shows what was refused. */
+export function Action({
+  run,
+  ...button
+}: Omit<ButtonProps, "onClick" | "type"> & { readonly run: () => Promise<unknown> }) {
+  const { isBusy, error, start } = useWork(run);
+  return (
+    <span class="action">
+      <Button {...button} reason={isBusy ? "This is under way." : button.reason} onClick={start} />
+      <Problem error={error} />
+    </span>
+  );
+}
+
+/** Runs a write once at a time; afterwards everything on the page is read again. */
+export function useWork(run: () => Promise<unknown>) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const start = async () => {
+    if (isBusy) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      await run();
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(false);
+    tellAll();
+  };
+  return { isBusy, error, start };
+}
+
+export const Problem = ({ error }: { readonly error: unknown }) =>
+  error === undefined ? null : (
+    <p class="problem" role="alert">
+      {sentenceOf(error)}
+    </p>
+  );
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly hint?: string;
+  readonly type?: "text" | "email" | "password" | "search" | "url";
+  readonly required?: boolean;
+  readonly list?: readonly string[];
+}
+
+export function Field({ label, value, onInput, hint, type = "text", required, list }: FieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        // The types of Preact allow a list of suggestions for each type of field alone.
+        {...({ type } as { type: "text" })}
+        value={value}
+        required={required}
+        autocomplete="off"
+        spellcheck={false}
+        list={list && `${id}-list`}
+        aria-describedby={hint && `${id}-hint`}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+      {list && (
+        <datalist id={`${id}-list`}>
+          {list.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+      {hint && (
+        <small id={`${id}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+interface SelectProps {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+  readonly reason?: string | undefined;
+  readonly isBare?: boolean;
+}
+
+export function Select({ label, value, options, onChange, reason, isBare }: SelectProps) {
+  const id = useId();
+  return (
+    <div class={isBare ? "field bare" : "field"} title={reason}>
+      <label for={id} class={isBare ? "unseen" : undefined}>
+        {label}
+      </label>
+      <select
+        id={id}
+        value={value}
+        disabled={reason !== undefined}
+        aria-describedby={reason === undefined ? undefined : `${id}-reason`}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      >
+        {options.map(([one, text]) => (
+          <option key={one} value={one} selected={one === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {reason !== undefined && (
+        <span id={`${id}-reason`} class="unseen">
+          {reason}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** A button that opens a form over the page. `run` closes it, unless it rejects. */
+export function FormDialog({
+  label,
+  reason,
+  kind,
+  submit = label,
+  run,
+  children,
+}: {
+  readonly label: string;
+  readonly reason?: string | undefined;
+  readonly kind?: ButtonProps["kind"];
+  readonly submit?: string;
+  readonly run: () => Promise<unknown>;
+  readonly children: ComponentChildren;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+  }, [isOpen]);
+  const { isBusy, error, start } = useWork(async () => {
+    await run();
+    setOpen(false);
+  });
+  return (
+    <>
+      <Button {...(kind && { kind })} reason={reason} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {isOpen && (
+        <dialog ref={dialog} aria-labelledby={title} onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void start();
+            }}
+          >
+            <h2 id={title}>{label}</h2>
+            {children}
+            <Problem error={error} />
+            <div class="row end">
+              <Button kind="quiet" onClick={() => dialog.current?.close()}>
+                Close
+              </Button>
+              <Button type="submit" kind="main" reason={isBusy ? "This is under way." : undefined}>
+                {submit}
+              </Button>
+            </div>
+          </form>
+        </dialog>
+      )}
+    </>
+  );
+}
+
+/** A secret that is shown once, ready to be copied. */
+export function Once({ label, secret }: { readonly label: string; readonly secret: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const id = useId();
+  return (
+    <div class="once" role="status">
+      <label for={id}>{label}</label>
+      <p class="hint">It is shown this once. Copy it now.</p>
+      <div class="row">
+        <input id={id} class="mono" readOnly value={secret} onFocus={({ currentTarget }) => currentTarget.select()} />
+        <Button onClick={() => navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
+          {isCopied ? "Copied" : "Copy"}
+        </Button>
+      </div>
+    </div>
+  );
+}

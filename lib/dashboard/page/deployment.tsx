@@ -1,0 +1,120 @@
+import type { Deployment } from "../../client/records.ts";
+import { api } from "./api.ts";
+import { Cancel, RollBack } from "./deploy.tsx";
+import { useRead } from "./live.ts";
+import { LogPart } from "./log.tsx";
+import { href } from "./router.ts";
+import { instantOf, lengthOf, secondOf } from "./time.ts";
+import { Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
+
+export function DeploymentPage({ id }: { readonly id: string }) {
+  const { data, error } = useRead(
+    `deployment ${id}`,
+    async (signal) => {
+      const deployment = await api.deployments.get({ id }, { signal });
+      const project = await api.projects.get({ id: deployment.project_id }, { signal });
+      return { deployment, project };
+    },
+    (hint) => hint.kind === "deployment" && hint.id === id,
+  );
+  if (!data) {
+    return (
+      <Page title="Deployment">
+        <Loading error={error} />
+      </Page>
+    );
+  }
+  const { deployment, project } = data;
+  const actions = (
+    <>
+      <Cancel of={deployment} />
+      <RollBack of={deployment} />
+    </>
+  );
+  return (
+    <Page title={`${project.name} to ${deployment.environment}`} actions={actions}>
+      <p class="facts">
+        <Status of={deployment.status} />
+        <span class="mono">{deployment.id}</span>
+        <a href={href(`/projects/${project.id}`)}>
+          <Text of={project.name} />
+        </a>
+        <Time at={deployment.created_at} />
+      </p>
+      <States of={deployment} />
+      <dl class="details">
+        <dt>Source</dt>
+        <dd>
+          <SourceText of={deployment.source} />
+        </dd>
+        <dt>Version</dt>
+        <dd class="mono">{deployment.version ?? "none yet"}</dd>
+        <dt>Created</dt>
+        <dd>{instantOf(deployment.created_at)} UTC</dd>
+        {deployment.completed_at !== null && (
+          <>
+            <dt>Ended</dt>
+            <dd>
+              {instantOf(deployment.completed_at)} UTC, after{" "}
+              {lengthOf(Date.parse(deployment.completed_at) - Date.parse(deployment.created_at))}
+            </dd>
+          </>
+        )}
+      </dl>
+      <Section title="Log">
+        <LogPart id={id} isOver={deployment.completed_at !== null} />
+      </Section>
+    </Page>
+  );
+}
+
+function SourceText({ of }: { readonly of: Deployment["source"] }) {
+  if (of.type === "image") return <Text of={of.image_url ?? ""} />;
+  return (
+    <>
+      <Text of={of.repo ?? ""} />
+      {of.tag !== null && (
+        <>
+          {" "}
+          tag <Text of={of.tag} />
+        </>
+      )}
+      {of.tag === null && of.branch !== null && (
+        <>
+          {" "}
+          branch <Text of={of.branch} />
+        </>
+      )}
+    </>
+  );
+}
+
+const way: readonly string[] = ["queued", "building", "deploying"];
+
+/** The states on the way, past ones solid and coming ones dashed, with the times that are known. */
+function States({ of }: { readonly of: Deployment }) {
+  const at = way.indexOf(of.status);
+  const isOver = at === -1;
+  // Where a deployment was cancelled or failed is not told by its record, so only its end is drawn as certain.
+  const passed = of.status === "active" || of.status === "rolled_back" ? way.length : of.status === "failed" ? 2 : 1;
+  const end = isOver ? of.status : "active";
+  return (
+    <ol class="states" aria-label="States">
+      {way.slice(0, isOver ? passed : way.length).map((state, i) => {
+        const mark = isOver || i < at ? "past" : i === at ? "now" : "coming";
+        return (
+          <li key={state} class={mark} aria-current={mark === "now" ? "step" : undefined}>
+            <Status of={state} />
+            <small>
+              {i === 0 ? secondOf(of.created_at) : mark === "now" ? `since ${secondOf(of.updated_at)}` : ""}
+            </small>
+          </li>
+        );
+      })}
+      <li class={isOver ? "past outcome" : "coming outcome"}>
+        <Status of={end} />
+        <small>{of.completed_at === null ? "" : secondOf(of.completed_at)}</small>
+      </li>
+    </ol>
+  );
+}

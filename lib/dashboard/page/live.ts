@@ -1,0 +1,127 @@
+import { effect, signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { loadSession, person, session } from "./api.ts";
+
+/** A message of `/dashboard/live`: what has changed, never to what. */
+export interface Hint {
+  readonly kind: string;
+  readonly id?: string;
+  readonly event?: string;
+  readonly now: string;
+}
+
+/** Whether the page hears of changes as they happen. */
+export const isLive = signal(false);
+/** The service's time, as the last message told it, and when that was. */
+export const serviceTime = signal<{ readonly now: number; readonly heard: number } | undefined>(undefined);
+
+export const hearTime = (now: string): void => {
+  serviceTime.value = { now: Date.parse(now), heard: performance.now() };
+};
+
+const listeners = new Set<(hint: Hint) => void>();
+const tell = (hint: Hint) => {
+  for (const listener of listeners) listener(hint);
+};
+
+/** Everything may have changed: after a write of this page, or after a time without a connection. */
+export const tellAll = (): void => tell({ kind: "all", now: "" });
+
+let socket: WebSocket | undefined;
+let wait = 250;
+
+function connect(): void {
+  const query = person.value === null ? "" : `?person=${encodeURIComponent(person.value)}`;
+  const made = new WebSocket(`${location.origin.replace(/^http/, "ws")}/dashboard/live${query}`);
+  socket = made;
+  made.addEventListener("message", ({ data }) => {
+    const hint = JSON.parse(String(data)) as Hint;
+    hearTime(hint.now);
+    if (hint.kind !== "hello") return tell(hint);
+    wait = 250;
+    isLive.value = true;
+    // Whatever was missed is read anew, so nothing appears twice.
+    tellAll();
+  });
+  made.addEventListener("close", () => {
+    if (socket !== made) return;
+    isLive.value = false;
+    socket = undefined;
+    wait = Math.min(wait * 2, 4000);
+    setTimeout(reconnect, wait);
+  });
+}
+
+/** The session may have ended meanwhile, which a browser does not tell of a socket that is refused. */
+async function reconnect(): Promise<void> {
+  await loadSession().catch(() => {});
+  if (!socket && session.value) connect();
+}
+
+/** One socket while somebody is signed in; another person gets another one. */
+export function keepConnected(): void {
+  effect(() => {
+    const who = session.value ? `${session.value.user_id} ${person.value}` : undefined;
+    const before = socket;
+    socket = undefined;
+    before?.close();
+    isLive.value = false;
+    if (who !== undefined) connect();
+  });
+}
+
+export interface Read<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+}
+
+/** At most one reading at a time, and one more after it: a burst of changes costs two requests. */
+const pause = 40;
+
+/**
+ * Reads a record or a list, and reads it again whenever a change says so. `key` names what is read; the data of another
+ * key is never shown for it.
+ */
+export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T>, concerns: (hint: Hint) => boolean) {
+  const [state, set] = useState<Read<T> & { readonly key: string }>({ key, data: undefined, error: undefined });
+  useEffect(() => {
+    const control = new AbortController();
+    let isReading = false;
+    let again = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const run = async () => {
+      if (isReading) {
+        again = true;
+        return;
+      }
+      isReading = true;
+      again = false;
+      try {
+        const data = await read(control.signal);
+        if (!control.signal.aborted) set({ key, data, error: undefined });
+      } catch (error) {
+        if (!control.signal.aborted)
+          set((before) => ({ key, data: before.key === key ? before.data : undefined, error }));
+      }
+      isReading = false;
+      if (again && !control.signal.aborted) soon();
+    };
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void run();
+      }, pause);
+    };
+    const listener = (hint: Hint) => {
+      if (hint.kind === "all" || concerns(hint)) soon();
+    };
+    listeners.add(listener);
+    void run();
+    return () => {
+      control.abort();
+      clearTimeout(timer);
+      listeners.delete(listener);
+    };
+  }, [key]);
+  return state.key === key ? state : { key, data: undefined, error: undefined };
+}

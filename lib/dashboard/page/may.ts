@@ -1,0 +1,12 @@
+import { inScope, type Need, rolesFor } from "../../kernel/roles.ts";
+import { session } from "./api.ts";
+
+/** Why this person may not do something; undefined if they may. */
+export function refusal(need: Need): string | undefined {
+  const who = session.value;
+  if (!who) return "Sign in first.";
+  const roles = rolesFor(need);
+  if (!roles.includes(who.role)) return `Your role ${who.role} cannot do this; it needs ${roles.join(" or ")}.`;
+  if (!inScope(who.scopes, need)) return `Your API key lacks the scope ${need}.`;
+  return undefined;
+}

@@ -1,0 +1,119 @@
+import { api } from "./api.ts";
+import { isUnfinished } from "./deploy.tsx";
+import { serviceTime, useRead } from "./live.ts";
+import { href } from "./router.ts";
+import { DeploymentRows, useProjects } from "./tables.tsx";
+import { Empty, Loading, Page, Section, Status, Text } from "./ui.tsx";
+
+const states = ["queued", "building", "deploying", "failed"] as const;
+
+export function OverviewPage() {
+  const projects = useProjects();
+  const { data, error } = useRead(
+    "overview",
+    async (signal) => {
+      const [webhooks, ...lists] = await Promise.all([
+        api.webhooks.list({}, { signal }),
+        ...states.map((status) => api.deployments.list({ status, per_page: 20 }, { signal })),
+        api.deployments.list({ per_page: 5 }, { signal }),
+      ]);
+      const off = webhooks.data.filter(({ status }) => status === "inactive");
+      return { off, of: lists.slice(0, 4).flatMap((list) => list.data), latest: lists[4]?.data ?? [] };
+    },
+    ({ kind, event }) => kind === "deployment" || kind === "delivery" || event !== undefined,
+  );
+  const { data: usage } = useRead(
+    "cost",
+    async (signal) => {
+      const day = new Date(serviceTime.value?.now ?? Date.now()).toISOString().slice(0, 10);
+      return api.generations.usage({ from: day, to: day }, { signal });
+    },
+    ({ kind }) => kind === "generation",
+  );
+  if (!data) {
+    return (
+      <Page title="Overview">
+        <Loading error={error} />
+      </Page>
+    );
+  }
+  const running = data.of.filter(isUnfinished);
+  const failed = data.of.filter(({ status }) => status === "failed").slice(0, 5);
+  if (data.latest.length === 0) return <First hasProject={projects.size > 0} />;
+  return (
+    <Page title="Overview">
+      <dl class="figures">
+        <Figure name="Running now" value={String(running.length)} />
+        <Figure name="Failed, newest 20" value={String(data.of.length - running.length)} />
+        <Figure name="Webhooks turned off" value={String(data.off.length)} />
+        <Figure name="Cost of generations today" value={`$${(usage?.total.cost_usd ?? 0).toFixed(2)}`} />
+      </dl>
+      <Section title="Running now">
+        {running.length === 0 ? <Empty>Nothing runs.</Empty> : <DeploymentRows of={running} projects={projects} />}
+      </Section>
+      {failed.length > 0 && (
+        <Section title="Failures">
+          <DeploymentRows of={failed} projects={projects} />
+        </Section>
+      )}
+      {data.off.length > 0 && (
+        <Section title="Webhooks turned off">
+          <ul class="plain">
+            {data.off.map(({ id, url, status }) => (
+              <li key={id} class="row">
+                <Status of={status} />
+                <a href={href(`/webhooks/${id}`)}>
+                  <Text of={url} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Section title="Latest deployments">
+        <DeploymentRows of={data.latest} projects={projects} />
+      </Section>
+    </Page>
+  );
+}
+
+const Figure = ({ name, value }: { readonly name: string; readonly value: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </div>
+);
+
+/** What to do first, ticked off as it is done, from wherever. */
+function First({ hasProject }: { readonly hasProject: boolean }) {
+  const v1 = `${location.origin}/v1`;
+  const auth = `-H "Authorization: Bearer $KEY"`;
+  const json = `-H 'Content-Type: application/json'`;
+  const steps = [
+    ["Make a project", hasProject, `curl ${auth} ${json} -d '{"name":"web","region":"eu-west-1"}' ${v1}/projects`],
+    [
+      "Deploy it",
+      false,
+      `curl ${auth} ${json} -d '{"project_id":"proj_…","environment":"production","source":{"type":"git","repo":"acme/web"}}' ${v1}/deployments`,
+    ],
+    ["Read what happened", false, `curl ${auth} ${v1}/events`],
+  ] as const;
+  return (
+    <Page title="Overview">
+      <Empty>
+        <p>
+          Nothing was deployed yet. Begin on the page of <a href={href("/projects")}>projects</a>, or with three
+          commands. Each is ticked off here as soon as it was run:
+        </p>
+        <ol class="steps">
+          {steps.map(([text, isDone, command]) => (
+            <li key={text} class={isDone ? "done" : undefined}>
+              <strong>{text}</strong> {isDone && <Status of="succeeded" />}
+              <pre>{command}</pre>
+            </li>
+          ))}
+        </ol>
+      </Empty>
+    </Page>
+  );
+}

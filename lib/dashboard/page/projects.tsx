@@ -1,0 +1,92 @@
+import { useState } from "preact/hooks";
+import { api } from "./api.ts";
+import { Button, Field, FormDialog } from "./controls.tsx";
+import { useRead } from "./live.ts";
+import { refusal } from "./may.ts";
+import { go, href, place, setQuery } from "./router.ts";
+import { Empty, Loading, Page, Status, Text, Time } from "./ui.tsx";
+
+export function NewProject() {
+  const [name, setName] = useState("");
+  const [region, setRegion] = useState("eu-west-1");
+  const [description, setDescription] = useState("");
+  const run = async () => {
+    const made = await api.projects.create({ name, region: region.trim(), ...(description && { description }) });
+    go(`/projects/${made.id}`);
+  };
+  return (
+    <FormDialog label="New project" kind="main" submit="Create" reason={refusal("projects:write")} run={run}>
+      <Field label="Name" value={name} onInput={setName} hint="3 to 64 characters" required />
+      <Field label="Region" value={region} onInput={setRegion} hint="It stays as it is from then on." required />
+      <Field label="Description" value={description} onInput={setDescription} />
+    </FormDialog>
+  );
+}
+
+export function ProjectsPage() {
+  const cursor = place.value.query.get("cursor") ?? "";
+  const { data, error } = useRead(
+    `projects ${cursor}`,
+    (signal) => api.projects.list({ per_page: 50, ...(cursor && { cursor }) }, { signal }),
+    ({ event }) => event?.startsWith("project.") ?? false,
+  );
+  return (
+    <Page title="Projects" actions={<NewProject />}>
+      {!data && <Loading error={error} />}
+      {data?.data.length === 0 && (
+        <Empty>No project yet. A project holds environments, their variables and deployments.</Empty>
+      )}
+      {data && data.data.length > 0 && (
+        <div class="table-place">
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Region</th>
+                <th scope="col" class="wide">
+                  Description
+                </th>
+                <th scope="col">Created</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.data.map((one) => (
+                <tr key={one.id}>
+                  <td>
+                    <a href={href(`/projects/${one.id}`)}>
+                      <Text of={one.name} />
+                    </a>
+                  </td>
+                  <td>
+                    <Status of={one.status} />
+                  </td>
+                  <td class="mono">{one.region}</td>
+                  <td class="wide">
+                    <Text of={one.description ?? ""} />
+                  </td>
+                  <td>
+                    <Time at={one.created_at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Pages next={data?.meta.next_cursor ?? null} />
+    </Page>
+  );
+}
+
+/** The way along a long list; the place in it is in the URL. */
+export function Pages({ next }: { readonly next: string | null }) {
+  const isFirst = !place.value.query.has("cursor");
+  if (isFirst && next === null) return null;
+  return (
+    <div class="row end">
+      {!isFirst && <Button onClick={() => setQuery({ cursor: "" })}>Newest</Button>}
+      {next !== null && <Button onClick={() => setQuery({ cursor: next })}>Older</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { signal } from "@preact/signals";
+
+const root = "/dashboard";
+const here = () => ({
+  path: location.pathname.slice(root.length).replace(/\/$/, "") || "/",
+  query: new URLSearchParams(location.search),
+});
+
+/** The place in the page: a path below `/dashboard`, and the query. */
+export const place = signal(here());
+
+export const href = (path: string): string => root + (path === "/" ? "" : path);
+
+export function go(path: string, { replace = false } = {}): void {
+  const url = href(path);
+  if (replace) history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
+  const before = place.value.path;
+  place.value = here();
+  if (place.value.path === before) return;
+  scrollTo(0, 0);
+  // The next key press and the screen reader begin at the new page.
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+}
+
+/** Changes parts of the query; an empty value leaves one out. Filters replace the entry, so that Back leaves the page. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  go(`${place.value.path}${query.size > 0 ? `?${query}` : ""}`, { replace: true });
+}
+
+/** Follows links within the page without loading it again. */
+export function followLinks(): void {
+  addEventListener("popstate", () => {
+    place.value = here();
+  });
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain || event.defaultPrevented || link.target || link.origin !== location.origin) return;
+    if (link.pathname !== root && !link.pathname.startsWith(`${root}/`)) return;
+    event.preventDefault();
+    go(link.pathname.slice(root.length) + link.search);
+  });
+}

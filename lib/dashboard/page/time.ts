@@ -1,0 +1,30 @@
+import { serviceTime } from "./live.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** A length of time in its two largest units: `2 h 42 m`. */
+export function lengthOf(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (ms < 950) return `${Math.max(0, Math.round(ms))} ms`;
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} m ${s % 60} s`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} m`;
+  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
+}
+
+/** How long ago, by the service's clock. */
+export function agoOf(at: string): string {
+  const now = serviceTime.value?.now ?? Date.parse(at);
+  const ms = now - Date.parse(at);
+  if (ms < minute) return "just now";
+  if (ms < hour) return `${Math.floor(ms / minute)} min ago`;
+  if (ms < day) return `${Math.floor(ms / hour)} h ago`;
+  return `${Math.floor(ms / day)} d ago`;
+}
+
+/** `2026-01-01 09:30:00`, in UTC as the interface writes it. */
+export const instantOf = (at: string): string => at.slice(0, 19).replace("T", " ");
+export const secondOf = (at: string): string => at.slice(11, 19);
+export const clockOf = (at: string): string => at.slice(11, 23);

@@ -1,0 +1,120 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useState } from "preact/hooks";
+import { Problem } from "./controls.tsx";
+import { agoOf, instantOf } from "./time.ts";
+
+/** The mark of a state: shape and hue; the word stands beside it. */
+export const Status = ({ of }: { readonly of: string }) => (
+  <span class={`status ${of}`}>
+    <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      {shapeOf(of)}
+    </svg>
+    {of.replaceAll("_", " ")}
+  </span>
+);
+
+function shapeOf(state: string) {
+  switch (state) {
+    case "active":
+    case "succeeded":
+    case "completed":
+      return <path d="M2 6.5 5 9.5 10.5 2.5" fill="none" stroke="currentColor" stroke-width="2" />;
+    case "failed":
+    case "abandoned":
+      return <path d="M2.5 2.5 9.5 9.5M9.5 2.5 2.5 9.5" fill="none" stroke="currentColor" stroke-width="2" />;
+    case "cancelled":
+    case "inactive":
+    case "archived":
+    case "skipped":
+      return <path d="M2 6H10" fill="none" stroke="currentColor" stroke-width="2" />;
+    case "rolled_back":
+      return (
+        <path
+          d="M9.5 9.5V6a2.5 2.5 0 0 0-2.5-2.5H3M5.5 1 3 3.5 5.5 6"
+          fill="none"
+          stroke="currentColor"
+          stroke-width="1.6"
+        />
+      );
+    case "queued":
+    case "pending":
+      return (
+        <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6" />
+      );
+    default:
+      return (
+        <>
+          <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" />
+          <path d="M6 1.8a4.2 4.2 0 0 1 0 8.4z" fill="currentColor" />
+        </>
+      );
+  }
+}
+
+export const Time = ({ at }: { readonly at: string }) => (
+  <time dateTime={at} title={`${instantOf(at)} UTC`}>
+    {agoOf(at)}
+  </time>
+);
+
+/** Text of a user: whatever direction it has, it does not turn what stands beside it. */
+export const Text = ({ of }: { readonly of: string }) => <bdi class="text">{of}</bdi>;
+
+export function Page({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = `${title.slice(0, 100)} · svc-server`;
+  }, [title]);
+  return (
+    <main>
+      <header class="page-head">
+        <h1 tabIndex={-1}>
+          <Text of={title} />
+        </h1>
+        <div class="row">{actions}</div>
+      </header>
+      {children}
+    </main>
+  );
+}
+
+export const Section = ({
+  title,
+  children,
+  actions,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly actions?: ComponentChildren;
+}) => {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <div class="section-head">
+        <h2 id={id}>{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+};
+
+export const Empty = ({ children }: { readonly children: ComponentChildren }) => <div class="empty">{children}</div>;
+
+/** What a reading shows before it has data: nothing for a moment, then a word, or why it failed. */
+export function Loading({ error }: { readonly error: unknown }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 200);
+    return () => clearTimeout(timer);
+  }, []);
+  if (error !== undefined) return <Problem error={error} />;
+  return isLate ? <p class="hint">Loading…</p> : null;
+}

@@ -1,0 +1,56 @@
+import type { App } from "../drivers/deployment/contract.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { deploymentsRepository } from "./repository.ts";
+import type { Source } from "./source.ts";
+
+type Deployment = Row<"deployments">;
+type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
+
+/** The variables of an environment, secrets included, and the values of the secret ones. */
+export type ReadVariables = (of: {
+  project_id: string;
+  name: string;
+}) => Promise<{ readonly variables: Readonly<Record<string, string>>; readonly secrets: readonly string[] }>;
+
+const sourceOf = ({ source }: Deployment): Source => JSON.parse(source) as Source;
+
+/** A deployment as a driver takes it, with the present variables of its environment. */
+export async function orderOf(row: Deployment, read: ReadVariables) {
+  const { id: deployment_id, project_id, environment, version, revision, pin, release } = row;
+  const order = { deployment_id, project_id, environment, version, revision, pin, release, source: sourceOf(row) };
+  return { ...order, ...(await read({ project_id, name: environment })) };
+}
+
+export type StoredReleases = ReturnType<typeof createStoredReleases>;
+
+/** The releases that deployments stored, for a runtime. */
+export function createStoredReleases({ store, variables }: { store: Store; variables: ReadVariables }) {
+  const deployments = store.using(deploymentsRepository);
+  return {
+    /** A deployment as a runtime starts it; undefined where it has no release. */
+    async app(id: string): Promise<App | undefined> {
+      const row = await deployments().byId({ id });
+      if (!row) return undefined;
+      const { release, ...order } = await orderOf(row, variables);
+      return release === null ? undefined : { ...order, release };
+    },
+
+    /** The releases of an environment, newest first, those of deployments that became active. */
+    async releases({ project_id, environment }: EnvironmentKey, tx?: Tx): Promise<readonly string[]> {
+      const rows = await deployments(tx).releases({ project_id, environment });
+      return [...new Set(rows.flatMap(({ release }) => release ?? []))];
+    },
+
+    /** The environment of the deployment that built a release; `isRunning` while it rolls out. */
+    async ofRelease(release: string): Promise<(EnvironmentKey & { readonly isRunning: boolean }) | undefined> {
+      const row = await deployments().byId({ id: release });
+      return row && { ...row, isRunning: row.status === "deploying" };
+    },
+
+    /** The deployment that builds or rolls out in an environment. */
+    runningIn: async (tx: Tx, { project_id, environment }: EnvironmentKey): Promise<string | undefined> =>
+      (await deployments(tx).runningIn({ project_id, environment }))?.id,
+  };
+}

@@ -1,0 +1,175 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { byteSizeText } from "../../kernel/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { hideValues } from "../../kernel/secret-values.ts";
+import { monotonicNow } from "../../kernel/system.ts";
+import { AbortController } from "../../kernel/web.ts";
+import type { App, LogLine } from "../deployment/contract.ts";
+import { type Build, type BuildLimits, runStep, watchLimits } from "./build-steps.ts";
+import { detect, staticFolder } from "./detect.ts";
+import { folderBytes, freeBytes } from "./disk.ts";
+import { Failure } from "./failure.ts";
+import type { Git } from "./git.ts";
+import type { Releases, StoredRelease } from "./releases.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** What a build works with. */
+export interface BuildPorts {
+  readonly git: Git;
+  readonly releases: Releases;
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  /** A folder for each project is in it. */
+  readonly caches: string;
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
+}
+interface Run {
+  readonly log: (line: LogLine) => void;
+  readonly isFull: () => boolean;
+  readonly signal: AbortSignal;
+}
+export type Order = Omit<App, "release">;
+
+/** No build starts with less, in bytes: the database needs room too. */
+const leastFree = 1024 ** 3;
+
+/** The variables of a build or a release. Those of the environment win. */
+export function variablesOf({ deployment_id, environment, version, variables }: Order): Record<string, string> {
+  const { PORT: _, ...own } = variables;
+  return {
+    SVC_DEPLOYMENT: deployment_id,
+    SVC_ENVIRONMENT: environment,
+    ...(version !== null && { SVC_VERSION: version }),
+    ...own,
+  };
+}
+
+/** A signal that a limit aborts too; `reason` is the limit's. */
+function limited(outer: AbortSignal, { timeout_ms }: BuildPorts["limits"]) {
+  const inner = new AbortController();
+  let reason: string | undefined;
+  const end = (why: string) => {
+    reason ??= why;
+    inner.abort();
+  };
+  const abort = () => end("it was ended");
+  outer.addEventListener("abort", abort);
+  if (outer.aborted) abort();
+  const deadline = monotonicNow() + timeout_ms;
+  let cancel = () => {};
+  const arm = () => {
+    const left_ms = deadline - monotonicNow();
+    if (left_ms <= 0) return end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`);
+    // No timer runs longer than a minute.
+    cancel = systemTimer(left_ms, arm);
+  };
+  arm();
+  return {
+    signal: inner.signal,
+    end,
+    reason: () => reason,
+    done() {
+      cancel();
+      outer.removeEventListener("abort", abort);
+    },
+  };
+}
+
+/** Builds a release of a commit: fetches it, finds out what it is, installs and builds it in a sandbox. */
+export async function build(order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> {
+  const { releases, limits } = ports;
+  const free = await freeBytes(ports.folder);
+  if (free < leastFree) throw new Failure(`only ${byteSizeText(free)} of disk is free, and a build needs 1 GiB`);
+  const limit = limited(run.signal, limits);
+  try {
+    await releases.create(order.deployment_id);
+    const commit = await fetchSource(order, { ...run, signal: limit.signal }, ports, limit.end);
+    const release = await make(order, commit, { ...run, signal: limit.signal }, ports);
+    await releases.complete(order.deployment_id, release);
+    return { release };
+  } catch (error) {
+    throw limit.reason() === undefined ? error : new Failure(limit.reason());
+  } finally {
+    limit.done();
+  }
+}
+
+async function fetchSource(
+  order: Order,
+  { log, signal }: Run,
+  { git, releases, limits }: BuildPorts,
+  end: (reason: string) => void,
+): Promise<string> {
+  const { source, pin } = order;
+  const app = releases.appOf(order.deployment_id);
+  const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
+  log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
+  const resolved = await git.resolve(order, signal);
+  const { cache } = resolved;
+  const stored = await folderBytes(cache);
+  const room = { limits: { ...limits, disk_bytes: limits.disk_bytes + stored }, folders: [cache, app] };
+  let isTooLarge = false;
+  const unwatch = watchLimits(
+    () => ({ memory_bytes: 0, processes: 0 }),
+    room,
+    (reason) => {
+      isTooLarge = true;
+      end(`the repository is too large: ${reason}`);
+    },
+  );
+  try {
+    await git.fetch(resolved, source.repo, signal);
+    await git.checkout(resolved, app, signal);
+  } finally {
+    unwatch();
+    if (isTooLarge) await rm(cache, { recursive: true, force: true });
+  }
+  log({ level: "info", message: `Checked out commit ${resolved.commit}` });
+  for (const message of notices(app)) log({ level: "warn", message });
+  return resolved.commit;
+}
+
+/** What is not fetched, and would be missed. */
+function notices(app: string): string[] {
+  const attributes = join(app, ".gitattributes");
+  const usesLfs = existsSync(attributes) && /filter=lfs/.test(readFileSync(attributes, "utf8"));
+  return [
+    ...(existsSync(join(app, ".gitmodules")) ? ["Submodules are not fetched"] : []),
+    ...(usesLfs ? ["Files of Git LFS are not fetched: the release holds their pointers"] : []),
+  ];
+}
+
+async function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
+  const { releases, sandbox, limits, caches } = ports;
+  const app = releases.appOf(order.deployment_id);
+  const temporary = releases.temporaryOf(order.deployment_id);
+  const cache = join(caches, order.project_id, "packages");
+  if ((await folderBytes(cache, limits.disk_bytes / 2)) > limits.disk_bytes / 2) await rm(cache, { recursive: true });
+  await mkdir(cache, { recursive: true });
+  const plan = detect(app);
+  if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
+  const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
+  const hide = hideValues(order.secrets);
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders: [app, temporary, cache] };
+  const building = {
+    app,
+    build: { cache, temporary },
+    env: { CI: "1", NO_COLOR: "1", ...variables },
+    memory_bytes: limits.memory_bytes,
+  };
+  for (const { name, command } of plan.steps) {
+    run.log({ level: "info", message: `${name}: ${hide(command)}` });
+    await runStep(name, command, building, steps);
+  }
+  const site = plan.start === undefined ? staticFolder(app, plan) : null;
+  if (plan.release !== undefined) {
+    run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
+    const env = { NODE_ENV: "production", ...variables };
+    await runStep("The release command", plan.release, { app, env, memory_bytes: limits.memory_bytes }, steps);
+  }
+  const bytes = await folderBytes(app);
+  run.log({ level: "info", message: `Built a release of ${byteSizeText(bytes)}` });
+  return { commit, start: plan.start ?? null, folder: site, health: plan.health, bytes };
+}

@@ -1,0 +1,27 @@
+import { lstat, opendir, statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The bytes that a folder takes on the disk; links are not followed. Stops counting beyond `limit`. */
+export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINITY): Promise<number> {
+  let bytes = 0;
+  const waiting = [folder];
+  for (let next = waiting.pop(); next !== undefined && bytes <= limit; next = waiting.pop()) {
+    try {
+      for await (const entry of await opendir(next)) {
+        const path = join(next, entry.name);
+        // An empty file takes an inode, and a hundred million of them a disk.
+        bytes += entry.isDirectory() ? 4096 : 512 * (await lstat(path)).blocks + 256;
+        if (entry.isDirectory()) waiting.push(path);
+        if (bytes > limit) break;
+      }
+    } catch {
+      // It was removed meanwhile, or its owner lets nobody look.
+    }
+  }
+  return bytes;
+}
+
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}

@@ -1,0 +1,7 @@
+/** The end of a deployment that its source or its limits cause; the message is its reason. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+}
+
+/** The rollout of a release that does not become healthy. */
+export class Unhealthy extends Failure {}

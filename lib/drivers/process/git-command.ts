@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemTimer } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/duration.ts";
+import { signalProcess } from "./process-table.ts";
+
+/** Where repositories come from. */
+export interface CodeHost {
+  /** `https://github.com/{repo}.git`. */
+  readonly url: string;
+  readonly token?: string | undefined;
+  /** A folder of repositories on this machine, instead of the URL. */
+  readonly repos?: string | undefined;
+}
+
+export interface GitResult {
+  readonly ok: boolean;
+  readonly stdout: string;
+  /** What git said, in one line. */
+  readonly reason: string;
+}
+
+export interface GitOptions {
+  readonly signal: AbortSignal;
+  readonly timeout: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Variables of the server that git may use to reach the code host. */
+const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK)$/i;
+const largestOutput = 1024 * 1024;
+
+/**
+ * Our own settings alone: repositories may belong to any user, no hook runs, and only the protocol of the code host is
+ * spoken. `-c` would not reach the git at the other end of a local repository.
+ */
+const config = (scheme: string) => `[safe]
+	directory = *
+[core]
+	hooksPath = /dev/null
+	fsmonitor = false
+[protocol]
+	allow = never
+[protocol "${scheme}"]
+	allow = always
+[http]
+	followRedirects = false
+	lowSpeedLimit = 1000
+	lowSpeedTime = 30
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[fetch]
+	recurseSubmodules = false
+[advice]
+	detachedHead = false
+`;
+
+/** Runs git with arguments alone, never through a shell, in an environment of its own. */
+export function createGitCommand(folder: string, { url, token, repos }: CodeHost) {
+  mkdirSync(folder, { recursive: true });
+  const settings = join(folder, "config");
+  const scheme = repos === undefined ? (/^[a-z]+/.exec(url)?.[0] ?? "https") : "file";
+  writeFileSync(settings, config(scheme));
+  const { PATH = "", HOME = folder } = process.env;
+  const env: Record<string, string> = {
+    PATH,
+    // An ssh key lies in the home of the server's user.
+    HOME: scheme === "ssh" ? HOME : folder,
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: settings,
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_ASKPASS: "/bin/false",
+    GIT_PROTOCOL_FROM_USER: "0",
+    GIT_SSH_COMMAND: "ssh -o BatchMode=yes",
+    GIT_LFS_SKIP_SMUDGE: "1",
+  };
+  for (const [name, value] of Object.entries(process.env))
+    if (passed.test(name) && value !== undefined) env[name] = value;
+  if (token !== undefined && /^https?:/.test(url)) {
+    // In the environment, where no other user of the machine can read it.
+    env["GIT_CONFIG_COUNT"] = "1";
+    env["GIT_CONFIG_KEY_0"] = `http.${new URL(url.replaceAll("{repo}", "a/b")).origin}/.extraHeader`;
+    env["GIT_CONFIG_VALUE_0"] = `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+  }
+  return (args: readonly string[], options: GitOptions) => run(args, { ...env, ...options.env }, options);
+}
+
+const memory = 2 * 1024 ** 3;
+
+function run(args: readonly string[], env: Record<string, string>, options: GitOptions): Promise<GitResult> {
+  const { signal, timeout } = options;
+  if (signal.aborted) return Promise.resolve({ ok: false, stdout: "", reason: "it was ended" });
+  const limited = ["--no-new-privs", "--pdeathsig", "KILL", "--", "prlimit", `--data=${memory}`, "--", "git", ...args];
+  const child = spawn("setpriv", limited, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const kill = () => {
+    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+  };
+  let late = false;
+  const cancel = systemTimer(milliseconds(timeout), () => {
+    late = true;
+    kill();
+  });
+  signal.addEventListener("abort", kill);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    if (stdout.length < largestOutput) stdout += chunk;
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk).slice(-4096);
+  });
+  return new Promise((resolve) => {
+    const end = (code: number | null, problem?: string) => {
+      cancel();
+      signal.removeEventListener("abort", kill);
+      const reason = late ? `git took longer than ${timeout}` : (problem ?? reasonIn(stderr));
+      resolve({ ok: code === 0 && !late, stdout, reason });
+    };
+    child.once("error", ({ message }) => end(null, `git cannot be started: ${message}`));
+    child.once("close", (code) => end(code));
+  });
+}
+
+/** The line in which git names the error; its hints and progress tell less. */
+function reasonIn(stderr: string): string {
+  const lines = stderr.split(/[\r\n]+/).filter((line) => line.trim() !== "");
+  const line =
+    lines.find((one) => /^(fatal|error|remote: fatal):/.test(one)) ?? lines.at(-1) ?? "git ended without a word";
+  return line.replace(/^(remote: )?(fatal|error): /, "");
+}

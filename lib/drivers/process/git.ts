@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join, resolve as resolvePath } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { DeploymentSource } from "../deployment/contract.ts";
+import { Failure } from "./failure.ts";
+import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
+
+const commitId = /^[0-9a-f]{40}$/;
+
+/** A source with the commit that it means. */
+export interface Resolved {
+  readonly url: string;
+  /** The folder into which its project's fetches from this URL go. */
+  readonly cache: string;
+  readonly commit: string;
+  /** `refs/heads/main`, `refs/tags/v1` or `HEAD`: where the commit can be found. */
+  readonly ref: string;
+}
+
+type Wanted = Pick<DeploymentSource, "repo" | "branch" | "tag">;
+type Order = { readonly project_id: string; readonly source: Wanted; readonly pin: string | null };
+
+const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? `refs/heads/${branch}` : "HEAD");
+const describe = ({ branch, tag }: Wanted) =>
+  tag ? `the tag ${tag}` : branch ? `the branch ${branch}` : "the default branch";
+
+/** A line of `git ls-remote`: a ref and its commit. A tag with a message stands in two lines; `^{}` has its commit. */
+function commitIn(stdout: string, ref: string): string | undefined {
+  const found = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
+  const commit = found.get(`${ref}^{}`) ?? found.get(ref);
+  return commit !== undefined && commitId.test(commit) ? commit : undefined;
+}
+
+/** Repositories by their name: looks a ref up, fetches a commit into a cache of the project, and writes its files. */
+export function createGit(folder: string, caches: string, host: CodeHost) {
+  const git = createGitCommand(folder, host);
+  /** The last use of each cache: two fetches into one cache would wait for each other's locks, and fail. */
+  const inUse = new Map<string, Promise<unknown>>();
+
+  const urlOf = (repo: string): string => {
+    if (host.repos === undefined) return host.url.replaceAll("{repo}", repo);
+    const [, name = ""] = repo.split("/");
+    const places = [repo, `${repo}.git`, name, `${name}.git`].map((one) => resolvePath(host.repos ?? "", one));
+    const found = places.find((path) => existsSync(join(path, ".git")) || existsSync(join(path, "HEAD")));
+    if (!found) throw new Failure(`no repository ${repo} in ${host.repos}: neither ${repo} nor ${name} is there`);
+    return pathToFileURL(found).href;
+  };
+
+  const cacheOf = (project_id: string, url: string) =>
+    join(caches, project_id, "git", `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.git`);
+
+  const exclusively = <T>(cache: string, work: () => Promise<T>): Promise<T> => {
+    const result = (inUse.get(cache) ?? Promise.resolve()).then(work, work);
+    inUse.set(
+      cache,
+      result.catch(() => {}),
+    );
+    return result;
+  };
+
+  const explain = (repo: string | null, { reason }: GitResult) =>
+    new Failure(
+      /askpass|Authentication failed|could not read Username|error: 40[13]/.test(reason)
+        ? `${repo} cannot be read: the code host refuses ${host.token === undefined ? "a fetch without a credential; set" : "the credential; correct"} codeHost.token`
+        : `${repo} cannot be read: ${reason}`,
+    );
+
+  return {
+    /** The commit of a source. A known commit is not looked up again, however its branch or tag has moved since. */
+    async resolve({ project_id, source, pin }: Order, signal: AbortSignal): Promise<Resolved> {
+      const url = urlOf(source.repo ?? "");
+      const cache = cacheOf(project_id, url);
+      const ref = refOf(source);
+      if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref };
+      const found = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], { signal, timeout: "30s" });
+      if (!found.ok) throw explain(source.repo, found);
+      const commit = commitIn(found.stdout, ref);
+      if (commit === undefined) throw new Failure(`${source.repo} has no commit at ${describe(source)}`);
+      return { url, cache, commit, ref };
+    },
+
+    /** Fetches a commit into the cache of its repository, unless it is there. */
+    fetch: ({ url, cache, commit, ref }: Resolved, repo: string | null, signal: AbortSignal): Promise<void> => {
+      const inCache = ["--git-dir", cache];
+      const target = `refs/svc/${commit}`;
+      const verify = () =>
+        git([...inCache, "rev-parse", "--quiet", "--verify", `${commit}^{commit}`], { signal, timeout: "30s" });
+      const fetchInto = (depth: readonly string[], refspec: string) =>
+        git([...inCache, "fetch", "--quiet", ...depth, "--no-tags", "--no-recurse-submodules", "--", url, refspec], {
+          signal,
+          timeout: "5m",
+        });
+      return exclusively(cache, async () => {
+        if (!existsSync(join(cache, "HEAD"))) {
+          await mkdir(cache, { recursive: true });
+          await git(["init", "--quiet", "--bare", "--", cache], { signal, timeout: "30s" });
+        }
+        if ((await git([...inCache, "rev-parse", "--quiet", "--verify", target], { signal, timeout: "30s" })).ok)
+          return;
+        const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
+        if (exact.ok) return;
+        // Some servers give no commit by its id alone.
+        const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
+        if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact);
+        if (!(await verify()).ok) throw new Failure(`${repo} no longer has the commit ${commit}`);
+        await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
+      });
+    },
+
+    /** Writes the files of a fetched commit. No `.git` comes with them. */
+    async checkout({ cache, commit }: Resolved, into: string, signal: AbortSignal): Promise<void> {
+      const index = `${into}.index`;
+      await mkdir(into, { recursive: true });
+      const written = await git(
+        [
+          ...["--git-dir", cache, "--work-tree", into, "-c", "core.bare=false"],
+          ...["checkout", "--quiet", "--force", `refs/svc/${commit}`, "--", "."],
+        ],
+        { signal, timeout: "5m", env: { GIT_INDEX_FILE: index } },
+      );
+      await rm(index, { force: true });
+      if (!written.ok) throw new Failure(`the commit ${commit} cannot be checked out: ${written.reason}`);
+    },
+  };
+}
+export type Git = ReturnType<typeof createGit>;

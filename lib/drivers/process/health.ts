@@ -1,0 +1,76 @@
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/system.ts";
+
+/** A free port of 127.0.0.1. Another program may take it before the app does, which then ends and tries another. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+const probe_ms = 5_000;
+const firstPause_ms = 15;
+const longestPause_ms = 500;
+
+/** Asks once; answers the status, or what went wrong; undefined where no answer came in time. */
+function probe(port: number, path: string, within_ms: number): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    const headers = { host: `localhost:${port}`, "user-agent": "svc-server health check", connection: "close" };
+    const asked = request({ host: "127.0.0.1", port, path, headers, agent: false }, (response) => {
+      response.resume();
+      cancel();
+      resolve(response.statusCode ?? 0);
+      asked.destroy();
+    });
+    const cancel = systemTimer(Math.min(within_ms, probe_ms), () => {
+      resolve(undefined);
+      asked.destroy();
+    });
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      cancel();
+      resolve(
+        error.code === "ECONNREFUSED"
+          ? `nothing listens on port ${port}, which the variable PORT names`
+          : error.message,
+      );
+    });
+    asked.end();
+  });
+}
+
+/**
+ * Waits until the app answers below 400, redirects not followed. Answers undefined then, and otherwise the reason.
+ * `hasEnded` is checked beside each answer, so that a stranger on the port cannot pass for an app that has ended.
+ */
+export async function waitUntilHealthy(
+  { port, path, timeout_ms }: { port: number; path: string; timeout_ms: number },
+  hasEnded: () => string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const end = monotonicNow() + timeout_ms;
+  let pause = firstPause_ms;
+  const silent = `GET ${path} got no answer`;
+  let last = silent;
+  for (;;) {
+    const asked = monotonicNow();
+    const answer = await probe(port, path, Math.max(1, end - asked));
+    const ended = hasEnded();
+    if (ended !== undefined) return ended;
+    if (signal.aborted) return "it was ended";
+    if (typeof answer === "number" && answer < 400) return undefined;
+    if (answer !== undefined) last = typeof answer === "number" ? `GET ${path} answered ${answer}` : answer;
+    // The last question may be cut short, and then says nothing.
+    else if (monotonicNow() - asked > longestPause_ms) last = silent;
+    if (monotonicNow() >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
+    await new Promise<void>((resolve) => systemTimer(Math.min(pause, longestPause_ms), resolve));
+    // An app that has just begun to listen is found a seventh of its start later at most.
+    pause *= 1.15;
+  }
+}

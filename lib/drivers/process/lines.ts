@@ -1,0 +1,49 @@
+import { StringDecoder } from "node:string_decoder";
+import { withoutEscapeSequences } from "../../kernel/escape-sequences.ts";
+import type { LogLine } from "../deployment/contract.ts";
+
+const longestLine = 8 * 1024;
+const longestBuffer = 32 * 1024;
+
+const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
+const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
+
+const memoryWords = /out of memory|allocation failed|ENOMEM|MemoryError|bad_alloc|Cannot allocate memory/i;
+/** Whether a program says that it got no more memory: the hard limit of one process comes before the watch over all. */
+export const tellsOfMemory = (message: string): boolean => memoryWords.test(message);
+
+/** A line as a log entry. Programs print progress to stderr as well, so the text decides on the level. */
+function entryOf(text: string): LogLine {
+  const message = withoutEscapeSequences(text);
+  const level = isError.test(message.trimStart()) ? "error" : isWarning.test(message.trimStart()) ? "warn" : "info";
+  return { level, message };
+}
+
+/**
+ * Splits what a program prints into entries. Progress that overwrites its line with carriage returns becomes its last
+ * state. `hide` replaces secrets before a long line is cut, or half of one would stay.
+ */
+export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  const emit = (line: string) => {
+    const shown = hide(line.split("\r").findLast((state) => state !== "") ?? "");
+    take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
+  };
+  return {
+    write(chunk: Buffer): void {
+      const parts = (rest + decoder.write(chunk)).split("\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) emit(part);
+      if (rest.length <= longestBuffer) return;
+      emit(rest);
+      rest = "";
+    },
+    /** The program has ended: its last line may have no end. */
+    end(): void {
+      rest += decoder.end();
+      if (rest !== "") emit(rest);
+      rest = "";
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import type { LogLine } from "../deployment/contract.ts";
+
+const batch_ms = 100;
+/** The log of an environment holds no more, so older ones need not wait for their turn. */
+const most = 10_000;
+const perBatch = 1_000;
+const shown = 20;
+
+/** What an app prints: kept until somebody listens, then handed over in batches. */
+export function createOutput() {
+  let waiting: LogLine[] = [];
+  let take: ((lines: LogLine[]) => void) | undefined;
+  let isScheduled = false;
+  const flush = () => {
+    isScheduled = false;
+    if (!take || waiting.length === 0) return;
+    take(waiting.splice(0, perBatch));
+    schedule();
+  };
+  const schedule = () => {
+    if (isScheduled || !take || waiting.length === 0) return;
+    isScheduled = true;
+    systemTimer(batch_ms, flush);
+  };
+  return {
+    add(line: LogLine): void {
+      waiting.push(line);
+      // Removed in portions: taking one off the front moves all others.
+      if (waiting.length > 2 * most) waiting = waiting.slice(-most);
+      schedule();
+    },
+    listen(given: (lines: LogLine[]) => void): void {
+      take = given;
+      schedule();
+    },
+    /** The last lines, for the log of a deployment that failed. */
+    last: (): LogLine[] => waiting.slice(-shown),
+    /** Hands over the rest at once. */
+    end(): void {
+      if (take && waiting.length > 0) take(waiting.slice(-perBatch));
+      waiting = [];
+      take = undefined;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** A process of this machine, as /proc shows it. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+}
+
+let pageSize: number | undefined;
+
+/** The size of a memory page: what this process holds, in bytes and in pages. */
+function pageBytes(): number {
+  const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ")[1]);
+  pageSize ??= 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
+  return pageSize;
+}
+
+/** The memory of some processes, without what they share with others: libraries, and pages since a fork. */
+export function memoryOf(processes: readonly ProcessEntry[]): number {
+  const page = pageBytes();
+  return processes.reduce((sum, { pid }) => {
+    try {
+      const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, "latin1").split(" ");
+      return sum + (Number(resident) - Number(shared)) * page;
+    } catch {
+      return sum; // It ended meanwhile.
+    }
+  }, 0);
+}
+
+/** All processes that this one may see. */
+export function allProcesses(): ProcessEntry[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      const text = readFileSync(`/proc/${name}/stat`, "latin1");
+      // The name of the program stands in parentheses, and may contain any character.
+      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+      const [state, parent, group] = fields;
+      if (state === "Z") return [];
+      return [{ pid: Number(name), parent: Number(parent), group: Number(group) }];
+    } catch {
+      return []; // It ended meanwhile.
+    }
+  });
+}
+
+/** The processes below one, which is not among them. */
+export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allProcesses()): ProcessEntry[] {
+  const children = new Map<number, ProcessEntry[]>();
+  for (const one of all) {
+    const siblings = children.get(one.parent);
+    if (siblings) siblings.push(one);
+    else children.set(one.parent, [one]);
+  }
+  const found: ProcessEntry[] = [];
+  const waiting = [pid];
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    for (const child of children.get(parent) ?? []) {
+      found.push(child);
+      waiting.push(child.pid);
+    }
+  }
+  return found;
+}
+
+/** Sends a signal; a process that has ended is no error. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+/**
+ * Kills the processes of apps that have left their group or lost their parent, and so escaped a signal to it: by their
+ * environment.
+ */
+export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
+  for (const { pid } of allProcesses()) {
+    if (pid === process.pid) continue;
+    try {
+      const variables = readFileSync(`/proc/${pid}/environ`, "latin1");
+      const read = (name: string) => new RegExp(`(?:^|\0)${name}=([^\0]*)`).exec(variables)?.[1];
+      const deployment_id = read("SVC_DEPLOYMENT");
+      if (deployment_id !== undefined && isOurs({ deployment_id, port: read("PORT") })) signalProcess(pid, "SIGKILL");
+    } catch {
+      // It ended, or belongs to another user.
+    }
+  }
+}
+
+/** Kills the processes that work in this folder or below: an earlier server left them behind. */
+export function killProcessesIn(folder: string): void {
+  for (const { pid } of allProcesses()) {
+    try {
+      if (pid !== process.pid && `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(`${folder}/`))
+        signalProcess(pid, "SIGKILL");
+    } catch {
+      // It ended, or belongs to another user.
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as v from "valibot";
+
+const stored = v.object({
+  commit: v.string(),
+  start: v.nullable(v.string()),
+  folder: v.nullable(v.string()),
+  health: v.string(),
+  bytes: v.number(),
+});
+
+/** What a release runs: a command, or a folder of files. */
+export type StoredRelease = v.InferOutput<typeof stored>;
+
+const nameOf = /^dep_[0-9A-Z]{26}$/;
+
+/** Releases on the disk, each in a folder under the deployment that built it. `release.json` is written last. */
+export function createReleases(folder: string) {
+  const placeOf = (id: string) => {
+    if (!nameOf.test(id)) throw new Error(`${id} is not the name of a release`);
+    return join(folder, id);
+  };
+  const remove = (id: string) => rm(placeOf(id), { recursive: true, force: true, maxRetries: 3 });
+  return {
+    appOf: (id: string) => join(placeOf(id), "app"),
+    temporaryOf: (id: string) => join(placeOf(id), "tmp"),
+
+    /** A new, empty folder. What an interrupted build left there is gone. */
+    async create(id: string): Promise<void> {
+      await remove(id);
+      await mkdir(join(placeOf(id), "tmp"), { recursive: true });
+      await mkdir(join(placeOf(id), "app"));
+    },
+
+    /** Completes a release; its temporary files go. */
+    async complete(id: string, release: StoredRelease): Promise<void> {
+      await rm(join(placeOf(id), "tmp"), { recursive: true, force: true });
+      await writeFile(join(placeOf(id), "release.json.new"), JSON.stringify(release));
+      await rename(join(placeOf(id), "release.json.new"), join(placeOf(id), "release.json"));
+    },
+
+    /** Undefined for a release that is not there, or not complete. */
+    async find(id: string): Promise<StoredRelease | undefined> {
+      const file = join(placeOf(id), "release.json");
+      if (!existsSync(file)) return undefined;
+      const result = v.safeParse(stored, JSON.parse(await readFile(file, "utf8")));
+      return result.success ? result.output : undefined;
+    },
+
+    remove,
+
+    /** The names of all, complete or not. */
+    names: async () => (existsSync(folder) ? (await readdir(folder)).filter((name) => nameOf.test(name)) : []),
+  };
+}
+export type Releases = ReturnType<typeof createReleases>;

@@ -1,0 +1,162 @@
+import { createReadStream } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, sep } from "node:path";
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".map": "application/json",
+  ".txt": "text/plain; charset=utf-8",
+  ".md": "text/markdown; charset=utf-8",
+  ".xml": "application/xml",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".avif": "image/avif",
+  ".ico": "image/x-icon",
+  ".wasm": "application/wasm",
+  ".woff": "font/woff",
+  ".woff2": "font/woff2",
+  ".ttf": "font/ttf",
+  ".pdf": "application/pdf",
+  ".mp4": "video/mp4",
+  ".webm": "video/webm",
+  ".webmanifest": "application/manifest+json",
+};
+
+interface Found {
+  readonly path: string;
+  readonly size: number;
+  readonly etag: string;
+}
+
+/** The path of a URL, decoded; undefined for one that no file can have. */
+function pathIn(url: string): string | undefined {
+  try {
+    const path = decodeURIComponent(url.split(/[?#]/, 1)[0] ?? "");
+    return path.includes("\0") ? undefined : path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The file of a path. Hidden files, and links that lead out of the folder, are not there. */
+async function find(root: string, path: string): Promise<Found | "folder" | undefined> {
+  if (path.split(/[/\\]/).some((part) => part.startsWith(".") && part !== ".well-known")) return undefined;
+  try {
+    const real = await realpath(join(root, path));
+    if (real !== root && !real.startsWith(root + sep)) return undefined;
+    const info = await stat(real);
+    if (info.isDirectory()) return "folder";
+    if (!info.isFile()) return undefined;
+    return {
+      path: real,
+      size: info.size,
+      etag: `"${info.size.toString(36)}-${Math.floor(info.mtimeMs).toString(36)}"`,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `index.html` of a folder, and `/about` for `about.html`. */
+async function findPage(root: string, path: string): Promise<Found | string | undefined> {
+  const found = await find(root, path);
+  if (found === "folder") {
+    if (!path.endsWith("/")) return `${path}/`;
+    const index = await find(root, join(path, "index.html"));
+    return index === "folder" ? undefined : index;
+  }
+  if (found !== undefined || extname(path) !== "") return found;
+  const page = await find(root, `${path}.html`);
+  return page === "folder" ? undefined : page;
+}
+
+function range(header: string | undefined, size: number): { start: number; end: number } | "wrong" | undefined {
+  const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
+  if (from === "" && to === "") return undefined;
+  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const end = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  return start > end ? "wrong" : { start, end };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { path, size, etag }: Found, status = 200): void {
+  const type = types[extname(path).toLowerCase()] ?? "application/octet-stream";
+  const headers = { "content-type": type, "x-content-type-options": "nosniff", etag, "cache-control": "no-cache" };
+  if (status === 200 && request.headers["if-none-match"] === etag) {
+    response.writeHead(304, headers).end();
+    return;
+  }
+  const part = status === 200 ? range(request.headers.range, size) : undefined;
+  if (part === "wrong") {
+    response.writeHead(416, { "content-range": `bytes */${size}` }).end();
+    return;
+  }
+  const { start, end } = part ?? { start: 0, end: size - 1 };
+  response.writeHead(part ? 206 : status, {
+    ...headers,
+    "content-length": end - start + 1,
+    "accept-ranges": "bytes",
+    ...(part && { "content-range": `bytes ${start}-${end}/${size}` }),
+  });
+  if (request.method === "HEAD" || size === 0) {
+    response.end();
+    return;
+  }
+  const file = createReadStream(path, { start, end });
+  file.on("error", () => response.destroy());
+  response.on("close", () => file.destroy());
+  file.pipe(response);
+}
+
+async function answer(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume();
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.writeHead(405, { allow: "GET, HEAD" }).end();
+    return;
+  }
+  const path = pathIn(request.url ?? "/");
+  if (path === undefined) {
+    response.writeHead(400).end();
+    return;
+  }
+  const found = await findPage(root, path);
+  if (typeof found === "string") {
+    const [, query = ""] = /(\?.*)$/s.exec(request.url ?? "") ?? [];
+    // A second slash at the start would name another host.
+    response.writeHead(308, { location: encodeURI(found.replace(/^[/\\]+/, "/")) + query }).end();
+    return;
+  }
+  if (found) return send(request, response, found);
+  const page = await find(root, "/404.html");
+  if (page && page !== "folder") return send(request, response, page, 404);
+  response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("Not found\n");
+}
+
+/** Serves a folder on a free port of 127.0.0.1. */
+export async function serveFolder(folder: string): Promise<{ port: number; close(): Promise<void> }> {
+  const root = await realpath(folder);
+  const server = createServer((request, response) => {
+    answer(root, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,72 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import { AbortController } from "../../kernel/web.ts";
+import type { LogLine, Progress } from "../deployment/contract.ts";
+
+type End = Exclude<Progress, { state: "running" }>;
+
+/** Lines are handed over together, this long after the first of them. */
+const batch_ms = 100;
+/** A step answers at least this often, so that its job never holds a lease for long. */
+const longest_ms = 5_000;
+/** A deployment stores no more than this, so the rest of a build's output is not even read. */
+const maxLines = 10_001;
+const maxBytes = 8 * 1024 * 1024;
+
+/** Work that goes on in the background while the service asks for its progress. */
+export type Task = ReturnType<typeof createTask>;
+
+export function createTask(work: (task: { log: (line: LogLine) => void; signal: AbortSignal }) => Promise<End>) {
+  const aborting = new AbortController();
+  let lines: LogLine[] = [];
+  let logged = 0;
+  let bytes = 0;
+  let end: End | undefined;
+  let fault: { readonly error: unknown } | undefined;
+  let wakeUp = () => {};
+  const log = (line: LogLine) => {
+    if (logged >= maxLines || bytes > maxBytes) return;
+    logged += 1;
+    bytes += line.message.length;
+    lines.push(line);
+    if (lines.length === 1) wakeUp();
+  };
+  const ended = work({ log, signal: aborting.signal })
+    .then(
+      (answer) => {
+        end = answer;
+      },
+      (error: unknown) => {
+        fault = { error };
+      },
+    )
+    .then(() => wakeUp());
+  const hasEnded = () => end !== undefined || fault !== undefined;
+  /** Waits until something is logged or the work ends. */
+  const news = (limit_ms: number) =>
+    new Promise<void>((resolve) => {
+      const cancel = systemTimer(limit_ms, resolve);
+      wakeUp = () => {
+        cancel();
+        resolve();
+      };
+    });
+  return {
+    /** Whether more lines are of any use. */
+    isFull: () => logged >= maxLines || bytes > maxBytes,
+    /** What happened since the last call, once something did. Rejects for an unexpected error. */
+    async progress(): Promise<Progress> {
+      if (!hasEnded() && lines.length === 0) await news(longest_ms);
+      // The work may end meanwhile, which ends the wait.
+      if (!hasEnded()) await news(batch_ms);
+      if (fault) throw fault.error;
+      const logs = lines;
+      lines = [];
+      return end ? { ...end, logs: [...logs, ...end.logs] } : { state: "running", again_ms: 1, handle: "begun", logs };
+    },
+    /** Ends the work at once; resolves when nothing of it runs any more. */
+    async abort(): Promise<void> {
+      aborting.abort();
+      await ended;
+    },
+  };
+}

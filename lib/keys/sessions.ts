@@ -1,0 +1,89 @@
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { keysRepository } from "./repository.ts";
+import { hashOf, type Identity, type KeysService } from "./service.ts";
+
+/** A sign-in is asked for again after this time. */
+export const sessionLength = "30d";
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+/**
+ * Sign-ins of the dashboard: a random token instead of the key, so that a browser need not keep the key. Every request
+ * reads the key and its user again, so a session ends at once with either of them.
+ */
+export function createSessions({
+  store,
+  feed,
+  clock,
+  random,
+  keys,
+}: {
+  store: Store;
+  feed: ChangeFeed;
+  clock: Clock;
+  random: Random;
+  keys: Pick<KeysService, "identify">;
+}) {
+  const rows = store.using(keysRepository);
+
+  /** The caller of a session; undefined if it has ended, for any reason. It is no use of the key. */
+  const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
+    const [rights, dataVersion] = [feed.rightsChanges(), store.engine.dataVersion()];
+    const row = await rows(tx).identifySession({ hash: hashOf(token) });
+    if (row?.status !== "active") return undefined;
+    const { organization_id, user_id, role, key_id, key_expires_at } = row;
+    const expires_at = key_expires_at !== null && key_expires_at < row.expires_at ? key_expires_at : row.expires_at;
+    const hasExpired = () => expires_at <= clock.iso();
+    if (hasExpired()) return undefined;
+    return {
+      caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
+      rate_limit: null,
+      expires_at,
+      isCurrent: () => feed.rightsChanges() === rights && store.engine.dataVersion() === dataVersion && !hasExpired(),
+    };
+  };
+
+  return {
+    /** Begins a session of a key; undefined if the key is not valid. */
+    async begin(key: string): Promise<string | undefined> {
+      const found = await keys.identify(key);
+      if (!found) return undefined;
+      // 62 ** 43 is more than 2 ** 256.
+      const token = random.alphanumeric(43);
+      const { organization_id, key_id: api_key_id } = found.caller;
+      const expires_at = isoOf(clock.now() + milliseconds(sessionLength));
+      await store.transaction((tx) =>
+        rows(tx).insertSession({
+          hash: hashOf(token),
+          organization_id,
+          api_key_id,
+          created_at: clock.iso(),
+          expires_at,
+        }),
+      );
+      return token;
+    },
+
+    identify,
+
+    async end(token: string): Promise<void> {
+      const session = await identify(token);
+      await store.transaction(async (tx) => {
+        await rows(tx).removeSession({ hash: hashOf(token) });
+        // Its live connections close.
+        if (!session) return;
+        const { organization_id, user_id } = session.caller;
+        feed.publish(tx, { kind: "rights", organization_id, user_id });
+      });
+    },
+
+    prune: async () => {
+      await store.transaction(async (tx) => void (await rows(tx).pruneSessions({ before: clock.iso() })));
+    },
+  };
+}

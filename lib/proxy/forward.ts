@@ -1,0 +1,114 @@
+import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import type { Duplex } from "node:stream";
+import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
+
+/** Where a request goes, and how. */
+export interface Upstream {
+  readonly port: number;
+  readonly agent: Agent;
+  readonly behindProxy: boolean;
+}
+
+/** `failed`: the app gave no answer, and the request may be sent again. `done`: the client has been answered, or has left. */
+export type Result = "done" | "failed";
+
+const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
+/** Whether a request may be sent again: it changes nothing twice, and no part of it is used up. */
+export const isRepeatable = (request: IncomingMessage): boolean =>
+  safeToRepeat.test(request.method ?? "") && !hasBody(request);
+
+const options = (request: IncomingMessage, headers: string[], { port, agent }: Upstream) => ({
+  host: "127.0.0.1",
+  port,
+  method: request.method,
+  path: request.url,
+  headers: headers as unknown as Record<string, string>,
+  // A kept connection may just be closing. What cannot be sent twice gets one of its own.
+  agent: isRepeatable(request) ? agent : false,
+});
+
+/** Sends a request to an app and its answer to the client, both as they come. */
+export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
+  return new Promise((resolve) => {
+    const headers = requestHeaders(request, upstream.behindProxy);
+    const repeatable = isRepeatable(request);
+    if (!repeatable) headers.push("Connection", "close");
+    const asked = send(options(request, headers, upstream));
+    const leave = () => {
+      if (!response.writableEnded) asked.destroy();
+      resolve("done");
+    };
+    response.once("close", leave);
+    asked.on("response", (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedHeaders(answer));
+      answer.on("error", () => response.destroy());
+      // A client must not take half an answer for a whole one.
+      answer.on("aborted", () => response.destroy());
+      answer.pipe(response);
+    });
+    asked.on("information", ({ statusCode, rawHeaders }) => {
+      if (statusCode === 103 && rawHeaders.length > 0) response.writeEarlyHints(pairs(rawHeaders));
+    });
+    asked.on("error", () => {
+      if (response.headersSent) return void response.destroy();
+      response.off("close", leave);
+      resolve(response.destroyed ? "done" : "failed");
+    });
+    if (repeatable) asked.end();
+    else request.pipe(asked);
+  });
+}
+
+function pairs(raw: readonly string[]): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] ?? "").toLowerCase();
+    found[name] = [...(found[name] ?? []), raw[i + 1] ?? ""];
+  }
+  return found;
+}
+
+/** Connects a client's WebSocket with the app's. */
+export function forwardUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  upstream: Upstream,
+  opened: (end: () => void) => void,
+): Promise<Result> {
+  return new Promise((resolve) => {
+    const headers = requestHeaders(request, upstream.behindProxy);
+    headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
+    const asked = send({ ...options(request, headers, upstream), agent: false });
+    const leave = () => asked.destroy();
+    socket.once("close", leave);
+    asked.on("upgrade", (answer, app, first) => {
+      socket.off("close", leave);
+      socket.write(headOf(answer, ["Connection: Upgrade", `Upgrade: ${answer.headers.upgrade ?? "websocket"}`]));
+      if (first.length > 0) socket.write(first);
+      if (head.length > 0) app.write(head);
+      const end = () => {
+        app.destroy();
+        socket.destroy();
+      };
+      for (const one of [app, socket]) one.on("error", end).on("close", end);
+      app.pipe(socket).pipe(app);
+      opened(end);
+      app.once("close", () => resolve("done"));
+    });
+    // The app did not switch: its answer goes to the client, and the connection ends with it.
+    asked.on("response", (answer) => {
+      socket.write(headOf(answer, ["Connection: close"]));
+      answer.on("close", () => resolve("done")).pipe(socket);
+    });
+    asked.on("error", () => resolve(socket.destroyed ? "done" : "failed"));
+    asked.end();
+  });
+}
+
+function headOf(answer: IncomingMessage, more: readonly string[]): string {
+  const passed = passedHeaders(answer);
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
+  for (let i = 0; i < passed.length; i += 2) lines.push(`${passed[i]}: ${passed[i + 1]}`);
+  return `${[...lines, ...more].join("\r\n")}\r\n\r\n`;
+}

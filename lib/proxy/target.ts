@@ -1,0 +1,52 @@
+import { Agent } from "node:http";
+import { systemTimer } from "../kernel/clock.ts";
+
+/** What serves an app's requests: a running instance, or one that is still on its way. */
+export interface Backend {
+  /** The port of 127.0.0.1 that takes requests; undefined while it is down. */
+  readonly port: number | undefined;
+  /** Resolves to true once it takes requests, to false after that time. */
+  up(within_ms: number): Promise<boolean>;
+}
+
+/** A backend with the requests that it has in hand. */
+export type Target = ReturnType<typeof createTarget>;
+
+export function createTarget(backend: Backend) {
+  // Apps close idle connections after some seconds; a request that meets such an end is sent again.
+  const agent = new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: "lifo" });
+  const sockets = new Set<() => void>();
+  let inHand = 0;
+  let isEmpty = () => {};
+  return {
+    backend,
+    agent,
+    /** Counts a request until the function that is returned is called. */
+    take(): () => void {
+      inHand += 1;
+      return () => {
+        inHand -= 1;
+        if (inHand === 0) isEmpty();
+      };
+    },
+    /** A WebSocket was opened; `end` closes it. */
+    opened(end: () => void): () => void {
+      sockets.add(end);
+      return () => sockets.delete(end);
+    },
+    /** Ends its WebSockets, whose clients connect again, and waits for its requests, but no longer than that. */
+    async drain(within_ms: number): Promise<void> {
+      for (const end of sockets) end();
+      if (inHand > 0) {
+        await new Promise<void>((resolve) => {
+          const cancel = systemTimer(within_ms, resolve);
+          isEmpty = () => {
+            cancel();
+            resolve();
+          };
+        });
+      }
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { createRandom } from "../kernel/random.ts";
+import { freeBytes } from "./write-failure.ts";
+
+/** As much as a full log and the pages that its checkpoint adds. */
+const size = 8 * 1024 * 1024;
+
+/** The part of it that is kept for a start: its lock, its shared memory, and the first pages of the log. */
+const forStart = 1024 * 1024;
+
+/** The room that a store needs before writes go on: less would last for a few requests only. */
+const slack = 4 * 1024 * 1024;
+
+/** Space on the disk of a database, for the deletes and the start on a full disk. SQLite writes a log to delete rows. */
+export interface Reserve {
+  /** Whether the disk has room again; takes the reserve's space where it is missing. */
+  refill(): boolean;
+  /** Gives the space back to the disk but for what a start needs, so that another program cannot take that. */
+  release(): void;
+  /** Gives all of it back for a start; answers whether there was any. */
+  releaseForStart(): boolean;
+  /** Takes what the disk has, when a service ends on a full one: the next start needs some of it. */
+  keepRest(): void;
+}
+
+/** A file of 8 MiB beside the database. */
+export function reserveFile(database: string): Reserve {
+  const path = `${database}.reserve`;
+  const present = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const take = (bytes: () => number) => {
+    try {
+      // Random, because some file systems store zeros in no space.
+      writeFileSync(path, createRandom().bytes(bytes()), { mode: 0o600 });
+    } catch {
+      // Another program was faster, or the disk is gone. What was written stays reserved.
+    }
+  };
+  return {
+    refill() {
+      const missing = size - present();
+      if (freeBytes(database) < slack + Math.max(0, missing)) return false;
+      if (missing <= 0) return true;
+      take(() => size);
+      return present() === size;
+    },
+    release() {
+      if (present() > forStart) truncateSync(path, forStart);
+    },
+    releaseForStart() {
+      const held = present() > 0;
+      rmSync(path, { force: true });
+      return held;
+    },
+    keepRest: () => take(() => Math.min(size, present() + freeBytes(database))),
+  };
+}
+
+/** For databases without a reserve. */
+export const noReserve = (database: string): Reserve => ({
+  refill: () => freeBytes(database) >= slack,
+  release: () => {},
+  releaseForStart: () => false,
+  keepRest: () => {},
+});

@@ -1,0 +1,212 @@
+import type { Database, Statement as Prepared } from "better-sqlite3";
+import { compileRecord } from "../kernel/compiled-records.ts";
+import { Problem } from "../kernel/errors.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { Damage, isDamage } from "./database-error.ts";
+import type { Reserve } from "./disk-reserve.ts";
+import type { Engine, Statement } from "./engine.ts";
+import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import { createRecovery, type Recovery } from "./recovery.ts";
+import { queryBuilder } from "./sqlite.ts";
+import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
+import { stopped } from "./write-failure.ts";
+
+/** The open database. After an I/O error another one takes its place. */
+interface Link {
+  database: Database;
+  group: GroupCommit;
+  /** How often it was opened anew. */
+  reopened: number;
+}
+
+/** What the engine of a file needs beside its connection. */
+export interface DatabaseFile {
+  readonly path: string;
+  readonly reserve: Reserve;
+  /** Whether the reserve was needed to open it. */
+  readonly usedReserve: boolean;
+  /** Opens the file anew. Throws where it cannot be used. */
+  readonly open: () => Database;
+}
+
+/** `file` is left out for a database in memory, which no disk can stop. */
+export function createSqliteEngine(database: Database, file?: DatabaseFile): Engine {
+  const statements = new Map<string, Statement>();
+  const fault = (error: unknown) => translate(error, recovery);
+  const isTrusted = () => {
+    const obstacle = recovery?.obstacle;
+    if (obstacle && obstacle !== "disk_full") throw stopped(obstacle);
+  };
+  const link: Link = { database, group: createGroupCommit(database, fault, isTrusted), reopened: 0 };
+  const keeper = file && createLogKeeper(file.path, () => link.database);
+  const recovery = file && recoveryOf(file, link, keeper, () => createGroupCommit(link.database, fault, isTrusted));
+  const connection = {
+    statement(text: string): Statement {
+      let statement = statements.get(text);
+      if (!statement) {
+        statement = statementOf(link, text, fault);
+        statements.set(text, statement);
+        if (statements.size > 512) statements.delete(statements.keys().next().value as string);
+      }
+      return statement;
+    },
+  };
+  let isStarting = file !== undefined;
+  return {
+    name: "sqlite",
+    db: queryBuilder,
+    connection,
+    transaction(work, { deletes = false } = {}) {
+      const mayUseReserve = deletes || isStarting;
+      const obstacle = recovery?.obstacle;
+      if (obstacle && !(obstacle === "disk_full" && mayUseReserve)) return Promise.reject(stopped(obstacle));
+      keeper?.written();
+      const run = () => link.group.add(() => work(connection));
+      if (obstacle || !mayUseReserve) return run();
+      // It is the first to notice that the disk is full. The reserve is released by now.
+      return run().catch((error) => (recovery?.obstacle === "disk_full" ? run() : Promise.reject(error)));
+    },
+    betweenTransactions: (work) => link.group.betweenTransactions(work),
+    // SQLite counts for each connection, so a number of another one must never be the same.
+    dataVersion: () => link.reopened * 2 ** 32 + link.group.dataVersion(),
+    size: () =>
+      ["page_count", "page_size"].reduce(
+        (size, name) => size * Number(link.database.pragma(name, { simple: true })),
+        1,
+      ),
+    logSize: () => (file ? logSize(file.path) : 0),
+    isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
+    preparedSql: () => [...statements.keys()],
+    get obstacle() {
+      return recovery?.obstacle;
+    },
+    watch(watcher) {
+      recovery?.watch(watcher);
+      keeper?.watch(watcher);
+    },
+    started() {
+      isStarting = false;
+      return recovery?.started() ?? true;
+    },
+    async close() {
+      await link.group.drain();
+      await keeper?.pause();
+      statements.clear();
+      if (link.database.open) link.database.close();
+      recovery?.end();
+    },
+  };
+}
+
+function recoveryOf(
+  { open, ...file }: DatabaseFile,
+  link: Link,
+  keeper: LogKeeper | undefined,
+  group: () => GroupCommit,
+): Recovery {
+  return createRecovery({
+    ...file,
+    async reopen() {
+      await keeper?.pause();
+      await link.group.betweenTransactions(() => {
+        // Until the file can be opened, reads go on with the old connection.
+        const next = open();
+        link.database.close();
+        link.database = next;
+        link.group = group();
+        link.reopened += 1;
+      });
+      await checkTables(link.database);
+    },
+    tryWriting: () =>
+      link.group.betweenTransactions(() => {
+        const { database } = link;
+        database
+          .transaction(() => {
+            // An update to the same value writes nothing.
+            database.exec("insert into settings values ('write_test', '')");
+            database.exec("delete from settings where name = 'write_test'");
+          })
+          .immediate();
+      }),
+  });
+}
+
+/** Throws for a table with damaged pages. The event loop runs between two tables. */
+async function checkTables(database: Database): Promise<void> {
+  const names = database.prepare("select name from sqlite_schema where type = 'table'").pluck().all();
+  const check = database.prepare("select * from pragma_quick_check(?)").pluck();
+  for (const name of names) {
+    const result = String(check.get(name));
+    if (result !== "ok") throw new Damage(result);
+    await yieldToEventLoop();
+  }
+}
+
+/** Refuses writes outside of a transaction: each would be a commit of its own, and a change could stay half done. */
+function statementOf(link: Link, text: string, translate: (error: unknown) => unknown): Statement {
+  let prepared = prepare(link, text);
+  let preparedBy = link.database;
+  /** The statement on the present connection. */
+  const current = () => {
+    if (preparedBy !== link.database) {
+      prepared = prepare(link, text);
+      preparedBy = link.database;
+    }
+    return prepared;
+  };
+  const read = <T>(run: (statement: Prepared) => T): T => {
+    try {
+      const statement = current();
+      if (statement.readonly) link.group.beforeRead();
+      else requireTransaction(link);
+      return run(statement);
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+  let record: ReturnType<typeof compileRecord> | undefined;
+  // Compiled at the first row: most statements of a service never run.
+  const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
+  return {
+    all: async (parameters) => read((statement) => (statement.all(parameters) as unknown[][]).map(recorder())),
+    async first(parameters) {
+      const values = read((statement) => statement.get(parameters)) as unknown[] | undefined;
+      return values && recorder()(values);
+    },
+    async run(parameters) {
+      requireTransaction(link);
+      return current().run(parameters).changes;
+    },
+  };
+}
+
+function prepare({ database }: Link, text: string): Prepared {
+  const prepared = database.prepare(text);
+  if (prepared.reader) prepared.raw();
+  return prepared;
+}
+
+function requireTransaction({ group }: Link): void {
+  if (!group.beforeWrite()) throw new Error("a write outside of a transaction");
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
+
+/** A store that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
+function translate(error: unknown, recovery: Recovery | undefined): unknown {
+  if (error instanceof Problem) return error;
+  const headers = { "retry-after": "5" };
+  if (isDamage(error)) {
+    const message = "the database is damaged; its operator has to restore it from a backup";
+    return new Problem("unavailable", message, { headers, cause: error });
+  }
+  if (codeOf(error).startsWith("SQLITE_BUSY")) {
+    const message = "another program holds the database; try again in a few seconds";
+    return new Problem("unavailable", message, { headers, cause: error });
+  }
+  // A database in memory is full at SQLite's own limit of pages.
+  const isFull = !recovery && codeOf(error) === "SQLITE_FULL";
+  const obstacle = isFull ? "disk_full" : recovery?.note(error);
+  return obstacle ? stopped(obstacle, error) : error;
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const folder = "lib/dashboard/page";
+const longest = 250;
+
+/** Ways to make elements of text, or code of text: what a name or a log holds must stay text. */
+const unsafe =
+  /\b(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|srcdoc|document\.write|DOMParser|createContextualFragment|eval|new Function)\b/;
+
+/** What of ours a page may hold beside itself; types cost nothing. */
+const known = /^\.\.\/\.\.\/(client\/|kernel\/roles|deployments\/states|events\/catalog)/;
+
+function mistakesOf(name: string, text: string): string[] {
+  const lines = text.split("\n");
+  const imports = [...text.matchAll(/^import (type )?.*? from "(\.\.[^"]*)";$/gms)];
+  return [
+    ...(lines.length > longest + 1 ? [`${name} has ${lines.length} lines; move a part into a file of its own`] : []),
+    ...lines.flatMap((line, i) =>
+      unsafe.test(line) ? [`${name}:${i + 1} makes elements or code of text; render it`] : [],
+    ),
+    ...imports.flatMap(([, type, from = ""]) =>
+      type || known.test(from) ? [] : [`${name} imports ${from} into the page`],
+    ),
+  ];
+}
+
+test("the page makes no element of text, holds little of ours, and its files are short", () => {
+  const files = readdirSync(folder).filter((name) => /\.tsx?$/.test(name));
+  assert.ok(files.length > 5);
+  assert.deepEqual(
+    files.flatMap((name) => mistakesOf(name, readFileSync(`${folder}/${name}`, "utf8"))),
+    [],
+  );
+});
+
+test("the rules of the page can be broken", () => {
+  assert.equal(mistakesOf("a.tsx", "element.innerHTML = name;").length, 1);
+  assert.equal(mistakesOf("a.tsx", "<div dangerouslySetInnerHTML={{ __html: name }} />").length, 1);
+  assert.equal(mistakesOf("a.tsx", 'import { store } from "../../store/store.ts";').length, 1);
+  assert.equal(mistakesOf("a.tsx", "a();\n".repeat(251)).length, 1);
+  assert.deepEqual(mistakesOf("a.tsx", 'import type { Row } from "../../store/tables.ts";\nreturn <b>{name}</b>;'), []);
+});

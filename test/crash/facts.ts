@@ -1,0 +1,139 @@
+import Database from "better-sqlite3";
+import { createEncryption, readKey } from "../../lib/store/encryption.ts";
+import { checkKey, damagedAssets, keyFileOf } from "../../lib/store/integrity-check.ts";
+import { isNew } from "../../lib/store/migrate.ts";
+import { violations } from "../helpers/invariants.ts";
+
+export type Table = "projects" | "deployments" | "api_keys" | "generations" | "invitations" | "endpoints";
+type Column = "description" | "status" | "TOKEN";
+
+/**
+ * What the load writes down: `try` before it asks for a change, `ack` once the change was acknowledged. `made` and `gone`
+ * are about rows, the value of `made` being the project that a row goes with; the others are about what a row holds.
+ */
+export type Fact = readonly [
+  when: "try" | "ack",
+  what: "made" | "gone" | (string & {}),
+  table: Table | "",
+  id: string,
+  value: string,
+];
+
+interface Row {
+  readonly table: Table;
+  readonly within: string;
+}
+
+/** What was acknowledged, and what may have been done although it was not. */
+export interface Facts {
+  add(fact: Fact): void;
+  readonly acknowledged: number;
+  /** Everything acknowledged that a database and the files beside it lack, and every rule that they break. */
+  losses(path: string): string[];
+}
+
+/** The facts in the lines of an `acks` file. A kill may leave half a line, which acknowledged nothing. */
+export const parseFacts = (text: string): Fact[] =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Fact);
+
+export function createFacts(): Facts {
+  const made = new Map<string, Row>();
+  /** Deleted for sure (`ack`), or perhaps. */
+  const gone = new Map<string, Fact[0]>();
+  /** What a column may hold: the acknowledged value, and those that were asked for since. */
+  const values = new Map<string, { readonly sure: boolean; readonly any: readonly string[] }>();
+  let acknowledged = 0;
+
+  const lostRows = (database: Database.Database) => {
+    const statements = new Map<string, Database.Statement>();
+    const has = (table: Table, id: string) => {
+      const find = statements.get(table) ?? database.prepare(`select 1 from ${table} where id = ?`);
+      statements.set(table, find);
+      return find.get(id) !== undefined;
+    };
+    return [...made].flatMap(([id, { table, within }]) => {
+      if (gone.get(id) === "ack") return has(table, id) ? [`the removal of ${id} is lost`] : [];
+      return has(table, id) || gone.has(id) || gone.has(within) ? [] : [`${id} is lost`];
+    });
+  };
+
+  const lostValues = (database: Database.Database, key: string) => {
+    const column = (sql: string) => database.prepare(sql).pluck();
+    const description = column("select description from projects where id = ?");
+    const status = column("select status from deployments where id = ?");
+    const token = column(
+      "select json_extract(variables, '$.TOKEN.sealed') from environments where project_id = ? and name = 'production'",
+    );
+    const { decrypt } = createEncryption(readKey(key), () => Buffer.alloc(0));
+    const read: Record<Column, (id: string) => unknown> = {
+      description: (id) => description.get(id),
+      status: (id) => status.get(id),
+      TOKEN(id) {
+        const sealed = token.get(id) as string | undefined;
+        return sealed && decrypt(`environments ${id} production TOKEN`, sealed);
+      },
+    };
+    return [...values].flatMap(([place, { sure, any }]) => {
+      const [column = "", id = ""] = place.split(" ");
+      const within = made.get(id)?.within ?? "";
+      if (!sure || gone.has(id) || gone.has(within)) return [];
+      const value = read[column as Column](id);
+      return any.includes(String(value)) ? [] : [`${place} is ${value}, which is none of ${any.join(", ")}`];
+    });
+  };
+
+  return {
+    get acknowledged() {
+      return acknowledged;
+    },
+    add([when, what, table, id, value]) {
+      if (when === "ack") acknowledged += 1;
+      if (what === "made") {
+        if (when === "ack" && table) made.set(id, { table, within: value });
+      } else if (what === "gone") {
+        gone.set(id, when);
+      } else {
+        const place = `${what} ${id}`;
+        const before = values.get(place) ?? { sure: false, any: [] };
+        values.set(
+          place,
+          when === "ack" ? { sure: true, any: [value] } : { sure: before.sure, any: [...before.any, value] },
+        );
+      }
+    },
+    losses(path) {
+      const database = new Database(path);
+      try {
+        if (isNew(database)) return acknowledged > 0 ? ["all tables are lost"] : [];
+        // A start that was cut off before it made the key: the next one makes it.
+        const isBegun = database.prepare("select 1 from settings where name = 'vault'").get() === undefined;
+        if (isBegun && acknowledged === 0) return violations(database);
+        const wrong = [...violations(database), ...lostRows(database)];
+        checkKey(path);
+        wrong.push(
+          ...lostValues(database, keyFileOf(path)),
+          ...damagedAssets(path).map((id) => `the file of ${id} is lost`),
+        );
+        return [...wrong, ...lostPairs(database)];
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
+
+/** The two webhooks that exist from the beginning, and stay, take every event: each has a delivery to each of them. */
+function lostPairs(database: Database.Database): string[] {
+  const rows = database
+    .prepare(
+      `select e.id, e.event, count(d.id) as deliveries from events e left join deliveries d
+         on d.event_id = e.id and d.endpoint_id in (select id from endpoints where events = '["*"]')
+       where (select count(*) from endpoints where events = '["*"]') = 2
+       group by e.id having count(d.id) <> 2`,
+    )
+    .all();
+  return rows.map((row) => `an event has not its two deliveries: ${JSON.stringify(row)}`);
+}

@@ -1,0 +1,157 @@
+/**
+ * A server under load, in a process of its own, for the tests that kill it: writers that change everything that the
+ * interface can change, jobs, and deliveries. It appends a line to the file `acks` beside the database before each change,
+ * and one after the response. Arguments: the database, a seed, the writers, the projects that each of them makes (0 for
+ * no end), `FULL` or `NORMAL`, and the address of a receiver.
+ */
+import { openSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { createService, type GenerationDriver, simulatedDeployments } from "../../lib/index.ts";
+import { createRandom, type Random } from "../../lib/kernel/random.ts";
+import { jsonBearer } from "../helpers/headers.ts";
+import { git, keyOf, seed } from "../helpers/test-service.ts";
+import type { Fact, Table } from "./facts.ts";
+
+const [, , database = "", chance = "", writers = "1", projects = "0", synchronous = "FULL", receiver = ""] =
+  process.argv;
+
+/** What better-sqlite3 does by itself, and the service forbids: the power-loss simulator must see what it loses. */
+if (synchronous === "NORMAL") {
+  const { pragma } = Database.prototype;
+  Database.prototype.pragma = function (text, options) {
+    if (text === "synchronous = FULL") return pragma.call(this, "synchronous = NORMAL", options);
+    return text === "synchronous" ? 2 : pragma.call(this, text, options);
+  };
+}
+
+let acks: number | undefined;
+const note = (...fact: Fact) => {
+  acks ??= openSync(join(dirname(database), "acks"), "a", 0o600);
+  writeSync(acks, `${JSON.stringify(fact)}\n`);
+};
+// A pipe takes this synchronously, so a printed line survives a kill right after it.
+const say = (word: string) => void process.stdout.write(`${word}\n`);
+
+const quick = { queued: "1ms", building: "2ms", deploying: "1ms" };
+const deployments = simulatedDeployments(({ environment }) => ({
+  durations: quick,
+  ...(environment === "broken" && { result: "fail" as const }),
+  ...(environment === "sick" && { result: "rolled_back" as const }),
+}));
+const signature = Buffer.from("89504e470d0a1a0a", "hex");
+const picture: GenerationDriver = {
+  delay: () => 1,
+  submit: async ({ seed: length }) => ({
+    state: "done",
+    bytes: Buffer.concat([signature, Buffer.alloc(length, 7)]),
+    cost_usd: 0.01,
+  }),
+  poll: async () => ({ state: "failed", code: "driver_failed", message: "it is never polled" }),
+  cancel: async () => {},
+};
+
+const service = await createService({
+  database,
+  seed,
+  rateLimit: 1_000_000,
+  logLevel: "silent",
+  deployments: { driver: deployments, concurrency: 32 },
+  generations: { driver: picture },
+}).catch((error: Error) => {
+  say(`refused ${error.message}`);
+  process.exit(1);
+});
+
+async function call(method: string, path: string, body?: object, more: Record<string, string> = {}) {
+  const response = await service.fetch(`/v1${path}`, {
+    method,
+    headers: { ...jsonBearer(keyOf("owner")), ...more },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  // A store that cannot write at the moment answers 503; any other failure is a fault.
+  if (response.status >= 500 && response.status !== 503) say(`wrong ${method} ${path}: ${response.status} ${text}`);
+  return { done: response.ok, body: (text ? JSON.parse(text) : {}) as { id: string; data: object[] } };
+}
+
+/** Creates something, and notes its row once it is acknowledged. */
+async function make(table: Table, path: string, body: object, within = "", name = ""): Promise<string | undefined> {
+  if (name) note("try", "made", table, name, "");
+  const made = await call("POST", path, body, name ? { "idempotency-key": name } : {});
+  if (!made.done) return undefined;
+  note("ack", "made", table, made.body.id, within);
+  return made.body.id;
+}
+
+/** Changes a column of a row, which holds `value` from the acknowledgement on. */
+async function change(column: string, id: string, value: string, method: string, path: string, body?: object) {
+  note("try", column, "", id, value);
+  if ((await call(method, path, body)).done) note("ack", column, "", id, value);
+}
+
+async function remove(table: Table, id: string, path: string): Promise<void> {
+  note("try", "gone", table, id, "");
+  if ((await call("DELETE", path)).done) note("ack", "gone", table, id, "");
+}
+
+type Act = (project: string, random: Random) => Promise<unknown>;
+const deploy = (project_id: string, environment: string) =>
+  make("deployments", "/deployments", { project_id, environment, source: git }, project_id);
+const acts: readonly Act[] = [
+  (project, random) => {
+    const description = random.alphanumeric(8);
+    return change("description", project, description, "PATCH", `/projects/${project}`, { description });
+  },
+  (project) => deploy(project, "production"),
+  (project) => deploy(project, "broken"),
+  (project) => Promise.all([deploy(project, "sick"), deploy(project, "sick")]),
+  async (project) => {
+    const id = await deploy(project, "production");
+    if (id) await change("status", id, "cancelled", "POST", `/deployments/${id}/cancel`);
+  },
+  (project, random) => {
+    const value = random.alphanumeric(9);
+    const variables = { PORT: "1", TOKEN: { value, secret: true } };
+    return change("TOKEN", project, value, "PUT", `/projects/${project}/environments/production`, { variables });
+  },
+  async (_, random) => {
+    const id = await make("api_keys", "/api-keys", { name: random.alphanumeric(6) });
+    if (id && random.fraction() < 0.5) await remove("api_keys", id, `/api-keys/${id}`);
+  },
+  (_, random) =>
+    make("generations", "/generations", { model: "any", prompt: "x", seed: Math.floor(random.fraction() * 5000) }),
+  (_, random) =>
+    make("invitations", "/users/invite", { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }),
+  async (_, random) => {
+    const id = await make("endpoints", "/webhooks", { url: "https://extra.inbox.test/", events: ["user.removed"] });
+    if (id && random.fraction() < 0.7) await remove("endpoints", id, `/webhooks/${id}`);
+  },
+];
+
+async function write(writer: number): Promise<void> {
+  const random = createRandom(`${chance} ${writer}`);
+  for (let i = 0; Number(projects) === 0 || i < Number(projects); i++) {
+    const name = `p-${process.pid}-${writer}-${i}`;
+    const project = await make("projects", "/projects", { name, region: "eu", description: "new" }, "", name);
+    if (!project) continue;
+    for (let act = 0; act < 4; act++) await acts[Math.floor(random.fraction() * acts.length)]?.(project, random);
+    if (random.fraction() < 0.25) await remove("projects", project, `/projects/${project}`);
+  }
+}
+
+say("ready");
+// They exist before the first event, and stay, so every event has a delivery to each.
+const base = receiver || "https://receiver.inbox.test";
+if (!receiver)
+  service.inbox.script(
+    "receiver",
+    Array(1_000)
+      .fill(0)
+      .map((_, i) => (i % 3 === 0 ? 500 : 200)),
+  );
+if ((await call("GET", "/webhooks")).body.data.length === 0)
+  for (const name of ["fine", "flaky"]) await make("endpoints", "/webhooks", { url: `${base}/${name}`, events: ["*"] });
+await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => write(writer)));
+await service.close();
+say("closed");

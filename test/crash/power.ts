@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createRandom } from "../../lib/kernel/random.ts";
+import { Disk, filesIn, readCalls } from "./disk.ts";
+import { createFacts, type Facts, parseFacts } from "./facts.ts";
+import type { Report, Size } from "./report.ts";
+import { databaseIn, ended, type Place } from "./server.ts";
+
+type Synchronous = "FULL" | "NORMAL";
+/** At each moment the power is cut so often: once with all lost that was not synced, then with parts of it kept. */
+const trials = 3;
+
+interface Found {
+  /** How many states were looked at. */
+  states: number;
+  /** The states that lack something acknowledged, or are damaged, each with its first sentence. */
+  readonly bad: string[];
+  readonly damaged: string[];
+}
+
+/** Runs the load under the shim, and answers everything that it did to its files. */
+async function record(place: Place, name: string, seed: string, synchronous: Synchronous) {
+  const folder = join(place.folder, name);
+  const log = join(place.folder, `${name}.log`);
+  mkdirSync(folder);
+  const { code, output } = await ended(place.load(folder, { seed, writers: 3, projects: 8, synchronous }, { log }));
+  assert.deepEqual([code, output], [0, "ready\nclosed\n"], "the load runs to its end");
+  return { folder, calls: [...readCalls(readFileSync(log))] };
+}
+
+/** What one cut leaves, looked at as the next start would find it. */
+function lossesAfter(cut: string, facts: Facts): { damaged: boolean; losses: string[] } {
+  try {
+    const losses = facts.losses(databaseIn(cut));
+    return { damaged: losses.some((one) => /whole|reference/.test(one)), losses };
+  } catch (error) {
+    return { damaged: true, losses: [(error as Error).message] };
+  }
+}
+
+/** Cuts the power at moments spread over the whole run, until there are so many states. */
+async function cutAll(place: Place, seed: string, synchronous: Synchronous, states: number): Promise<Found> {
+  const { folder, calls } = await record(place, `power-${seed}-${synchronous}`, seed, synchronous);
+  const disk = new Disk(folder);
+  const facts = createFacts();
+  const random = createRandom(`${seed} cuts`);
+  const found: Found = { states: 0, bad: [], damaged: [] };
+  const cut = join(place.folder, `cut-${seed}-${synchronous}`);
+  const chance = states / trials / calls.length;
+  for (const [number, call] of calls.entries()) {
+    disk.apply(call);
+    // The line is whole in one write.
+    if (call.path.endsWith("/acks") && call.name === "write")
+      for (const fact of parseFacts(String(call.bytes))) facts.add(fact);
+    if (random.fraction() > chance) continue;
+    for (let trial = 0; trial < trials; trial++) {
+      disk.cut(cut, trial === 0 ? undefined : random);
+      const { damaged, losses } = lossesAfter(cut, facts);
+      rmSync(cut, { recursive: true });
+      found.states += 1;
+      const [first] = losses;
+      if (first !== undefined)
+        (damaged ? found.damaged : found.bad).push(
+          `seed ${seed}, call ${number} of ${calls.length}, trial ${trial}: ${first}`,
+        );
+    }
+  }
+  disk.copy(cut);
+  assert.deepEqual(filesIn(cut), filesIn(folder), "the log of calls holds everything that the server did to its files");
+  for (const gone of [cut, folder, `${folder}.log`]) rmSync(gone, { recursive: true });
+  return found;
+}
+
+/** So many states come from one run of the load. */
+const statesOfRun = 5000;
+
+/**
+ * The power is cut at any call: with `synchronous=FULL` nothing acknowledged is lost. With `NORMAL` something must be, or
+ * the simulator would see nothing.
+ */
+export async function power(place: Place, { count, seed, until }: Size): Promise<Report> {
+  const full: Found = { states: 0, bad: [], damaged: [] };
+  for (
+    let run = 0;
+    full.states < count && full.bad.length + full.damaged.length === 0 && performance.now() < until;
+    run++
+  ) {
+    const { states, bad, damaged } = await cutAll(
+      place,
+      `${seed}.${run}`,
+      "FULL",
+      Math.min(statesOfRun, count - full.states),
+    );
+    full.states += states;
+    full.bad.push(...bad);
+    full.damaged.push(...damaged);
+    if (states === 0) break;
+  }
+  const normal = await cutAll(place, seed, "NORMAL", Math.min(1000, Math.max(150, count / 10)));
+  const wrong = [...full.damaged, ...full.bad, ...normal.damaged.map((one) => `NORMAL: ${one}`)];
+  if (normal.bad.length === 0) wrong.push("NORMAL lost nothing, so the simulator is blind");
+  const lines = [
+    `${full.states} power cuts with FULL: ${full.bad.length} lost something, ${full.damaged.length} left damage`,
+    `${normal.states} with NORMAL: ${normal.bad.length} lost something, ${normal.damaged.length} left damage`,
+  ];
+  return { figures: lines.join("; "), wrong };
+}

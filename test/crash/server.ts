@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { compiled } from "../helpers/bundle.ts";
+
+/** What the shim does to a program: see `shim.c`. */
+export interface Faults {
+  /** The call that kills it, or the first that fails. */
+  readonly at?: number;
+  readonly error?: "EIO" | "ENOSPC";
+  readonly times?: number;
+  /** The file that every call is written to. */
+  readonly log?: string;
+  /** The file that the number of calls is written to at the end. */
+  readonly count?: string;
+}
+
+export interface Load {
+  readonly seed: string;
+  readonly writers: number;
+  /** The projects that each writer makes; 0 for no end. */
+  readonly projects: number;
+  readonly synchronous?: "FULL" | "NORMAL";
+  readonly receiver?: string;
+}
+
+export interface Ended {
+  readonly signal: NodeJS.Signals | null;
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** The programs that the suite runs, compiled, and the folder that everything happens in. */
+export interface Place {
+  readonly folder: string;
+  /** Starts the load on the database of a folder. */
+  load(folder: string, load: Load, faults?: Faults): ChildProcess;
+  /** Starts the command line. */
+  program(words: readonly string[], faults?: Faults & { readonly folder: string }): ChildProcess;
+}
+
+export const databaseIn = (folder: string) => join(folder, "svc.db");
+
+/** Compiles the shim with the machine's C compiler; a sentence where it has none, or is not Linux. */
+function shimIn(folder: string): string | Error {
+  if (process.platform !== "linux") return new Error("the shim needs Linux");
+  const file = join(folder, "shim.so");
+  try {
+    execFileSync("cc", ["-O1", "-shared", "-fPIC", "-o", file, resolve("test/crash/shim.c"), "-ldl", "-lpthread"]);
+    return file;
+  } catch (error) {
+    return new Error(`no C compiler makes the shim: ${(error as Error).message.split("\n", 1)[0]}`);
+  }
+}
+
+/** Makes the place of a run; it goes with this process. */
+export function createPlace(): Place & { readonly shim: string | Error } {
+  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "svc-crash-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const shim = shimIn(folder);
+  const run = (file: string, words: readonly string[], faulty: string, faults: Faults | undefined) => {
+    const { at, error, times, log, count } = faults ?? {};
+    if (faults && shim instanceof Error) throw shim;
+    const variables = {
+      LD_PRELOAD: faults && String(shim),
+      FAULT_FOLDER: faulty,
+      FAULT_AT: at && String(at),
+      FAULT_ERROR: error,
+      FAULT_TIMES: times && String(times),
+      FAULT_LOG: log,
+      FAULT_COUNT: count,
+    };
+    const set = Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+    return spawn(process.execPath, [compiled(file), ...words], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...(faults && Object.fromEntries(set)) },
+    });
+  };
+  return {
+    folder,
+    shim,
+    load(at, { seed, writers, projects, synchronous = "FULL", receiver = "" }, faults) {
+      const words = [databaseIn(at), seed, String(writers), String(projects), synchronous, receiver];
+      return run("test/crash/load.child.js", words, at, faults);
+    },
+    program: (words, faults) => run("bin/svc-server.js", words, faults?.folder ?? "", faults),
+  };
+}
+
+/** Resolves with all that a program printed, once it has ended. */
+export async function ended(child: ChildProcess): Promise<Ended> {
+  let output = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+  return { code, signal, output };
+}
+
+/** The text of a file; empty without one. */
+export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { fillDashboard } from "../helpers/dashboard-world.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
+
+const hosted = { mode: "start", clock: "real", random: undefined } as const;
+
+test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs it") }, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test("sign in, make a project, deploy, see it live, sign out", async (t) => {
+    const { port } = await listeningWorld(t, hosted);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
+
+    await fill("API key", "sk_live_wrong");
+    await button("Sign in").click();
+    await page.getByText("This API key is not valid", { exact: false }).waitFor();
+    await fill("API key", keyOf("owner"));
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing was deployed yet.", { exact: false }).waitFor();
+
+    await page.getByRole("link", { name: "Projects", exact: true }).click();
+    await button("New project").click();
+    await fill("Name", "ab");
+    await fill("Region", "eu-west-1");
+    await button("Create").click();
+    await page.getByText("Name must have 3 to 64 characters.").waitFor();
+    await fill("Name", "<b>web</b>");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "<b>web</b>" }).waitFor();
+
+    await button("Deploy").click();
+    await fill("Environment", "production");
+    await fill("Repository", "https://github.com/acme/web.git");
+    await fill("Branch", "main");
+    await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
+    await page.getByRole("button", { name: "Cancel deployment" }).waitFor();
+    await page.getByText("acme/web branch main").waitFor();
+    // The real clock builds it in six seconds; what is asked for here is there at once.
+    await button("Cancel deployment").click();
+    await page.locator(".facts").getByText("cancelled").waitFor();
+    assert.equal(await button("Cancel deployment").isDisabled(), true);
+
+    await button("Sign out").click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+
+  await suite.test("what a role may not do is disabled, with the reason; a session ends with its key", async (t) => {
+    const { port, send, project } = await listeningWorld(t, hosted);
+    await project();
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/projects");
+    await page.getByLabel("API key").fill(keyOf("viewer"));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const create = page.getByRole("button", { name: "New project" });
+    await create.waitFor();
+    assert.equal(await create.isDisabled(), true);
+    const reason = await create.getAttribute("aria-describedby");
+    assert.equal(
+      await page.locator(`[id="${reason}"]`).textContent(),
+      "Your role viewer cannot do this; it needs owner or admin.",
+    );
+    const { data } = (await send("GET", "/v1/api-keys")).body;
+    await send("DELETE", `/v1/api-keys/${data.find(({ name }: { name: string }) => name === "viewer").id}`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+
+  await suite.test("pages follow what happens, without a reload", async (t) => {
+    const { port, service, deploy } = await listeningWorld(t);
+    const { project, live, failed, running } = await fillDashboard(service);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/deployments?environment=canary");
+    await page.getByText("No deployment matches these filters.").waitFor();
+    const { id } = await deploy(project, { environment: "canary" });
+    await page.getByRole("link", { name: `…${id.slice(-8)}` }).click();
+    const state = page.locator(".facts .status");
+    await state.getByText("queued").waitFor();
+    await page.getByRole("button", { name: "+2m" }).click();
+    await state.getByText("active").waitFor();
+    await page
+      .getByRole("status")
+      .getByText(/jobs? ran/)
+      .waitFor();
+    await page.getByLabel("Lines", { exact: true }).getByText("deployment", { exact: false }).first().waitFor();
+
+    await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${failed}?line=58`);
+    await page.locator(".line.linked").getByText("step", { exact: false }).waitFor();
+    await page.locator(".line").getByText("<img src=x onerror=alert(1)>").waitFor();
+    await page.locator(".line").getByText("98000 more characters").waitFor();
+    await page.getByLabel("Search").fill("part-7.");
+    await page.getByText("1 found").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".line.chosen").getByText("lib/part-7.ts").waitFor();
+    assert.equal(await page.getByRole("checkbox", { name: "Follow" }).isChecked(), false);
+
+    // Roll back from the release that follows the first; a viewer could not.
+    assert.notEqual(live, running);
+    await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${running}`);
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(running));
+    await state.getByText("queued").waitFor();
+    await page.getByLabel("Act as").selectOption({ label: "viewer, viewer of acme" });
+    await page.locator("button:disabled").getByText("Roll back").waitFor();
+  });
+
+  await suite.test("every page is accessible in both themes, loads little, and asks nobody else", async (t) => {
+    const { port, service } = await listeningWorld(t);
+    const made = await fillDashboard(service);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Network.enable");
+    let bytes = 0;
+    const fonts = new Set<string>();
+    session.on("Network.responseReceived", ({ requestId, type }) => void (type === "Font" && fonts.add(requestId)));
+    session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+      if (!fonts.has(requestId)) bytes += encodedDataLength;
+    });
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+    await page.reload({ waitUntil: "networkidle" });
+    assert.ok(bytes > 1000 && bytes <= 60_000, `the first load takes ${bytes} bytes`);
+    await session.detach();
+
+    const found: string[] = [];
+    const { project, failed, hook } = made;
+    const paths = [
+      "",
+      "/projects",
+      `/projects/${project}`,
+      "/deployments",
+      `/deployments/${failed}`,
+      "/webhooks",
+      `/webhooks/${hook}`,
+      "/people",
+      "/keys",
+    ];
+    for (const path of paths) {
+      await page.goto(`http://127.0.0.1:${port}/dashboard${path}`);
+      await page.getByText("Loading…").waitFor({ state: "detached" });
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        // The themes differ in nothing but their colours.
+        found.push(...(await findingsOf(page, colorScheme === "light" ? undefined : "color-contrast")));
+      }
+      const isTooWide = await page.evaluate(() => {
+        const { documentElement } = (
+          globalThis as unknown as { document: { documentElement: { scrollWidth: number; clientWidth: number } } }
+        ).document;
+        return documentElement.scrollWidth > documentElement.clientWidth;
+      });
+      if (isTooWide) found.push(`${path} scrolls sideways`);
+    }
+    assert.deepEqual(found, []);
+  });
+});

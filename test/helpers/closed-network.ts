@@ -1,0 +1,79 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer as createHttp, type RequestListener } from "node:http";
+import { createServer as createHttps } from "node:https";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Certificate, certificate } from "./certificates.ts";
+import { type Records, startNameServer } from "./name-server.ts";
+
+/*
+ * A network namespace in which every address is this machine, so that no connection to any address goes unnoticed. These
+ * functions run inside of it, in a process that `unshare` started.
+ */
+
+/** The command that starts a program in namespaces of its own, as an ordinary user too. */
+export const unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount"] as const;
+
+/** Why this machine cannot run such a program; undefined where it can. */
+export function missingNamespaces(): string | undefined {
+  const [command, ...words] = unshare;
+  const { error, status, stderr } = spawnSync(command, [...words, "ip", "link", "set", "lo", "up"], {
+    encoding: "utf8",
+  });
+  if (status === 0) return undefined;
+  return `no network namespace can be made here: ${error?.message ?? stderr.trim()}`;
+}
+
+/** Makes every address of IPv4 and IPv6 an address of this machine, and asks `recordsOf` for every name. */
+export async function takeAllAddresses(recordsOf: (name: string, lookups: number) => Records | undefined) {
+  const ip = (words: string) => execFileSync("ip", words.split(" "));
+  ip("link set lo up");
+  ip("route add local 0.0.0.0/0 dev lo");
+  ip("-6 route add local ::/0 dev lo");
+  const folder = mkdtempSync(join(tmpdir(), "svc-server-names-"));
+  const replace = (path: string, text: string) => {
+    const file = join(folder, path.replaceAll("/", "-"));
+    writeFileSync(file, text, { mode: 0o644 });
+    execFileSync("mount", ["--bind", file, path]);
+  };
+  replace("/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:5\n");
+  replace("/etc/nsswitch.conf", "hosts: dns\n");
+  await startNameServer("127.0.0.1", recordsOf);
+  return folder;
+}
+
+export interface Canaries {
+  /** The number of connections to each address, as Node writes addresses. */
+  readonly seen: ReadonlyMap<string, number>;
+  /** The authority to trust. */
+  readonly authority: Certificate;
+}
+
+const ports = { tls: [443, 8443], plain: [80, 8080], silent: [22, 25, 6379] } as const;
+
+/** Listens on all addresses, counts every connection by its address, and answers requests. */
+export async function startCanaries(names: readonly string[], answer: RequestListener): Promise<Canaries> {
+  const seen = new Map<string, number>();
+  const authority = certificate({ names: ["authority"], signs: true });
+  const pair = certificate({ names, issuer: authority });
+  const secure = createHttps({ key: pair.key, cert: pair.cert }, answer);
+  const plain = createHttp(answer);
+  const listen = async (port: number, take: (socket: Socket) => void) => {
+    const server = createServer((socket) => {
+      const address = (socket.localAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
+      seen.set(address, (seen.get(address) ?? 0) + 1);
+      socket.on("error", () => {});
+      socket.unref();
+      take(socket);
+    });
+    server.unref();
+    await once(server.listen(port, "::"), "listening");
+  };
+  for (const port of ports.tls) await listen(port, (socket) => secure.emit("connection", socket));
+  for (const port of ports.plain) await listen(port, (socket) => plain.emit("connection", socket));
+  for (const port of ports.silent) await listen(port, (socket) => socket.destroy());
+  return { seen, authority };
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { TestContext } from "node:test";
+import type { Page } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Opens a page of a browser, which the tests of a file share. */
+type Open = (url: string) => Promise<Page>;
+
+interface Found {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/**
+ * A page of the dashboard. When the test ends, nothing may have broken its policy, thrown, or gone
+ * to another origin.
+ */
+export async function dashboardPage(t: TestContext, open: Open, origin: string, path = ""): Promise<Page> {
+  const page = await open("about:blank");
+  page.setDefaultTimeout(15_000);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const wrong: string[] = [];
+  page.on("console", (message) => {
+    if (/Content.Security.Policy|TrustedHTML/i.test(message.text())) wrong.push(message.text());
+  });
+  page.on("pageerror", (error) => wrong.push(String(error.stack)));
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== origin) wrong.push(`a request to ${request.url()}`);
+  });
+  t.after(() => assert.deepEqual(wrong, []));
+  await page.goto(`${origin}/dashboard${path}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return page;
+}
+
+/** The serious findings of axe on what is shown, of all its rules or of one. It is injected by the debugger, since the policy allows no such script. */
+export async function findingsOf(page: Page, rule?: string): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+  const found: Found[] = await page.evaluate(async (only) => {
+    const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Found[] }> } };
+    const { violations } = await axe.run(only === undefined ? {} : { runOnly: [only] });
+    return violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) }));
+  }, rule);
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${page.url()} ${id}: ${html.slice(0, 200)}`));
+}

@@ -1,0 +1,47 @@
+import type { Service } from "../../lib/index.ts";
+
+/** Lines that a page must show as the text that they are: elements, turned directions, more than a screen holds. */
+const hostile: ReadonlyMap<number, string> = new Map([
+  [50, "<img src=x onerror=alert(1)>"],
+  [51, "\u202Egnp.exe\u2066"],
+  [55, "y".repeat(100_000)],
+]);
+
+/** A project with deployments in every state that a person meets, on a manual clock. Answers their ids. */
+export async function fillDashboard(service: Service) {
+  const client = service.client();
+  const { id: project } = await client.projects.create({
+    name: "checkout",
+    region: "eu-west-1",
+    description: "The till",
+  });
+  await client.environments.put({
+    id: project,
+    name: "production",
+    variables: { PORT: "8080", DATABASE_URL: { value: "postgres://…", secret: true } },
+  });
+  const hook = await client.webhooks.create({ url: "https://shop.inbox.test/hooks", events: ["*"] });
+  const source = { type: "git", repo: "acme/checkout", branch: "main" } as const;
+  const deploy = (environment: string) => client.deployments.create({ project_id: project, environment, source });
+  const live = await deploy("production");
+  await service.clock.advance("1m");
+  await service.scenarios.add({
+    match: { environment: "staging" },
+    outcome: {
+      result: "fail",
+      at: "building",
+      message: "npm test ended with 1",
+      logs: Array.from({ length: 60 }, (_, i) => ({
+        level: i % 20 === 19 ? "warn" : i === 57 ? "error" : "info",
+        message: hostile.get(i) ?? `step ${i + 1}: compiles lib/part-${i + 1}.ts`,
+      })),
+    },
+    times: 1,
+  });
+  const failed = await deploy("staging");
+  await service.clock.advance("3m");
+  const running = await deploy("production");
+  await service.clock.advance("2s");
+  await deploy("preview");
+  return { project, hook: hook.id, live: live.id, failed: failed.id, running: running.id };
+}

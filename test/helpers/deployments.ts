@@ -1,0 +1,77 @@
+import { type Options, type SimulatedOutcome, simulatedDeployments } from "../../lib/index.ts";
+import { expect, type Who, type World } from "./test-service.ts";
+
+/** Helpers for tests of deployments and their events. */
+
+type Script = NonNullable<Parameters<typeof simulatedDeployments>[0]>;
+
+/** Options with a script for the outcomes of deployments; `more` are further deployment options. */
+export const withOutcomes = (script: Script, more: NonNullable<Options["deployments"]> = {}): Options => ({
+  deployments: { ...more, driver: simulatedDeployments(script) },
+});
+
+/** A script with an outcome for each branch: `{ broken: { result: "fail" } }`. */
+export const byBranch =
+  (outcomes: Readonly<Record<string, SimulatedOutcome>>): Script =>
+  ({ source }) =>
+    outcomes[source.branch ?? ""];
+
+export const source = (branch: string) => ({ source: { type: "git", repo: "acme/web", branch } });
+
+interface EventData {
+  event: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** The events of `acme` with their data, oldest first, without the first `after`. */
+export async function eventsOf(world: World, after = 0): Promise<EventData[]> {
+  const { data } = expect(await world.call("owner", "GET", "/v1/events?per_page=100"), 200);
+  return data
+    .reverse()
+    .slice(after)
+    .map(({ id: _, ...event }: EventData & { id: string }) => event);
+}
+
+/** A deployment as it is now, without the response's meta. */
+export async function deploymentNow(world: World, id: string, who: Who = "viewer") {
+  const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);
+  return deployment;
+}
+
+/** The states of several deployments, in the order given. */
+export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>
+  Promise.all(deployments.map(async ({ id }) => (await deploymentNow(world, id)).status));
+
+/** Deploys, and advances the clock by the default six seconds. */
+export async function deployAndFinish(world: World, project_id: string, more: object = {}) {
+  const { id } = await world.deploy(project_id, more);
+  await world.service.clock.advance("6s");
+  return deploymentNow(world, id);
+}
+
+/** The lines of a deployment's log. */
+export async function logOf(
+  world: World,
+  id: string,
+): Promise<{ level: string; message: string; timestamp: string }[]> {
+  return expect(await world.call("viewer", "GET", `/v1/deployments/${id}/logs`), 200).data;
+}
+
+export const pathsOf = (body: { error: { details: { path: string }[] } }) => body.error.details.map(({ path }) => path);
+
+/** Blocks a driver until the test opens it. */
+export function blocker() {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
+
+/** Creates a project, and returns a function that tries a source by a deployment. */
+export async function sourceTester(world: World) {
+  const { id: project_id } = await world.project();
+  return (source: unknown) =>
+    world.call("developer", "POST", "/v1/deployments", { project_id, environment: "production", source });
+}

@@ -1,0 +1,65 @@
+import type { TestContext } from "node:test";
+import * as v from "valibot";
+import { createLoop } from "../../lib/jobs/loop.ts";
+import { createQueue } from "../../lib/jobs/queue.ts";
+import { jobsRepository } from "../../lib/jobs/repository.ts";
+import { createRunner } from "../../lib/jobs/runner.ts";
+import { createClock } from "../../lib/kernel/clock.ts";
+import { createIds } from "../../lib/kernel/ids.ts";
+import { type Job, jobsOf, type Outcome } from "../../lib/kernel/job.ts";
+import type { Log } from "../../lib/kernel/log.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
+import { openMemory } from "../../lib/store/database-files.ts";
+import { createStore } from "../../lib/store/store.ts";
+import { start } from "./test-service.ts";
+
+const quiet: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
+/** The work of a job in these tests, given its name and how often it has run. */
+export type Work = (name: string, time: number) => Promise<Outcome> | Outcome;
+
+/**
+ * The job runner without a service: one store on a manual clock, with as many processes as a test needs. `runs` lists the
+ * jobs that ran, and those that were given up.
+ */
+export function startRunner(t: TestContext, work: Work, retries: readonly string[] = []) {
+  const { engine, database } = openMemory();
+  const store = createStore(engine);
+  t.after(() => store.close());
+  const clock = createClock(`manual@${start}`);
+  const ids = createIds(clock, createRandom("jobs"));
+  const rows = store.using(jobsRepository);
+  const queue = createQueue({ store, clock, ids, wake: () => {} });
+  const runs: string[] = [];
+  const times = new Map<string, number>();
+  const since = () => `${(clock.now() - Date.parse(start)) / 1000}s`;
+  const job: Job = jobsOf<unknown>()({
+    kind: "tests.work",
+    args: v.object({ name: v.string() }),
+    retries,
+    async run({ name }) {
+      runs.push(`${name} at ${since()}`);
+      const time = (times.get(name) ?? 0) + 1;
+      times.set(name, time);
+      return work(name, time);
+    },
+    async exhausted({ name }, reason) {
+      runs.push(`${name} given up at ${since()}: ${reason}`);
+    },
+  });
+  const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });
+  const runner = process("one");
+  const loop = createLoop({ clock, runner, log: quiet, storeClock: async () => {} });
+  return {
+    store,
+    database,
+    clock,
+    rows,
+    runs,
+    runner,
+    loop,
+    process,
+    advance: (ms: number) => loop.advance(() => clock.now() + ms),
+    add: (name: string, wait_ms = 0) => store.transaction((tx) => queue.add(tx, "tests.work", { name }, wait_ms)),
+  };
+}

@@ -1,0 +1,107 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { compiled } from "./bundle.ts";
+import type { ProcessUser } from "./child-processes.ts";
+import { bearer } from "./headers.ts";
+
+export const program = compiled("bin/svc-server.js");
+
+/** A folder that is removed with the test. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs the program to its end; `more` sets its environment and its stdin. */
+export function run(
+  words: readonly string[],
+  cwd?: string,
+  { input, ...env }: { readonly input?: string } & Readonly<Record<string, string>> = {},
+  who: ProcessUser = {},
+) {
+  return spawnSync(process.execPath, [program, ...words], {
+    encoding: "utf8",
+    cwd,
+    ...who,
+    timeout: 60_000,
+    env: { ...process.env, ...env },
+    ...(input !== undefined && { input }),
+  });
+}
+
+/** Starts the program, and returns the lines of its stdout and its exit; `input` as for `run`. */
+export function stream(
+  t: TestContext,
+  words: readonly string[],
+  { input = "", ...env }: { readonly input?: string } & Readonly<Record<string, string>>,
+) {
+  const child = spawn(process.execPath, [program, ...words], {
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  child.stdin.end(input);
+  t.after(() => void child.kill("SIGKILL"));
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  return {
+    lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+    stop: (signal: NodeJS.Signals) => void child.kill(signal),
+    ended: once(child, "close").then(([code]) => ({ code: code as number | null, errors })),
+  };
+}
+
+/**
+ * Starts the program with `--json`, and resolves once it listens. `env` are more variables of its environment, `limits`
+ * options of the shell's `ulimit`.
+ */
+export async function launch(
+  t: TestContext,
+  words: readonly string[],
+  cwd?: string,
+  { env = {}, limits = "" }: { readonly env?: Readonly<Record<string, string>>; readonly limits?: string } = {},
+) {
+  const command = [process.execPath, program, ...words, "--json"];
+  const shell = ["sh", "-c", `ulimit ${limits}; exec "$@"`, "sh"];
+  const [file = "", ...rest] = limits ? [...shell, ...command] : command;
+  const child = spawn(file, rest, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => void child.kill("SIGKILL"));
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exited = once(child, "exit");
+  const first = await lines.next();
+  if (first.done) throw new Error(`ended with ${await exited}: ${errors}`);
+  const listening = JSON.parse(first.value as string) as {
+    event: string;
+    url: string;
+    base_url: string;
+    dashboard_url: string | null;
+    api_key: string | null;
+    apps_url: string | null;
+  };
+  return {
+    ...listening,
+    pid: child.pid,
+    /** Its stderr so far. */
+    errors: () => errors,
+    get: (path: string, key = listening.api_key) => fetch(listening.url + path, { headers: bearer(key) }),
+    /** Stops it, and returns the exit code and the rest of stdout. */
+    async stop(signal: NodeJS.Signals = "SIGTERM") {
+      child.kill(signal);
+      const rest: string[] = [];
+      for (let line = await lines.next(); !line.done; line = await lines.next()) rest.push(line.value);
+      const [code] = await exited;
+      return { code: code as number | null, rest };
+    },
+  };
+}

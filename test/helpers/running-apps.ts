@@ -1,0 +1,114 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { request } from "node:http";
+import type { TestContext } from "node:test";
+import { createService, type Options } from "../../lib/index.ts";
+import { repositories } from "./repositories.ts";
+import { parse } from "./server-sent-events.ts";
+import { around, expect, keyOf, seed, type World } from "./test-service.ts";
+
+const tried = spawnSync("bwrap", ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"], {
+  encoding: "utf8",
+});
+
+/** Why tests of the sandbox are skipped; false where it works. */
+export const noSandbox: string | false =
+  tried.status === 0 ? false : `bubblewrap does not work here: ${tried.stderr || tried.error?.message}`;
+
+/** A program that answers with its version, its variables, and a word of each path. */
+export const server = (version: string) => `
+const { createServer } = require("node:http");
+console.log("listening as ${version}");
+createServer((request, response) => {
+  if (request.url === "/crash") process.exit(3);
+  if (request.url === "/env") return response.end(JSON.stringify(process.env));
+  response.end("${version}");
+}).listen(process.env.PORT, process.env.HOST);
+`;
+
+/** A package with that program. */
+export const app = (version: string) => ({
+  "package.json": { name: "web", scripts: { start: "node server.js" } },
+  "server.js": server(version),
+});
+
+export interface Running extends World {
+  readonly repos: ReturnType<typeof repositories>;
+  /** Deploys the repository acme/web and waits for the end. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field
+  release(project_id: string, source?: object): Promise<any>;
+  /** Asks an app by its host; answers status and body. */
+  ask(host: string, path?: string, init?: { method?: string; body?: string }): Promise<string>;
+  /** The messages of a deployment's log. */
+  messages(id: string): Promise<string[]>;
+  /** Waits until the log of the environment production has a line that matches. */
+  printed(project_id: string, line: RegExp): Promise<string>;
+  /** Waits until the log of a deployment has a line that matches. */
+  logged(id: string, line: RegExp): Promise<string>;
+}
+
+/** A service that really runs what is deployed, with repositories in a folder. */
+export async function runtimeWorld(t: TestContext, options: Options = {}): Promise<Running> {
+  const repos = repositories(t);
+  const service = await createService({
+    seed,
+    logLevel: "error",
+    apps: { port: 0 },
+    ...options,
+    codeHost: options.codeHost ?? { repos: repos.root },
+    deployments: { runtime: "process", isolation: noSandbox ? "none" : "bubblewrap", ...options.deployments },
+  });
+  t.after(() => service.close());
+  const world = around(service);
+  return { ...world, repos, ...callsOf(world) };
+}
+
+function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | "repos"> {
+  const { port } = new URL(service.appsUrl ?? "http://none");
+  const follow = async (path: string, line: RegExp) => {
+    const stream = await service.fetch(`${path}/logs?follow=true`, {
+      headers: { authorization: `Bearer ${keyOf("owner")}` },
+    });
+    let text = "";
+    for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(chunk).toString();
+      const seen = parse(text.slice(0, text.lastIndexOf("\n\n") + 2));
+      const found = seen.find(({ data }) => line.test(data.message));
+      if (found) return found.data.message;
+    }
+    throw new Error(`the log ended without ${line}`);
+  };
+  return {
+    async release(project_id, source = {}) {
+      const { id } = await deploy(project_id, { source: { type: "git", repo: "acme/web", ...source } });
+      return expect(await call("developer", "GET", `/v1/deployments/${id}?wait=60`), 200);
+    },
+    ask: (host, path = "/", { method = "GET", body } = {}) =>
+      new Promise((resolve, reject) => {
+        const asked = request({ host: "127.0.0.1", port, path, method, headers: { host } }, (response) => {
+          let text = `${response.statusCode} `;
+          response.on("data", (chunk) => {
+            text += chunk;
+          });
+          response.on("end", () => resolve(text));
+        });
+        asked.on("error", reject).end(body);
+      }),
+    async messages(id) {
+      const { data } = expect(await call("viewer", "GET", `/v1/deployments/${id}/logs`), 200);
+      return data.map(({ message }: { message: string }) => message);
+    },
+    printed: (project_id, line) => follow(`/v1/projects/${project_id}/environments/production`, line),
+    logged: (id, line) => follow(`/v1/deployments/${id}`, line),
+  };
+}
+
+/** The ids of the processes whose command line contains a text. */
+export const processesWith = (text: string): string[] =>
+  readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text);
+    } catch {
+      return false;
+    }
+  });

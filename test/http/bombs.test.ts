@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { faults, named } from "../helpers/json-schema.ts";
+import { keepAliveClient } from "../helpers/keep-alive-client.ts";
+import { read } from "../helpers/openapi-document.ts";
+import { all, lines, listeningWorld, open, owner, statusesIn } from "../helpers/raw-sockets.ts";
+
+const mebibyte = 2 ** 20;
+const document = read("flat");
+const problem = named("#/components/schemas/Problem", document);
+const many = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(",");
+
+/** Bodies of nearly 1 MiB that cost much for their size. */
+const bodies: Readonly<Record<string, string>> = {
+  "80,000 fields": `{${many(80_000, (i) => `"k${i}":${i % 10}`)}}`,
+  "80,000 fields of one name": `{${many(80_000, () => '"name":"web"')}}`,
+  "a key of a megabyte": `{"${"k".repeat(mebibyte - 10)}":1}`,
+  "a text of a megabyte": `{"name":"${"x".repeat(mebibyte - 12)}"}`,
+  "a text of escapes": `{"name":"${"\\u0000".repeat(170_000)}"}`,
+  "a number of a million digits": `{"name":${"9".repeat(mebibyte - 10)}}`,
+  "a list of 200,000": `{"name":[${many(200_000, () => "1")}],"events":[${many(100_000, () => '"*"')}]}`.slice(
+    0,
+    mebibyte,
+  ),
+  "200,000 events": `{"url":"https://hook.inbox.test","events":[${many(200_000, () => '"*"')}]}`,
+  "200,000 wrong events": `{"url":"https://hook.inbox.test","events":[${many(200_000, () => "{}")}]}`,
+  "60,000 variables": `{"variables":{${many(60_000, (i) => `"K${i}":"v"`)}}}`,
+  "60,000 wrong variables": `{"variables":{${many(60_000, (i) => `"${i}-":{}`)}}}`,
+  "60,000 inputs": `{"model":"any","prompt":"x",${many(60_000, (i) => `"k${i}":"v"`)}}`,
+  prototypes: `{${many(30_000, () => '"__proto__":{"a":1}')}}`,
+  "white space": `{"name":${" ".repeat(mebibyte - 12)}1}`,
+};
+
+async function bombed(t: TestContext) {
+  const here = await listeningWorld(t, { rateLimit: 0 });
+  const project = await here.project();
+  const client = keepAliveClient(here.port);
+  t.after(() => client.close());
+  const took: Record<string, number> = {};
+  return {
+    here,
+    project,
+    took,
+    async ask(name: string, method: string, path: string, body?: string, headers: [string, string][] = []) {
+      const before = process.cpuUsage();
+      const answer = await client.ask(method, path, {
+        headers: [["Authorization", owner.authorization], ["Content-Type", "application/json"], ...headers],
+        ...(body !== undefined && { body }),
+      });
+      const { user, system } = process.cpuUsage(before);
+      const ms = Math.round((user + system) / 1000);
+      took[name] = Math.max(took[name] ?? 0, ms);
+      assert.ok(answer.status < 500, `${name}: ${answer.status}`);
+      if (answer.status >= 400) assert.deepEqual(faults(problem, answer.body, document), [], name);
+      // Of the processor, this client's part included.
+      assert.ok(ms < 1_000, `${name}: ${ms} ms`);
+      assert.ok(answer.text.length < mebibyte, `${name} is answered with ${answer.text.length} characters`);
+      return answer;
+    },
+  };
+}
+
+test("bodies of a megabyte that cost much take little of the processor, and are answered briefly", async (t) => {
+  const { ask, project, took } = await bombed(t);
+  const paths = [
+    ["POST", "projects"],
+    ["POST", "webhooks"],
+    ["POST", "generations"],
+    ["PUT", `projects/${project.id}/environments/production`],
+  ] as const;
+  for (const [name, body] of Object.entries(bodies)) {
+    assert.ok(body.length <= mebibyte, `${name} has ${body.length} bytes`);
+    for (const [method, path] of paths) await ask(name, method, `/v1/${path}`, body);
+  }
+  t.diagnostic(JSON.stringify(took));
+});
+
+test("long queries, paths and lists of headers take little of the processor", async (t) => {
+  const { ask, took } = await bombed(t);
+  const long = 12_000;
+  const list = "/v1/deployments";
+  await ask("parameters", "GET", `${list}?${"a&".repeat(long / 2)}`);
+  await ask("one parameter again and again", "GET", `${list}?${"status=x&".repeat(long / 9)}`);
+  await ask("a long parameter", "GET", `${list}?cursor=${"x".repeat(long)}`);
+  await ask("a parameter of escapes", "GET", `${list}?environment=${"%25".repeat(long / 3)}`);
+  await ask("events of a stream", "GET", `/v1/stream?events=${"deployment.queued,".repeat(long / 18)}`);
+  await ask("a path of slashes", "GET", `/v1${"/".repeat(long)}`);
+  await ask("a path of dots", "GET", `/v1${"/..".repeat(long / 3)}`);
+  await ask("a path of escapes", "GET", `/v1/projects/${"%252525".repeat(long / 7)}`);
+  await ask("a path of many parts", "GET", `/v1${"/projects".repeat(long / 9)}`);
+  const short = Array.from({ length: 900 }, (_, i): [string, string] => [`x${i.toString(36)}`, ""]);
+  assert.equal((await ask("headers", "GET", "/v1/me", undefined, short)).status, 200);
+  const forwarded: [string, string] = ["X-Forwarded-For", "1.2.3.4,".repeat(1_000)];
+  assert.equal((await ask("a long list in a header", "GET", "/v1/me", undefined, [forwarded])).status, 200);
+  t.diagnostic(JSON.stringify(took));
+});
+
+test("a thousand connections at once are each answered", async (t) => {
+  const here = await listeningWorld(t, { rateLimit: 0 });
+  const sockets = await Promise.all(Array.from({ length: 1_000 }, () => open(here.port)));
+  const answers = sockets.map(all);
+  for (const socket of sockets) socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close"));
+  const statuses = (await Promise.all(answers)).flatMap(statusesIn);
+  assert.deepEqual([statuses.length, new Set(statuses)], [1_000, new Set([200])]);
+});
+
+test("20,000 random keys leave nothing behind in memory", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const here = await listeningWorld(t, { addressRateLimit: 0 });
+  const client = keepAliveClient(here.port);
+  t.after(() => client.close());
+  let sent = 0;
+  const flood = async (count: number) => {
+    for (let i = 0; i < count; i += 100) {
+      const answers = Array.from({ length: 100 }, () =>
+        client.ask("GET", "/v1/me", { headers: [["Authorization", `Bearer sk_live_${"x".repeat(90)}${sent++}`]] }),
+      );
+      for (const { status } of await Promise.all(answers)) assert.equal(status, 401);
+    }
+    // One collection is not enough: what it leaves to finalizers and weak references goes with the next.
+    const heaps: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      collect();
+      await new Promise((done) => setImmediate(done));
+      heaps.push(process.memoryUsage().heapUsed);
+    }
+    return Math.min(...heaps);
+  };
+  const before = await flood(2_000);
+  const grown = (await flood(18_000)) - before;
+  // Kept, each of them would take 100 bytes at least.
+  assert.ok(grown < 1_000_000, `${grown} bytes`);
+});

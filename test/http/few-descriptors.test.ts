@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { WebSocket } from "ws";
+import { bearer } from "../helpers/headers.ts";
+import { launch } from "../helpers/program.ts";
+import { all, open } from "../helpers/raw-sockets.ts";
+
+/** What slow clients send, and then no more. None of them needs a key. */
+const slow = {
+  nothing: "",
+  "half a head": "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+  "half a body":
+    "POST /hooks/code-host HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+};
+
+/** Opens this many connections, which stay open as far as the server lets them. */
+async function flood(t: TestContext, port: number, count: number, text: string): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect({ port, host: "127.0.0.1" }));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((done) =>
+          socket.on("error", () => done()).on("connect", () => socket.write(text, () => done())),
+        ),
+    ),
+  );
+  return sockets;
+}
+
+for (const [name, text] of Object.entries(slow)) {
+  test(`with 128 descriptors and 400 connections that send ${name}, others are answered`, {
+    skip: process.platform === "win32",
+  }, async (t) => {
+    const here = await launch(t, ["dev", "--port", "0"], undefined, { limits: "-n 128" });
+    const port = Number(new URL(here.url).port);
+    const head = `GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${here.api_key}\r\n`;
+    const kept = await open(port);
+    kept.write(`${head}\r\n`);
+    const stream = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, { headers: bearer(here.api_key) });
+    await once(stream, "open");
+    const crowd = await flood(t, port, 400, text);
+    for (let i = 0; i < 20; i++) {
+      const socket = await open(port);
+      socket.write(`${head}Connection: close\r\n\r\n`);
+      assert.match(await all(socket), /^HTTP\/1\.1 200 OK\r\n/);
+    }
+    assert.equal(stream.readyState, stream.OPEN, "what is open and answered stays");
+    // A body that still arrives is waited for.
+    for (const socket of [kept, ...crowd]) socket.destroy();
+    assert.equal((await here.stop()).code, 0);
+    assert.equal(here.errors(), "");
+  });
+}

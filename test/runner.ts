@@ -1,8 +1,0 @@
-import type { Test } from "../lib/testing.ts";
-
-/** A runner that the test is in the place of: what it is told to do at the end of a test. */
-export function runner(hook: "after" | "onTestFinished") {
-  const ends: (() => Promise<void>)[] = [];
-  const t = { [hook]: (end: () => Promise<void>) => void ends.push(end) } as unknown as Test;
-  return { t, end: async () => Promise.all(ends.map((end) => end())) };
-}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
+import { expect } from "../helpers/test-service.ts";
+
+const host = "production-web.localhost";
+const git = { type: "git", repo: "acme/web" } as const;
+
+test("Deleting an environment ends its deployments as failed, with the reason, and stops what runs of it", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", app("one"));
+  assert.equal((await here.release(id)).status, "active");
+  const mark = `sleep 5${process.pid}`;
+  here.repos.commit("acme/web", { "svc.json": { build: `echo started; ${mark}`, start: "x" } });
+  const deployments = [await here.deploy(id, { source: git }), await here.deploy(id, { source: git })];
+  await here.logged(deployments[0].id, /^started$/);
+  const before = (await here.events()).length;
+  expect(await here.call("developer", "DELETE", `/v1/projects/${id}/environments/production`), 204);
+  assert.match(await here.ask(host), /^404 /);
+  for (const deployment of deployments) {
+    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${deployment.id}?wait=60`), 200);
+    assert.deepEqual([ended.status, ended.url], ["failed", undefined]);
+    assert.deepEqual((await here.messages(deployment.id)).slice(-2), [
+      "The environment production was deleted",
+      "Deployment failed",
+    ]);
+  }
+  const events = (await here.events()).slice(before);
+  assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
+  assert.deepEqual(processesWith(mark), []);
+});

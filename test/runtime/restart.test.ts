@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createClient } from "../../lib/client.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
+import { repositories } from "../helpers/repositories.ts";
+import { app, noSandbox, processesWith } from "../helpers/running-apps.ts";
+
+type Program = Awaited<ReturnType<typeof launch>>;
+
+const key = "sk_live_demo_owner1";
+
+async function begin(t: TestContext, folder: string, repos: string): Promise<Program> {
+  const database = join(folder, "svc.db");
+  const words = ["dev", "--port", "0", "--database", database, "--key", key, "--runtime", "process", "--repos", repos];
+  return launch(t, [...words, "--apps-port", "0"], folder);
+}
+
+const ask = (program: Program) => {
+  const { port } = new URL(program.apps_url ?? "");
+  return new Promise<string>((resolve, reject) => {
+    const headers = { host: "production-web.localhost" };
+    request({ host: "127.0.0.1", port, headers }, (response) => {
+      let text = `${response.statusCode} `;
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(text));
+    })
+      .on("error", reject)
+      .end();
+  });
+};
+
+test("A live release comes back after kill -9 and after a stop of the server; nothing is left behind", {
+  skip: noSandbox,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const repos = repositories(t);
+  repos.commit("acme/web", app("one"));
+  const first = await begin(t, folder, repos.root);
+  const client = createClient({ baseUrl: first.base_url, apiKey: key });
+  const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
+  const order = { project_id, environment: "production", source: { type: "git", repo: "acme/web" } } as const;
+  const { id } = await client.deployments.create(order);
+  assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+  assert.equal(await ask(first), "200 one");
+  // A build that the kill interrupts: it is done again, and ends.
+  repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 1" } });
+  const { id: next } = await client.deployments.create(order);
+  await first.stop("SIGKILL");
+
+  const second = await begin(t, folder, repos.root);
+  assert.equal(await ask(second), "200 one");
+  const again = createClient({ baseUrl: second.base_url, apiKey: key });
+  assert.equal((await again.deployments.get({ id: next, wait: 60 })).status, "active");
+  assert.equal(await ask(second), "200 two");
+  assert.equal((await second.stop()).code, 0);
+  const release = join(`${folder}/svc.db-apps`, "releases", next, "app");
+  assert.ok(existsSync(release));
+  assert.deepEqual(processesWith(release), []);
+
+  const third = await begin(t, folder, repos.root);
+  assert.equal(await ask(third), "200 two");
+  assert.deepEqual(readdirSync(join(`${folder}/svc.db-apps`, "releases")).sort(), [id, next].sort());
+  assert.equal((await third.stop()).code, 0);
+});

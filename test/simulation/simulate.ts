@@ -1,0 +1,30 @@
+// `npm run simulate -- --seeds 200 --from 0`: runs seeds, each twice where `--twice` is given, and names those that fail.
+import { inspect, parseArgs } from "node:util";
+import { simulate } from "./simulation.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    from: { type: "string", default: "0" },
+    twice: { type: "boolean" },
+  },
+});
+const [seeds, from] = [Number(values.seeds), Number(values.from)];
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const failed: number[] = [];
+let kills = 0;
+for (let seed = from; seed < from + seeds; seed++) {
+  try {
+    const one = await simulate(String(seed));
+    kills += one.kills;
+    if (!values.twice) continue;
+    const two = await simulate(String(seed));
+    const at = one.journal.findIndex((line, i) => line !== two.journal[i]);
+    if (one.hash !== two.hash) throw new Error(`two runs differ:\n${one.journal[at]}\n${two.journal[at]}`);
+  } catch (error) {
+    failed.push(seed);
+    say(`seed ${seed}: ${inspect(error)}\nagain: npm run simulate -- --seeds 1 --from ${seed}`);
+  }
+}
+say(`${seeds} seeds, ${kills} kills, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(" ")}` : ""}`);
+process.exitCode = failed.length > 0 ? 1 : 0;

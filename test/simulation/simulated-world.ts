@@ -1,0 +1,64 @@
+import type { GenerationDriver } from "../../lib/index.ts";
+import type { Random } from "../../lib/kernel/random.ts";
+import type { StepRecord } from "../helpers/all-operations.ts";
+
+/** The state of a simulation, and what surrounds its service: receivers and a backend. */
+
+/** What the receivers saw of a delivery. */
+type Received = Map<string, { readonly bodies: Set<string>; readonly attempts: Set<string> }>;
+
+export interface Simulation {
+  readonly seed: string;
+  readonly random: Random;
+  readonly folder: string;
+  readonly record: StepRecord;
+  readonly received: Received;
+  /** What somebody asked to delete. */
+  readonly deleted: Set<string>;
+  /** Everything that a caller or a receiver saw, in order. */
+  readonly journal: string[];
+  /** Errors of the log, and attempts that came twice. */
+  readonly errors: string[];
+  /** The number of the present life. */
+  life: number;
+  /** Whether receivers and backends still fail. */
+  faulty: boolean;
+  /** The files that a kill leaves, by the ends of their names. */
+  readonly kept: readonly string[];
+}
+
+const turn = () => new Promise((next) => setImmediate(next));
+export const turns = async (count: number) => {
+  for (let i = 0; i < count; i++) await turn();
+};
+export const below = (random: Random, count: number) => Math.floor(random.fraction() * count);
+
+/** Receivers that answer late, with errors, or not at all. After the kill of their service they hear nothing. */
+export const receivers = (world: Simulation, life: number, random: Random) => async (request: Request) => {
+  const body = await request.text();
+  if (world.life !== life) throw new Error("connection reset");
+  const [delivery, attempt] = ["x-service-delivery", "x-service-attempt"].map(
+    (name) => request.headers.get(name) ?? "",
+  );
+  world.journal.push(`received ${request.url} ${delivery} ${attempt} ${body}`);
+  const { bodies, attempts } = world.received.get(delivery ?? "") ?? { bodies: new Set(), attempts: new Set() };
+  world.received.set(delivery ?? "", { bodies: bodies.add(body), attempts });
+  // A monitoring provider gets an event and its metrics as deliveries of their own.
+  if (attempts.has(`${request.url} ${attempt}`)) world.errors.push(`attempt ${attempt} of ${delivery} arrived twice`);
+  attempts.add(`${request.url} ${attempt}`);
+  const fate = world.faulty ? random.fraction() : 1;
+  if (fate < 0.1) throw new Error("connection reset");
+  if (fate < 0.3) return new Response("try later", { status: 503 });
+  if (fate < 0.4) await turns(below(random, 20));
+  return new Response("fine");
+};
+
+/** A backend that is busy, slow or fails. A file would be written by threads, which keep no order. */
+export const backend = (world: Pick<Simulation, "faulty">, random: Random): GenerationDriver => {
+  const progress = async () => {
+    const fate = world.faulty ? random.fraction() : 1;
+    if (fate < 0.6) return { state: "running", again_ms: 1 + below(random, 5000), handle: "handle" } as const;
+    return { state: "failed", message: "no" } as const;
+  };
+  return { delay: () => 0, submit: progress, poll: progress, cancel: async () => {} };
+};

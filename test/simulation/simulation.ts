@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { createService, type Service } from "../../lib/index.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
+import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { allSteps, emptyRecord, runSteps, stepContext } from "../helpers/all-operations.ts";
+import { unfinished, violations } from "../helpers/invariants.ts";
+import { around, seed as organizations, start, type World } from "../helpers/test-service.ts";
+import { backend, below, receivers, type Simulation, turns } from "./simulated-world.ts";
+
+/*
+ * A whole service on a seed: callers, receivers, a backend, kills and the disk draw from it, the clock is a manual one, and
+ * nothing else moves time. So a seed repeats exactly, whatever it finds.
+ */
+
+/** Stops the machine's time, which would fall into a run by chance: no timer of the service fires. Ends with the answer. */
+function stopMachine(): () => void {
+  const { setTimeout, clearTimeout } = globalThis;
+  const timer = { unref: () => timer, ref: () => timer, hasRef: () => false };
+  const never = (() => timer) as unknown as typeof setTimeout;
+  replaceSystemTime({ setTimeout: never, clearTimeout: () => {}, now: () => Date.parse(start), monotonic: () => 0 });
+  const monotonic = performance.now.bind(performance);
+  return () => replaceSystemTime({ setTimeout, clearTimeout, now: Date.now, monotonic });
+}
+
+/** The same promise for every call. */
+const once = (work: () => Promise<void>) => {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
+};
+
+const fileOf = ({ folder, life }: Simulation) => join(folder, String(life), "svc.db");
+
+async function open(world: Simulation): Promise<Service> {
+  const { seed, life, errors } = world;
+  const random = createRandom(`receivers ${seed} ${life}`);
+  const ignore = () => {};
+  return createService({
+    database: fileOf(world),
+    clock: `manual@${start}`,
+    seed: organizations,
+    rateLimit: 0,
+    random: seed,
+    transport: receivers(world, life, random),
+    generations: { driver: backend(world, random) },
+    logger: {
+      error: (...entry) => world.life === life && errors.push(JSON.stringify(entry)),
+      warn: ignore,
+      info: ignore,
+      debug: ignore,
+    },
+  });
+}
+
+/**
+ * Kills the service: the next life begins with its files as they are at this moment. The write-ahead log may end with what
+ * a power cut tears, which no acknowledged write depends on.
+ */
+function kill(world: Simulation): void {
+  const { random, journal } = world;
+  const before = fileOf(world);
+  world.life += 1;
+  const after = fileOf(world);
+  mkdirSync(join(after, ".."));
+  for (const end of world.kept) if (existsSync(before + end)) copyFileSync(before + end, after + end);
+  const torn = random.fraction() < 0.3 && existsSync(`${after}-wal`);
+  if (torn) appendFileSync(`${after}-wal`, random.bytes(below(random, 5000)));
+  journal.push(`killed${torn ? ", with a torn write" : ""}`);
+}
+
+/** A world that belongs to one life: after its kill no caller hears an answer. */
+function mortal(world: Simulation, service: Service): World {
+  const { life } = world;
+  const here = around(service);
+  const hear = <T>(value: T): T => {
+    if (world.life !== life) throw new Error("killed");
+    return value;
+  };
+  const call: World["call"] = async (who, method, path, ...more) => {
+    // A kill may come between the commit and the answer.
+    if (method === "DELETE") world.deleted.add(path.split("/").at(-1) ?? "");
+    return hear(await here.call(who, method, path, ...more));
+  };
+  return { ...here, call };
+}
+
+/** The steps that later ones need: whom to tell, what to deploy, who works. */
+const beginning = ["webhooks.create", "integrations.create", "projects.create", "invitations.accept", "keys.create"];
+const often = [
+  "time",
+  "time",
+  "time",
+  "deployments.create",
+  "deployments.create",
+  "generations.create",
+  "webhooks.test",
+];
+const steps = [...Object.keys(allSteps), ...often, ...often, ...often];
+
+/** Some steps at once, again and again; the last ones are cut off by a kill. */
+async function live(world: Simulation, service: Service, rounds: number, ends: boolean): Promise<void> {
+  const { random, record, life } = world;
+  for (let round = 0; round < rounds; round++) {
+    const context = stepContext(mortal(world, service), random, record);
+    const chosen = Array.from({ length: 1 + below(random, 4) }, () => steps[below(random, steps.length)]);
+    const running = Promise.allSettled(chosen.map((name = "time") => allSteps[name]?.(context)));
+    if (ends && round === rounds - 1) {
+      await turns(below(random, 40));
+      kill(world);
+    }
+    const ended = await running;
+    for (const [i, result] of ended.entries())
+      if (result.status === "rejected" && world.life === life)
+        throw new Error(`the step ${chosen[i]} failed`, { cause: result.reason });
+  }
+}
+
+/** The tables of what steps make, but for deployments, which go with their projects. */
+const tables = {
+  users: "users",
+  keys: "api_keys",
+  projects: "projects",
+  webhooks: "endpoints",
+  integrations: "endpoints",
+  generations: "generations",
+} as const;
+
+/** The rules of the store, and what an acknowledged call made. */
+function check(world: Simulation): void {
+  const { record, errors, received } = world;
+  const database = new Database(fileOf(world));
+  try {
+    assert.deepEqual(violations(database), []);
+    for (const [kind, table] of Object.entries(tables)) {
+      const find = database.prepare(`select 1 from ${table} where id = ?`);
+      for (const id of record.made.get(kind) ?? [])
+        assert.ok(find.get(id) || world.deleted.has(id), `${id} was acknowledged and is gone`);
+    }
+  } finally {
+    database.close();
+  }
+  assert.deepEqual(errors, []);
+  for (const [delivery, { bodies }] of received)
+    if (!delivery.startsWith("none")) assert.equal(bodies.size, 1, `the attempts of ${delivery} differ`);
+  for (const response of record.responses) assert.doesNotMatch(response, /^\S+ \S+ 5\d\d /);
+}
+
+/**
+ * Modules that the service loads at their first use are loaded before the first seed: reading files takes the machine's
+ * time, so a first run would differ from the next.
+ */
+const loadModules = once(async () => {
+  const random = createRandom("modules");
+  const service = await createService({
+    clock: `manual@${start}`,
+    seed: organizations,
+    rateLimit: 0,
+    random: "modules",
+    logLevel: "silent",
+    transport: async () => new Response("fine"),
+    generations: { driver: backend({ faulty: false }, random) },
+  });
+  await runSteps(around(service), random, 0);
+  await service.close();
+});
+
+/**
+ * Runs a seed, and answers its journal, with its hash, and the number of kills. Rejects with what it found. `losesLog`
+ * takes the write-ahead log away at each kill, as a disk does that breaks its word.
+ */
+export async function simulate(seed: string, { losesLog = false } = {}) {
+  await loadModules();
+  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "svc-simulation-"));
+  const world: Simulation = {
+    ...{
+      seed,
+      folder,
+      record: emptyRecord(),
+      received: new Map(),
+      deleted: new Set(),
+      journal: [],
+      errors: [],
+      life: 0,
+      faulty: true,
+    },
+    random: createRandom(`simulation ${seed}`),
+    kept: losesLog ? ["", ".key"] : ["", "-wal", ".key"],
+  };
+  const { random, record, journal } = world;
+  mkdirSync(join(folder, "0"));
+  // The key that encrypts and signs would otherwise be another in each run.
+  writeFileSync(`${fileOf(world)}.key`, `${random.bytes(32).toString("base64")}\n`, { mode: 0o600 });
+  const restoreMachine = stopMachine();
+  let service = await open(world);
+  try {
+    const context = stepContext(mortal(world, service), random, record);
+    for (const name of beginning) await allSteps[name]?.(context);
+    const kills = 1 + below(random, 3);
+    for (let life = 0; life <= kills; life++) {
+      await live(world, service, 3 + below(random, 10), life < kills);
+      if (life < kills) {
+        await service.close();
+        service = await open(world);
+      }
+      check(world);
+      journal.push(...record.responses.splice(0));
+    }
+    world.faulty = false;
+    await service.clock.runUntilIdle();
+    await service.close();
+    check(world);
+    const database = new Database(fileOf(world));
+    const left = unfinished(database);
+    database.close();
+    assert.deepEqual(left, []);
+  } finally {
+    await service.close();
+    restoreMachine();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const hash = createHash("sha256").update(journal.join("\n")).digest("hex");
+  return { hash, journal, kills: world.life };
+}

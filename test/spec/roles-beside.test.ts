@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { callsOf } from "../../lib/control/calls.ts";
+import { controlRoutes } from "../../lib/control/control-routes.ts";
+import { assetRoutes } from "../../lib/downloads/asset-downloads.ts";
+import { healthRoutes } from "../../lib/health/probes.ts";
+import { hookRoutes } from "../../lib/hooks/code-host-pushes.ts";
+import type { Options } from "../../lib/index.ts";
+import { keepAliveClient } from "../helpers/keep-alive-client.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
+
+/**
+ * The paths beside `/v1`, by CONTRACT sections 5, 6 and 8. Columns: method · path · in `dev`, a program on this machine ·
+ * the same as a page of another origin · under a known name that is not loopback's · through a proxy that the options do
+ * not name · in `start` on this machine · behind a proxy without a key · with a viewer's · with an owner's.
+ */
+const table = `
+  GET     /healthz                     200 200 200 200  200 200 200 200
+  GET     /readyz                      200 200 200 200  200 200 200 200
+  GET     /metrics                     200 200 401 401  200 401 403 200
+  POST    /hooks/code-host             400 400 400 400  401 401 401 401
+  POST    /hooks/code-host/{}          404 404 404 404  404 404 404 404
+  GET     /assets/{}                   403 403 403 403  403 403 403 403
+  GET     /_svc/clock                  200 403 404 404  404 404 404 404
+  POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
+  POST    /_svc/settle                 200 403 404 404  404 404 404 404
+  POST    /_svc/snapshots              201 403 404 404  404 404 404 404
+  POST    /_svc/snapshots/{}/restore   404 403 404 404  404 404 404 404
+  POST    /_svc/reset                  200 403 404 404  404 404 404 404
+  GET     /_svc/inbox                  200 403 404 404  404 404 404 404
+  DELETE  /_svc/inbox                  200 403 404 404  404 404 404 404
+  PUT     /_svc/inbox/{}               422 403 404 404  404 404 404 404
+  POST    /_svc/deliveries             422 403 404 404  404 404 404 404
+  GET     /_svc/mail                   200 403 404 404  404 404 404 404
+  POST    /_svc/invitations/accept     422 403 404 404  404 404 404 404
+  GET     /_svc/scenarios              200 403 404 404  404 404 404 404
+  POST    /_svc/scenarios              422 403 404 404  404 404 404 404
+  DELETE  /_svc/scenarios              200 403 404 404  404 404 404 404
+  POST    /_svc/deployments/{}/step    404 403 404 404  404 404 404 404
+  POST    /_svc/generations/{}/step    404 403 404 404  404 404 404 404
+  GET     /_svc/journal                200 403 404 404  404 404 404 404
+  GET     /_svc/faults                 200 403 404 404  404 404 404 404
+  POST    /_svc/faults                 422 403 404 404  404 404 404 404
+  DELETE  /_svc/faults                 200 403 404 404  404 404 404 404
+`;
+const rows = table
+  .trim()
+  .split("\n")
+  .map((line) => line.trim().split(/ +/))
+  .map(([method = "", path = "", ...statuses]) => ({ method, path, statuses: statuses.map(Number) }));
+
+const start: Options = { mode: "start", clock: "real", random: undefined, hosts: ["svc.example.com"] };
+const bearer = (key: string) => ["Authorization", `Bearer ${key}`] as const;
+
+/** The columns: a service's options, and the headers of a request. */
+const callers: readonly (readonly [Options, readonly (readonly [string, string])[]])[] = [
+  [{}, []],
+  [{}, [["Origin", "https://evil.example"]]],
+  [{ hosts: ["svc.example.com"] }, [["Host", "svc.example.com"]]],
+  [{}, [["X-Forwarded-For", "203.0.113.7"]]],
+  [start, []],
+  [{ ...start, behindProxy: true }, []],
+  [{ ...start, behindProxy: true }, [bearer(keyOf("viewer"))]],
+  [{ ...start, behindProxy: true }, [bearer(keyOf("owner"))]],
+];
+
+test("the table has every path beside /v1, and no other", () => {
+  // Their rows are made of declarations alone: nothing of these ports is used before a request comes.
+  const nothing = new Proxy({}, { get: () => ({}) }) as never;
+  const routes = [
+    ...healthRoutes(nothing),
+    ...hookRoutes(nothing),
+    ...assetRoutes(nothing),
+    ...controlRoutes({ calls: callsOf(nothing), now: () => "" }),
+  ];
+  const names = routes
+    .filter(({ method }) => method !== "*")
+    .map(({ method, path }) => `${method} ${path.replace("**", "{}").replaceAll(/\{\w+\}/g, "{}")}`);
+  assert.deepEqual(names.sort(), rows.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+for (const [column, [options, headers]] of callers.entries()) {
+  test(`paths beside /v1 answer exactly the callers of the table, column ${column + 1}`, async (t) => {
+    const here = await listeningWorld(t, { ...options, addressRateLimit: 0 });
+    const client = keepAliveClient(here.port);
+    t.after(() => client.close());
+    for (const { method, path, statuses } of rows) {
+      const at = path.replaceAll("{}", "unknown");
+      const { status, text } = await client.ask(method, at, { headers });
+      assert.equal(status, statuses[column], `${method} ${path}: ${text}`);
+      const misdirected = await client.ask(method, at, { headers: [["Host", "evil.example"], ...headers.slice(1)] });
+      assert.equal(misdirected.status, 421, `${method} ${path} under a foreign Host`);
+      for (const tail of ["/", "/..%2f", "%00"]) {
+        const beside = await client.ask(method, at + tail, { headers });
+        assert.ok(beside.status >= 400 && beside.status < 500, `${method} ${at}${tail}: ${beside.status}`);
+      }
+    }
+    for (const path of ["/", "/v1x", "/_svcx", "/metrics.json", "/.env", "/hooks", "/assets"]) {
+      assert.equal((await client.ask("GET", path, { headers })).status, 404, path);
+    }
+  });
+}
