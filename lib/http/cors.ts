@@ -66,16 +66,7 @@ export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, lo
     }),
   };
 
-  return async (request, route) => {
-    const isAsset = request.path.startsWith(assetsPath);
-    if (!isAsset && !isVersioned(request)) return handler(request, route);
-    const origin = request.header("origin");
-    if (origin === undefined || !allowsOrigin(origin)) {
-      const outcome = await handler(request, route);
-      // A browser caches files: a copy that was fetched without an origin must not be used for a page that needs these
-      // headers.
-      return isAsset ? withHeaders(outcome, { vary: "Origin" }) : outcome;
-    }
+  const forPage = async (request: RequestContext, route: Route, origin: string) => {
     const isPreflight = request.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
     const outcome = await (isPreflight ? usual(request, preflight) : handler(request, route));
     return withHeaders(outcome, {
@@ -83,6 +74,17 @@ export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, lo
       "access-control-expose-headers": exposed,
       vary: "Origin",
     });
+  };
+
+  return (request, route) => {
+    const isAsset = request.path.startsWith(assetsPath);
+    if (!isAsset && !isVersioned(request)) return handler(request, route);
+    const origin = request.header("origin");
+    if (origin !== undefined && allowsOrigin(origin)) return forPage(request, route, origin);
+    // A browser caches files: a copy that was fetched without an origin must not be used for a page that needs these
+    // headers.
+    const outcome = handler(request, route);
+    return isAsset ? outcome.then((answered) => withHeaders(answered, { vary: "Origin" })) : outcome;
   };
 }
 
