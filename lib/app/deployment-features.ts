@@ -50,6 +50,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
     projectName: (tx, organization_id, id) => projects.nameOf(tx, organization_id, id),
     deployments: createStoredReleases({ ...ports, variables }),
+    onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
   const rollout = createRollout({ ...ports, variables, apps, concurrency, autoRollback });
   const removeDeployments = createProjectRemoval(ports);

@@ -13,11 +13,14 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
+  /** Ends the deployment that builds or rolls out in it. */
+  readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
   readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
 }
 
 /** Takes away what runs of deleted environments and projects, and what is stored of it. */
-export function createAppRemoval({ store, feed, runtime, supervisor, deployments, afterCommit }: Ports) {
+export function createAppRemoval(ports: Ports) {
+  const { store, feed, runtime, supervisor, deployments, onEnvironmentRemoved, afterCommit } = ports;
   const rows = store.using(appsRepository);
   return {
     /** An environment is deleted: what runs of it stops at once. */
@@ -26,25 +29,25 @@ export function createAppRemoval({ store, feed, runtime, supervisor, deployments
       await rows(tx).removeDomains(key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
-      const running = await deployments.runningIn(tx, key);
-      afterCommit(tx, "stopping an app", () =>
-        Promise.all([running === undefined ? undefined : runtime?.abandon(running), supervisor?.stop(key)]),
-      );
+      if (!runtime) return;
+      await onEnvironmentRemoved(tx, key);
+      afterCommit(tx, "stopping an app", () => supervisor?.stop(key));
     },
 
     /** A project is deleted: its work and its apps stop at once, and what they stored goes. Its rows go in batches. */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
       if (!runtime) return;
-      for (const { organization_id, environment } of await rows(tx).ofProject({ project_id })) {
-        const key = { organization_id, project_id, environment };
-        const running = await deployments.runningIn(tx, key);
-        const releases = await deployments.releases(key, tx);
-        afterCommit(tx, "stopping an app", async () => {
-          await Promise.all([running === undefined ? undefined : runtime.abandon(running), supervisor?.stop(key)]);
-          for (const release of releases) await runtime.discard(release);
-        });
-      }
-      afterCommit(tx, "removing a project's files", () => runtime.forget(project_id));
+      const keys = await rows(tx).ofProject({ project_id });
+      const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
+      const releases = (await Promise.all(keys.map((key) => deployments.releases(key, tx)))).flat();
+      afterCommit(tx, "removing what a project runs and stores", async () => {
+        await Promise.all([
+          ...keys.map((key) => supervisor?.stop(key)),
+          ...running.map((id) => (id === undefined ? undefined : runtime.abandon(id))),
+        ]);
+        for (const release of releases) await runtime.discard(release);
+        await runtime.forget(project_id);
+      });
     },
 
     /** Removes a batch of a deleted project's rows; answers whether none are left. */

@@ -40,6 +40,8 @@ interface Ports {
   readonly keep: number;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
+  /** Ends the deployment that builds or rolls out in a deleted environment. */
+  readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
 /** Without a runtime, an environment has no URL, and only its domains are shown, if there are any. */
@@ -147,8 +149,12 @@ export function appsService(ports: Ports) {
     },
 
     /** A deployment has ended without becoming active: nothing of it stays. */
-    ended(tx: Tx, { id }: Pick<Deployment, "id">): void {
-      if (runtime) afterCommit(tx, "ending a deployment's work", () => runtime.abandon(id));
+    ended(tx: Tx, { id, project_id }: Pick<Deployment, "id" | "project_id">, isProjectGone = false): void {
+      if (!runtime) return;
+      afterCommit(tx, "ending a deployment's work", async () => {
+        await runtime.abandon(id);
+        if (isProjectGone) await runtime.forget(project_id);
+      });
     },
 
     /** The URL of a deployment while its release is live. */

@@ -48,7 +48,10 @@ export function parseOptions(given: unknown): Settings {
       "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git",
     );
   if (runsForReal(result.output) && clock !== "real")
-    throw new BadOptions("clock", `must be real with the runtime ${result.output.deployments.runtime.join()}`);
+    throw new BadOptions(
+      "clock",
+      `must be real with the runtime ${result.output.deployments.driver?.runtime?.name ?? result.output.deployments.runtime.join()}`,
+    );
   if (mode === "start" && result.output.transport !== undefined) {
     throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
   }

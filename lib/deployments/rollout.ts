@@ -1,28 +1,23 @@
 import { checkProgress, type DeploymentDriver, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
-import type { Queue } from "../jobs/queue.ts";
-import type { Clock } from "../kernel/clock.ts";
-import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
-import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 import { orderOf, type ReadVariables } from "./stored-releases.ts";
+import { createTurns, type TurnPorts } from "./turns.ts";
 
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
 
-interface Ports {
-  readonly store: Store;
+interface Ports extends TurnPorts {
   readonly bus: Bus;
   readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly queue: Queue;
   readonly driver: DeploymentDriver;
   readonly variables: ReadVariables;
   /** What runs after a deployment. */
@@ -30,10 +25,9 @@ interface Ports {
     /** Whether its environment was deleted, so that nothing of it may run. */
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
     succeeded(tx: Tx, deployment: Deployment): Promise<void>;
-    ended(tx: Tx, deployment: Deployment): void;
+    /** Nothing of it stays; called again where a driver turns out to work for it still, perhaps after its project's end. */
+    ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): void;
   };
-  /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
-  readonly concurrency: number;
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
 }
@@ -49,7 +43,7 @@ export type Rollout = ReturnType<typeof createRollout>;
  * move of the table of states: the loser of a race changes nothing.
  */
 export function createRollout(ports: Ports) {
-  const { store, bus, feed, clock, queue, driver, variables, apps, concurrency, autoRollback } = ports;
+  const { store, bus, feed, clock, queue, driver, variables, apps, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
   const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[], last?: readonly LogLine[]) => {
     feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
@@ -80,31 +74,8 @@ export function createRollout(ports: Ports) {
     await scheduleAdvance(tx, row);
   };
 
-  const scheduleStart = (tx: Tx, wait_ms: number) => queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
-
-  /** Starts the heads of queues that are ready, oldest first, up to the limit over all. */
-  const startReady = async (tx: Tx) => {
-    await deployments(tx).markReady({ now: clock.iso() });
-    for (let free = concurrency - (await deployments(tx).countRunning({})); free > 0; free--) {
-      const next = await deployments(tx).nextReadyHead({});
-      if (!next) return;
-      await start(tx, next);
-    }
-  };
-
-  /** CONTRACT section 4: "First in, first out: one builds or rolls out at a time; others wait in `queued`". */
-  const startNext = async (tx: Tx, environment: EnvironmentKey) => {
-    const head = await deployments(tx).head(environment);
-    if (head && !head.lined_up && !(await deployments(tx).runningIn(environment))) {
-      await deployments(tx).markHead(head);
-      if (!isStepped(head)) await scheduleStart(tx, Math.max(0, Date.parse(head.ready_at) - clock.now()));
-    }
-    await startReady(tx);
-  };
-
-  /** Whether a deployment queued now is the next of its environment. */
-  const isNext = async (tx: Tx, environment: EnvironmentKey) =>
-    !(await deployments(tx).head(environment)) && !(await deployments(tx).runningIn(environment));
+  const turns = createTurns(ports, start);
+  const { startNext } = turns;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
@@ -150,12 +121,27 @@ export function createRollout(ports: Ports) {
     await startNext(tx, row);
   };
 
+  const failWithoutEnvironment = (tx: Tx, row: Deployment) => {
+    const message = `The environment ${row.environment} was deleted`;
+    return fail(tx, row, message, [{ level: "error", message }]);
+  };
+
+  /**
+   * The deployment whose step was asked for; undefined where it is in another state by now. Where it has ended, the step may
+   * have begun after its end, and nobody else would end that work.
+   */
+  const present = async (tx: Tx, asked: Deployment) => {
+    const now = await deployments(tx).find(asked);
+    if (now?.status === asked.status) return now;
+    if (!now || (isTerminal(lifecycle, now.status) && now.status !== "active")) apps.ended(tx, asked, !now);
+    return undefined;
+  };
+
   /** Ends a step, whatever the driver made of it, where the environment was deleted meanwhile. */
-  const finish = async (tx: Tx, row: Deployment, answer: Exclude<Progress, { state: "running" }>) => {
-    if (await apps.isGone(row, tx)) {
-      const message = `The environment ${row.environment} was deleted`;
-      return fail(tx, row, message, [{ level: "error", message }]);
-    }
+  const finish = async (tx: Tx, asked: Deployment, answer: Exclude<Progress, { state: "running" }>) => {
+    const row = await present(tx, asked);
+    if (!row) return;
+    if (await apps.isGone(row, tx)) return failWithoutEnvironment(tx, row);
     if (answer.state === "failed") return fail(tx, row, answer.message, answer.logs);
     if (answer.state === "unhealthy") return failHealthCheck(tx, row, answer.logs);
     return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer.logs);
@@ -177,8 +163,8 @@ export function createRollout(ports: Ports) {
     const progress = withoutSecrets(checked, order.secrets);
     if (progress.state !== "running") return done((tx) => finish(tx, row, progress));
     const logLines = async (tx: Tx) => {
-      const now = await deployments(tx).find(row);
-      if (now?.status === row.status) await appendLog(tx, now, progress.logs);
+      const now = await present(tx, row);
+      if (now) await appendLog(tx, now, progress.logs);
     };
     return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle });
   };
@@ -188,24 +174,23 @@ export function createRollout(ports: Ports) {
     publish,
     move,
     eventData,
-    isNext,
-    startNext,
-    startReady,
-    scheduleStart,
+    ...turns,
+
+    /**
+     * An environment was deleted. What builds or rolls out in it fails now: an environment of this name that is made next is
+     * another one.
+     */
+    async environmentRemoved(tx: Tx, environment: EnvironmentKey) {
+      const running = await deployments(tx).runningIn(environment);
+      const row = running && (await deployments(tx).byId(running));
+      if (row) await failWithoutEnvironment(tx, row);
+    },
 
     /** Ends the delay of a queued deployment: it starts as soon as it is the next and a slot is free. */
     async skipDelay(tx: Tx, row: Deployment) {
       await deployments(tx).skipDelay({ ...row, now: clock.iso() });
       await startNext(tx, row);
     },
-
-    /** Called when the service starts: the limit may have risen, and nothing else would start the waiting deployments. */
-    resume: () =>
-      store.transaction(async (tx) => {
-        await deployments(tx).markReady({ now: clock.iso() });
-        if ((await deployments(tx).nextReadyHead({})) ?? (await deployments(tx).nextReadyAt({})))
-          await scheduleStart(tx, 0);
-      }),
 
     /** How many deployments of all organizations are in each state that is not terminal. */
     async unfinished(): Promise<{ queued: number; building: number; deploying: number }> {
@@ -214,14 +199,6 @@ export function createRollout(ports: Ports) {
       const building = running.filter(({ status }) => status === "building").length;
       return { queued, building, deploying: running.length - building };
     },
-
-    /** The job `deployments.turns`: there is one, and it runs when the next head of a queue becomes ready. */
-    runStart: async (): Promise<Outcome> =>
-      snoozeUntil(async (tx) => {
-        await startReady(tx);
-        const next = await deployments(tx).nextReadyAt({});
-        return next && Date.parse(next.ready_at);
-      }),
 
     /** The job `deployments.advance`. */
     async advance(deployment_id: string, handle: string | null): Promise<Outcome> {

@@ -103,12 +103,17 @@ function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | 
   };
 }
 
-/** The ids of the processes whose command line contains a text. */
-export const processesWith = (text: string): string[] =>
+const processesBy = (file: "cmdline" | "environ", text: string): string[] =>
   readdirSync("/proc").filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text);
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/${file}`, "latin1").includes(text);
     } catch {
       return false;
     }
   });
+
+/** The ids of the processes whose command line contains a text. */
+export const processesWith = (text: string): string[] => processesBy("cmdline", text);
+
+/** The ids of the processes that belong to a deployment. */
+export const processesOf = (deployment_id: string): string[] => processesBy("environ", deployment_id);

@@ -28,5 +28,6 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   }
   const events = (await here.events()).slice(before);
   assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
+  await here.service.close();
   assert.deepEqual(processesWith(mark), []);
 });

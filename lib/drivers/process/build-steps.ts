@@ -3,6 +3,7 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { type Child, startChild } from "./child.ts";
+import type { Step } from "./detect.ts";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import { createLineReader, tellsOfMemory } from "./lines.ts";
@@ -72,13 +73,19 @@ const usageOf = (child: Child) => () => {
   return { memory_bytes: below.length > maxProcesses ? 0 : memoryOf(below), processes: below.length };
 };
 
+const missing = (program: string) =>
+  `builds find no ${program} on this machine; install it for all users: npm install --global ${program}`;
+
 /** Runs one command of a build to its end. Rejects with the reason if it fails, passes a limit, or is aborted. */
-export async function runStep(name: string, command: string, box: Box, build: Build): Promise<void> {
+export async function runStep({ name, command, program }: Step, box: Box, build: Build): Promise<void> {
   const { signal, sandbox, log, hide, isFull } = build;
   if (signal.aborted) throw new Failure("it was ended");
   let outOfMemory = false;
+  let lacksProgram = false;
   const reader = createLineReader((line) => {
     outOfMemory ||= tellsOfMemory(line.message);
+    // A script of a package may miss a program too, and then its manager ends in the same way.
+    lacksProgram ||= program !== undefined && new RegExp(`^sh: .*\\b${program}: .*not found`).test(line.message);
     log(line);
   }, hide);
   const child = startChild(sandbox.command(command, box), (chunk) => {
@@ -100,6 +107,7 @@ export async function runStep(name: string, command: string, box: Box, build: Bu
   if (reason !== undefined) throw new Failure(`${name} was ended: ${reason}`);
   if (by === "SIGXFSZ" || code === 128 + 25) throw new Failure(`${name} failed: it wrote a file larger than 1 GiB`);
   if (code === 0) return;
+  if (lacksProgram && program !== undefined) throw new Failure(`${name} failed: ${missing(program)}`);
   const limit = `deployments.buildMemory (${byteSizeText(build.limits.memory_bytes)})`;
   if (outOfMemory) throw new Failure(`${name} failed: it used more memory than ${limit}`);
   throw new Failure(`${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}: ${command}`);

@@ -159,15 +159,19 @@ async function make(order: Order, commit: string, run: Run, ports: BuildPorts): 
     env: { CI: "1", NO_COLOR: "1", ...variables },
     memory_bytes: limits.memory_bytes,
   };
-  for (const { name, command } of plan.steps) {
-    run.log({ level: "info", message: `${name}: ${hide(command)}` });
-    await runStep(name, command, building, steps);
+  for (const step of plan.steps) {
+    run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+    await runStep(step, building, steps);
   }
   const site = plan.start === undefined ? staticFolder(app, plan) : null;
   if (plan.release !== undefined) {
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
     const env = { NODE_ENV: "production", ...variables };
-    await runStep("The release command", plan.release, { app, env, memory_bytes: limits.memory_bytes }, steps);
+    await runStep(
+      { name: "The release command", command: plan.release },
+      { app, env, memory_bytes: limits.memory_bytes },
+      steps,
+    );
   }
   const bytes = await folderBytes(app);
   run.log({ level: "info", message: `Built a release of ${byteSizeText(bytes)}` });

@@ -3,6 +3,7 @@ import { join, sep } from "node:path";
 import * as v from "valibot";
 import { detailOf, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { Failure } from "./failure.ts";
+import { type Install, installOf } from "./installs.ts";
 
 const command = textOf(1, 4096);
 const relativeFolder = textLike(
@@ -27,13 +28,20 @@ const manifest = v.object({
   devDependencies: named,
   optionalDependencies: named,
   workspaces: v.optional(v.unknown()),
+  packageManager: v.optional(v.string()),
 });
 type Manifest = v.InferOutput<typeof manifest>;
 
+/** A step of a build: a name for the log, a shell command, and the package manager that it cannot do without. */
+export interface Step {
+  readonly name: string;
+  readonly command: string;
+  readonly program?: string;
+}
+
 /** What is run of a repository. */
 export interface Plan {
-  /** The steps of the build: a name for the log, and a shell command. */
-  readonly steps: readonly { readonly name: string; readonly command: string }[];
+  readonly steps: readonly Step[];
   /** Runs once, after the build. */
   readonly release: string | undefined;
   readonly start: string | undefined;
@@ -69,26 +77,12 @@ function parse<S extends v.GenericSchema>(schema: S, name: string, text: string)
   throw new Failure(`${name}: ${path === "body" ? "it" : path} ${message}`);
 }
 
-/** Lock files and the install of their package manager. */
-const installs: readonly (readonly [string, string])[] = [
-  ["package-lock.json", "npm ci --no-audit --no-fund --prefer-offline"],
-  ["npm-shrinkwrap.json", "npm ci --no-audit --no-fund --prefer-offline"],
-  ["pnpm-lock.yaml", "pnpm install --frozen-lockfile"],
-  [
-    "yarn.lock",
-    'case "$(yarn --version)" in 1.*) yarn install --frozen-lockfile ;; *) yarn install --immutable ;; esac',
-  ],
-  ["bun.lock", "bun install --frozen-lockfile"],
-  ["bun.lockb", "bun install --frozen-lockfile"],
-];
-
-function installOf(root: string, { scripts, workspaces, ...lists }: Manifest): string | undefined {
+/** The install of a package that has something to install. */
+function neededInstall(root: string, { scripts, workspaces, packageManager, ...lists }: Manifest): Install | undefined {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
-  if (count === 0 && !hooks && workspaces === undefined) return undefined;
-  const locked = installs.find(([lock]) => existsSync(join(root, lock)));
-  return locked?.[1] ?? "npm install --no-audit --no-fund --prefer-offline";
+  return count > 0 || hooks || workspaces !== undefined ? installOf(root, packageManager) : undefined;
 }
 
 const processesIn = (procfile: string) =>
@@ -125,7 +119,7 @@ export function detect(root: string): Plan {
   const given = own === undefined ? {} : parse(settings, "svc.json", own);
   const its = packages === undefined ? undefined : parse(manifest, "package.json", packages);
   const processes = processesIn(procfile ?? "");
-  const install = its && installOf(root, its);
+  const install = its && neededInstall(root, its);
   const build = given.build ?? (its && buildScriptOf(its));
   const start =
     given.start ??
@@ -134,7 +128,7 @@ export function detect(root: string): Plan {
       : undefined);
   return {
     steps: [
-      ...(install === undefined ? [] : [{ name: "Installing dependencies", command: install }]),
+      ...(install === undefined ? [] : [{ name: "Installing dependencies", ...install }]),
       ...(build === undefined ? [] : [{ name: "Building", command: build }]),
     ],
     release: processes.get("release"),

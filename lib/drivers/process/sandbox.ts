@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import type { Command } from "./child.ts";
+import { installVariables } from "./installs.ts";
 
 /** What a command may see and use. */
 export interface Box {
@@ -57,7 +58,7 @@ export const noSandbox: Sandbox = {
     const folders = {
       HOME: temporary,
       TMPDIR: temporary,
-      ...(build && { npm_config_cache: build.cache, XDG_CACHE_HOME: build.cache }),
+      ...(build && installVariables(build.cache)),
     };
     const [file = "", ...more] = [
       ...["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"],
@@ -77,7 +78,6 @@ const settings = [
 
 /** The parts of the host that every box shows, all read-only. */
 function hostParts(): string[] {
-  const node = dirname(nodeFolder());
   return [
     ...["--ro-bind", "/usr", "/usr"],
     ...roots.flatMap((path) => {
@@ -85,9 +85,13 @@ function hostParts(): string[] {
       return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
     }),
     ...settings.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-    // A version manager keeps Node elsewhere.
-    ...(node.startsWith("/usr") ? [] : ["--ro-bind", node, node]),
   ];
+}
+
+/** Node where a version manager keeps it, with the programs that it installed. */
+function ownNode(): string[] {
+  const node = dirname(nodeFolder());
+  return node.startsWith("/usr") ? [] : ["--ro-bind", node, node];
 }
 
 /** A box of bubblewrap: own processes, users and folders; the network is the host's. */
@@ -104,7 +108,7 @@ export function bubblewrap(folder: string): Sandbox {
       const folders = {
         HOME: "/tmp",
         TMPDIR: "/tmp",
-        ...(build && { npm_config_cache: "/cache/npm", XDG_CACHE_HOME: "/cache" }),
+        ...(build && installVariables("/cache")),
       };
       const env = environmentOf("/app", box, folders);
       const hiddenArgs = [
@@ -128,6 +132,7 @@ export function bubblewrap(folder: string): Sandbox {
         ...(build
           ? ["--bind", build.temporary, "/tmp", "--bind", build.cache, "/cache", "--bind", app, "/app"]
           : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", app, "/app"]),
+        ...ownNode(),
         ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/app"],
       ];
       const args = ["--args", "3", "--", ...limits(box), "--", "sh", "-c", script];
