@@ -150,6 +150,7 @@ export function createFacade(host: Host): Service {
       const handlers: Parameters<typeof listen>[0] = {
         handle: (request, response) => app().handle(request, response),
         upgrade: (request, socket, head) => app().upgrade(request, socket, head),
+        crowd: { log: host.state.foundation.log, dropped: () => host.state.wiring.meter.connectionDropped() },
       };
       const { listening } = host;
       const server = await listen(handlers, address);

@@ -92,6 +92,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     deferredWrites,
     periodic,
     loop,
+    meter,
     storeClock,
     clockControl,
     inbox,
