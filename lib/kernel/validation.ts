@@ -121,14 +121,15 @@ export type Schema = v.GenericSchema;
 /** Broken rules in an answer. Without a limit, a body of 0.6 MB made an answer of 44 MB. */
 const mostDetails = 1_000;
 
-/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand. */
+/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand, and says how many there are. */
 export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, input);
   if (result.success) return result.output;
   const { length } = result.issues;
   const details = result.issues.slice(0, mostDetails).map(detailOf);
   const [first] = details;
-  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""})` : "";
+  const cut = length > mostDetails ? `; details lists the first ${mostDetails}` : "";
+  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""}${cut})` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
