@@ -145,6 +145,22 @@ export function checkArgument<S extends Schema>(
   return check(schema, given);
 }
 
+/** Refuses the arguments of a library function that takes none. `instead` says what does what they may have meant. */
+export function refuseArguments(name: string, given: readonly unknown[], instead: string): void {
+  if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
+}
+
+/** The same for a function that may be a hook: test runners hand it a context of theirs, as in `afterEach(service.reset)`. */
+export function refuseArgumentsButContext(name: string, given: readonly unknown[], instead: string): void {
+  const isContext = (one: unknown) =>
+    typeof one === "function" || (typeof one === "object" && one !== null && ("name" in one || "task" in one));
+  refuseArguments(
+    name,
+    given.filter((one) => one !== undefined && !isContext(one)),
+    instead,
+  );
+}
+
 /** Whether the issue is an unknown field. */
 export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
 
