@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { parseOptions, runsForReal } from "../lib/config/parse-options.ts";
+import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
@@ -36,7 +37,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const configured = configuration(mode, args);
   const { options, port, host } = configured;
   const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
-  if (!isLoopback(host) && options.publicUrl === undefined && !options.behindProxy) {
+  if (!isLoopbackHost(host) && options.publicUrl === undefined && !options.behindProxy) {
     throw new UsageError(
       `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it`,
     );
@@ -93,8 +94,6 @@ function checkOptions({ options, explainedError }: Configuration) {
     throw explainedError(error);
   }
 }
-
-const isLoopback = (host: string) => /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/.test(host);
 
 /** Opens the port before the database is made: a first start that cannot listen must not use up the key shown once. */
 async function requireFreePort(port: number, host: string, database: string, flag = "--port"): Promise<void> {

@@ -9,6 +9,8 @@ import type { Runtimes } from "./runtimes.ts";
 export interface HostContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
+  /** Whether the options say how other machines reach it: a public URL, or a proxy in front. */
+  readonly mayBeReached: boolean;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;
   readonly runtimes: Runtimes;

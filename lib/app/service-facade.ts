@@ -1,13 +1,12 @@
 import * as v from "valibot";
 import { type Client, clientOver } from "../client/typed-client.ts";
-import { type Listening, listen } from "../http/server.ts";
+import type { Listening } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
 import type { SinkError } from "../instruments/sinks.ts";
 import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { invalid } from "../kernel/errors.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
-import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
+import { checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
 import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
 import { checkInvariants } from "../store/check-invariants.ts";
@@ -15,6 +14,7 @@ import type { Violation } from "../store/invariants.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
 import { inProcessSender } from "./in-process-client.ts";
+import { openPort } from "./open-port.ts";
 import type { Host } from "./snapshots.ts";
 
 /** A whole deployment-and-generation service, in this process. */
@@ -38,7 +38,8 @@ export interface Service extends Instruments<Service> {
   client(as?: { apiKey?: string }): Client;
   /**
    * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with `validation_failed`
-   * for an invalid port or host, and with Node's own error for a port that cannot be opened.
+   * for an invalid port or host, and for a host beyond loopback without the option `publicUrl` or `behindProxy`; with
+   * Node's own error for a port that cannot be opened.
    */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
   readonly clock: {
@@ -100,11 +101,6 @@ export interface Service extends Instruments<Service> {
   close(): Promise<void>;
 }
 
-/** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
-const listenAddress = record({
-  port: v.optional(wholeNumber(0, 65_535), 0),
-  host: v.optional(textOf(1, 253), "127.0.0.1"),
-});
 /** A null key means no key, as in the client over a port. */
 const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
@@ -112,7 +108,7 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 export function createFacade(host: Host): Service {
   const app = () => host.state.wiring.app;
   const fork = async (...given: unknown[]) => {
-    if (given.length > 0) throw invalid("fork", "takes no arguments; a fork has the options of its service");
+    refuseArguments("fork", given, "a fork has the options of its service");
     return createFacade(await host.fork());
   };
   const tools = () => instruments(host.state.wiring, fork);
@@ -146,23 +142,11 @@ export function createFacade(host: Host): Service {
     },
     async listen(at = {}) {
       requireOpen();
-      const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
-      const handlers: Parameters<typeof listen>[0] = {
-        handle: (request, response) => app().handle(request, response),
-        upgrade: (request, socket, head) => app().upgrade(request, socket, head),
-      };
-      const { listening } = host;
-      const server = await listen(handlers, address);
+      const server = await openPort(host, at);
       // close() does not see a port that is not open yet.
       if (isClosed()) await server.close();
       requireOpen();
-      host.hosts.add(address.host);
-      listening.push(server);
-      const close: Listening["close"] = (grace) => {
-        if (listening.includes(server)) listening.splice(listening.indexOf(server), 1);
-        return server.close(grace);
-      };
-      return { ...server, close };
+      return server;
     },
     clock: {
       now: () => new Date(host.state.foundation.clock.now()),
@@ -175,16 +159,33 @@ export function createFacade(host: Host): Service {
           throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
         return clockControl().advanceTo(to);
       },
-      advanceToNext: async () => clockControl().advanceToNext(),
-      runUntilIdle: async () => clockControl().runUntilIdle(),
+      async advanceToNext(...given: unknown[]) {
+        refuseArgumentsButContext("advanceToNext", given, "advance takes a duration");
+        return clockControl().advanceToNext();
+      },
+      async runUntilIdle(...given: unknown[]) {
+        refuseArgumentsButContext("runUntilIdle", given, "advance takes a duration");
+        return clockControl().runUntilIdle();
+      },
       freeze() {
         // Refused in the mode start, as every instrument is.
         tools();
         host.state.foundation.clock.freeze();
       },
     },
-    settle: async () => clockControl().settle(),
-    ...host.snapshots,
+    async settle(...given: unknown[]) {
+      refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
+      return clockControl().settle();
+    },
+    async snapshot(...given: unknown[]) {
+      refuseArguments("snapshot", given, "restore takes the id that it answers");
+      return host.snapshots.snapshot();
+    },
+    restore: host.snapshots.restore,
+    async reset(...given: unknown[]) {
+      refuseArgumentsButContext("reset", given, "it restores the state of just after the start");
+      return host.snapshots.reset();
+    },
     fork,
     get inbox() {
       return tools().inbox;
@@ -218,7 +219,8 @@ export function createFacade(host: Host): Service {
     organizations: {
       create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
     },
-    async invariants() {
+    async invariants(...given: unknown[]) {
+      refuseArguments("invariants", given, "it checks all rules");
       requireOpen();
       const { foundation, wiring } = host.state;
       return checkInvariants(foundation.opened, wiring.closing.signal);

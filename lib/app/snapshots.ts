@@ -128,6 +128,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   const context: HostContext = {
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
+    mayBeReached: settings.publicUrl !== undefined || settings.behindProxy,
     sinks: inherited?.sinks.copy() ?? createSinks(),
     runtimes: createRuntimes(settings),
     iso: () => current().foundation.clock.iso(),

@@ -53,9 +53,9 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const features = createFeatures(foundation, settings, { ...host.runtimes, wake, origin, outbound });
   const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule() });
   const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
-  const idempotency = createIdempotency({ store, clock, encryption });
+  const limits = { windows, idempotency: createIdempotency({ store, clock, encryption }) };
 
-  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [limits.idempotency, windows]);
   followMachineClock(foundation, () => loop.wake(clock.now()));
   const clockControl = createClockControl(clock, loop, host.sinks.caller);
 
@@ -65,7 +65,6 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
   const meter = createMeter();
   const metrics = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
-  const limits = { windows, idempotency };
   const instruments = { inbox, faults, journal };
   const http = { features, limits, meter, metrics, clockControl, instruments, closing: closing.signal };
   let app: App | undefined;
@@ -92,6 +91,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     deferredWrites,
     periodic,
     loop,
+    meter,
     storeClock,
     clockControl,
     inbox,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { QueryBuilder } from "../store/engine.ts";
-import type { Queries } from "../store/query.ts";
+import { notEarlier, type Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { deploymentItem } from "./schema.ts";
 import { lifecycle, type MoveName } from "./states.ts";
@@ -90,17 +90,18 @@ export function deploymentsRepository(query: Queries) {
     query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
       const isEnd = lifecycle.terminal.some((state) => state === to);
+      const at = notEarlier("updated_at", p.at);
       return db
         .updateTable("deployments")
         .set({
           status: to,
-          updated_at: p.at,
+          updated_at: at,
           step_at: p.at,
           version: p.version,
           pin: p.pin,
           release: p.release,
-          ...(isEnd ? { completed_at: p.at } : {}),
-          ...(to === "active" ? { deployed_at: p.at } : {}),
+          ...(isEnd ? { completed_at: at } : {}),
+          ...(to === "active" ? { deployed_at: at } : {}),
         })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)

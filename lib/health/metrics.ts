@@ -74,7 +74,7 @@ function durations(operation: string, { buckets, seconds }: Series): Sample[] {
   return [...upTo, { suffix: "_sum", labels, value: seconds }, { suffix: "_count", labels, value: sum }];
 }
 
-function ofRequests({ requests, streams }: Meter): Family[] {
+function ofRequests({ requests, streams, connectionsDropped }: Meter): Family[] {
   const answered = [...requests].filter(([, { statuses }]) => statuses.size > 0);
   const each = ([operation, { statuses }]: (typeof answered)[number]): Sample[] =>
     [...statuses].map(([status, value]) => ({ labels: { operation, status: String(status) }, value }));
@@ -89,6 +89,9 @@ function ofRequests({ requests, streams }: Meter): Family[] {
     gauge("svc_streams_open", "Open followed logs and WebSockets.", [
       { labels: { kind: "sse" }, value: streams.sse.size },
       { labels: { kind: "websocket" }, value: streams.websocket.size },
+    ]),
+    counter("svc_connections_dropped_total", "Waiting connections closed to make room for new ones.", [
+      { value: connectionsDropped },
     ]),
   ];
 }

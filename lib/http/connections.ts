@@ -1,13 +1,24 @@
 import { readFileSync } from "node:fs";
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
+
+/** Who hears of connections that are closed to make room. */
+export interface Crowd {
+  readonly log: Pick<Log, "info" | "warn">;
+  /** A connection was closed to make room for a new one. */
+  dropped(): void;
+}
 
 /** What is left for the database, files and requests of our own when connections have taken all that they may. */
 const reserve = 64;
 
-/** How many connections may be open at once: the descriptors that the process may have, but for a reserve. */
+/**
+ * How many connections may be open at once: the descriptors that the process may have, but for a reserve. Without a limit
+ * where the system is not Linux.
+ */
 export function mostConnections(): number {
   try {
     // Linux alone has this file. `process.report` knows the limit everywhere, and takes 12 ms to say it.
@@ -33,16 +44,29 @@ const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answer
  * connection whose slow reader has not taken the whole answer yet, and keeps one that never sent a request.
  *
  * Beyond `most` connections, each new one closes that which has waited longest for its client. So slow clients, however
- * many, shut nobody out; without room for a descriptor, accepting fails for everybody.
+ * many, shut nobody out; without room for a descriptor, accepting fails for everybody. The log has a line when that begins,
+ * and one when half of the connections are gone.
  */
-export function trackConnections(server: Server, most = mostConnections()) {
+export function trackConnections(server: Server, crowd?: Crowd, most = mostConnections()) {
   /** In the order of their last requests. */
   const connections = new Map<Socket, Connection>();
   /** Those that changed their protocol: no longer this server's to close. */
   const others = new Set<Socket>();
+  let isCrowded = false;
   const forget = function (this: Socket) {
     connections.delete(this);
     others.delete(this);
+    if (!isCrowded || connections.size + others.size > most / 2) return;
+    isCrowded = false;
+    crowd?.log.info("there is room for connections again");
+  };
+  const dropped = () => {
+    crowd?.dropped();
+    if (isCrowded) return;
+    isCrowded = true;
+    crowd?.log.warn(
+      `${most} connections are open, as many as the process has descriptors for; each new one closes the one that has waited longest for its client, until half are gone`,
+    );
   };
   const answered = function (this: ServerResponse) {
     const connection = connections.get(this.req.socket);
@@ -53,6 +77,7 @@ export function trackConnections(server: Server, most = mostConnections()) {
       if (!isWaiting(connection)) continue;
       connections.delete(socket);
       socket.destroy();
+      dropped();
       return;
     }
   };

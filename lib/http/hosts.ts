@@ -14,6 +14,9 @@ const bracketed = (host: string): string =>
 /** `localhost` or a loopback address, as a URL writes it. */
 export const isLoopbackName = (name: string): boolean => loopback.test(name);
 
+/** Whether other machines cannot reach what listens on this host. */
+export const isLoopbackHost = (host: string): boolean => isLoopbackName(bracketed(host));
+
 /** The hosts that this service answers to. */
 export interface Hosts {
   add(host: string): void;

@@ -23,16 +23,26 @@ export interface Meter {
   count(operation: string): Count;
   /** A stream began. Returns a function to call when it ends; a second call does nothing. */
   opened(kind: StreamKind): () => void;
+  /** A connection was closed to make room for a new one. */
+  connectionDropped(): void;
   readonly requests: ReadonlyMap<string, Series>;
   readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;
+  readonly connectionsDropped: number;
 }
 
 export function createMeter(): Meter {
   const requests = new Map<string, Series>();
+  let connectionsDropped = 0;
   const streams = { sse: new Set<object>(), websocket: new Set<object>() };
   return {
     requests,
     streams,
+    get connectionsDropped() {
+      return connectionsDropped;
+    },
+    connectionDropped() {
+      connectionsDropped += 1;
+    },
     count(operation) {
       const series = {
         statuses: new Map<number, number>(),

@@ -57,7 +57,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     };
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
     if (name !== undefined && !idempotency.isName(name)) {
-      parseBody(bytes, operation.body !== undefined);
+      await operation.permit?.(parseBody(bytes, operation.body !== undefined), services, caller);
       throw invalid("Idempotency-Key", "must have 1 to 255 characters");
     }
     if (name !== undefined && operation.needs !== "nothing") {

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { type Connections, trackConnections } from "./connections.ts";
+import { type Connections, type Crowd, trackConnections } from "./connections.ts";
 
 export interface Listening {
   readonly port: number;
@@ -24,7 +24,7 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 export interface RequestTimeouts {
   /** Until the head has arrived, counted from the connection or from the head's first byte. Default: 10 s. */
   readonly headersTimeout: number;
-  /** Until the whole request has arrived, counted likewise. Default: 40 s, which leaves a body 30 s. */
+  /** Until the whole request has arrived, counted likewise, however late its body is read. Default: 30 s. */
   readonly requestTimeout: number;
   /** How often Node looks for late requests. Default: 1 s. */
   readonly connectionsCheckingInterval: number;
@@ -32,7 +32,7 @@ export interface RequestTimeouts {
 
 const usualTimeouts: RequestTimeouts = {
   headersTimeout: 10_000,
-  requestTimeout: 40_000,
+  requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
 };
 
@@ -41,12 +41,12 @@ const limits = { maxHeaderSize: 16_384, keepAliveTimeout: 65_000 };
 
 /** Opens a port. Rejects with Node's error if that fails. */
 export async function listen(
-  { handle, upgrade }: { handle: Handler; upgrade: Upgrade },
+  { handle, upgrade, crowd }: { handle: Handler; upgrade: Upgrade; crowd?: Crowd },
   { port, host }: { port: number; host: string },
   timeouts: RequestTimeouts = usualTimeouts,
 ): Promise<Listening> {
   const server = createServer({ ...limits, ...timeouts });
-  const connections = trackConnections(server);
+  const connections = trackConnections(server, crowd);
   server.on("request", (request, response) => {
     connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);

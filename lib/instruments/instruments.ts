@@ -7,7 +7,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { didYouMean } from "../kernel/did-you-mean.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
-import { checkArgument, record } from "../kernel/validation.ts";
+import { check, checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
@@ -130,6 +130,9 @@ interface Ports {
 
 const endpoint = v.optional(v.string("must be a string"));
 const inboxFilter = record({ endpoint });
+const aText = v.string("must be a string");
+const stepped = record({ id: aText });
+const deliveryList = record({ deliveries: v.array(aText) });
 /** `milliseconds` refuses a text that is no duration. */
 const waitOptions = record({ endpoint, timeout: v.optional(v.unknown(), "5s") });
 
@@ -178,29 +181,50 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
   return {
     inbox: {
       list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
-      clear: inbox.clear,
+      clear(...given: unknown[]) {
+        refuseArgumentsButContext("clear", given, "it removes the deliveries of all inboxes");
+        inbox.clear();
+      },
       script: inbox.script,
     },
     scenarios: {
       add: scenarios.add,
       next: (kind, outcome) => scenarios.add({ next: kind, outcome }),
-      list: scenarios.list,
-      unused: scenarios.unused,
-      async clear() {
+      async list(...given: unknown[]) {
+        refuseArguments("list", given, "it answers all scenarios");
+        return scenarios.list();
+      },
+      async unused(...given: unknown[]) {
+        refuseArguments("unused", given, "it answers all scenarios that matched nothing");
+        return scenarios.unused();
+      },
+      async clear(...given: unknown[]) {
+        refuseArgumentsButContext("clear", given, "it removes all scenarios");
         await scenarios.clear();
       },
     },
-    faults: { add: faults.add, list: faults.list, clear: faults.clear },
+    faults: {
+      add: faults.add,
+      list(...given: unknown[]) {
+        refuseArguments("list", given, "it answers all faults");
+        return faults.list();
+      },
+      clear(...given: unknown[]) {
+        refuseArgumentsButContext("clear", given, "it removes all faults");
+        faults.clear();
+      },
+    },
     journal: { list: journal.list },
-    deployments: { step: async (id) => (await deployments.step(id)).status },
-    generations: { step: async (id) => (await generations.step(id)).status },
+    deployments: { step: async (id) => (await deployments.step(check(stepped, { id }).id)).status },
+    generations: { step: async (id) => (await generations.step(check(stepped, { id }).id)).status },
     webhooks: {
       sink: inbox.sink,
       forward: inbox.forward,
       // The name of an event decides what its data is.
       waitFor: (event, more) => waitFor(ports, event, more) as Promise<never>,
-      deliver: outbox.deliver,
-      deliverInEveryOrder: (deliveries, check) => inEveryOrder(fork, deliveries, check),
+      deliver: async (deliveries) => outbox.deliver(check(deliveryList, { deliveries }).deliveries),
+      deliverInEveryOrder: async (deliveries, look) =>
+        inEveryOrder(fork, check(deliveryList, { deliveries }).deliveries, look),
     },
   };
 }

@@ -19,6 +19,7 @@ export const integrationsOperations = [
     body: newIntegration,
     result: integration,
     problems: ["limit_reached", "plan_required"],
+    permit: (body, { integrations }, caller) => integrations.requirePlan(caller, body),
     run: ({ body }, { integrations }, caller) => integrations.create(caller, body),
   }),
   operation({

@@ -17,6 +17,7 @@ import type { integrationChanges, newIntegration } from "./schema.ts";
 type Endpoint = Row<"endpoints">;
 
 const family = "integration";
+const monitored = v.object({ type: v.literal("monitoring") });
 
 interface Ports {
   readonly store: Store;
@@ -92,8 +93,12 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
+    /** CONTRACT section 1: "the plan as soon as the type is known". */
+    async requirePlan(caller: Caller, body: unknown) {
+      if (v.is(monitored, body)) refusePlan(body.type, await planOf(caller.organization_id));
+    },
+
     async create(caller: Caller, { type, config }: v.InferOutput<typeof newIntegration>) {
-      refusePlan(type, await planOf(caller.organization_id));
       const parsed = parse(type, config);
       await refuseUrl(type, parsed);
       return store.transaction(async (tx) => {

@@ -87,6 +87,8 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly result?: R;
   /** The problems of this operation, beside the common ones. */
   readonly problems: readonly ProblemCode[];
+  /** Throws 403 for a body that the organization may not send, before any rule of the body is checked. */
+  permit?(body: unknown, services: Services, caller: Caller): Promise<void>;
   run(
     input: {
       params: Parsed<P extends Schema ? P : undefined>;
@@ -116,6 +118,7 @@ export interface Operation<Services = never> {
   readonly body: Schema | undefined;
   readonly result: Schema | undefined;
   readonly problems: readonly ProblemCode[];
+  readonly permit: ((body: unknown, services: Services, caller: Caller) => Promise<void>) | undefined;
   /** Copies the fields of a record that the result schema names, and no others. */
   shape(record: unknown): unknown;
   readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
@@ -156,6 +159,7 @@ export function operationsOf<Services>() {
     body: declared.body as B & (Schema | undefined),
     result: declared.result as R & (Schema | undefined),
     shape: declared.result ? shaper(declared.result) : () => undefined,
+    permit: declared.permit,
     // Sound, because only execute() calls run(), and it has parsed the inputs with these schemas.
     run: declared.run as Operation<Services>["run"],
   });
@@ -209,8 +213,11 @@ export function execute<Services>(
   input: Input,
   caller: Caller,
 ): Promise<unknown> {
-  const query = operation.query ? check(operation.query, input.query) : {};
-  const body = operation.body ? check(operation.body, input.body) : {};
-  const { params, resume, signal } = input;
-  return operation.run({ params, query, body, resume, signal }, services, caller);
+  const run = () => {
+    const query = operation.query ? check(operation.query, input.query) : {};
+    const body = operation.body ? check(operation.body, input.body) : {};
+    const { params, resume, signal } = input;
+    return operation.run({ params, query, body, resume, signal }, services, caller);
+  };
+  return operation.permit ? operation.permit(input.body, services, caller).then(run) : run();
 }

@@ -121,14 +121,15 @@ export type Schema = v.GenericSchema;
 /** Broken rules in an answer. Without a limit, a body of 0.6 MB made an answer of 44 MB. */
 const mostDetails = 1_000;
 
-/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand. */
+/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand, and says how many there are. */
 export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, input);
   if (result.success) return result.output;
   const { length } = result.issues;
   const details = result.issues.slice(0, mostDetails).map(detailOf);
   const [first] = details;
-  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""})` : "";
+  const cut = length > mostDetails ? `; details lists the first ${mostDetails}` : "";
+  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""}${cut})` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
@@ -142,6 +143,22 @@ export function checkArgument<S extends Schema>(
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw invalid(name, `must be an object such as ${example}`);
   return check(schema, given);
+}
+
+/** Refuses the arguments of a library function that takes none. `instead` says what does what they may have meant. */
+export function refuseArguments(name: string, given: readonly unknown[], instead: string): void {
+  if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
+}
+
+/** The same for a function that may be a hook: test runners hand it a context of theirs, as in `afterEach(service.reset)`. */
+export function refuseArgumentsButContext(name: string, given: readonly unknown[], instead: string): void {
+  const isContext = (one: unknown) =>
+    typeof one === "function" || (typeof one === "object" && one !== null && ("name" in one || "task" in one));
+  refuseArguments(
+    name,
+    given.filter((one) => one !== undefined && !isContext(one)),
+    instead,
+  );
 }
 
 /** Whether the issue is an unknown field. */

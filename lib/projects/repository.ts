@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Queries } from "../store/query.ts";
+import { notEarlier, type Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
@@ -57,7 +57,7 @@ export function projectsRepository(query: Queries) {
           name_folded: p.name_folded,
           description: p.description,
           status: p.status,
-          updated_at: p.updated_at,
+          updated_at: notEarlier("updated_at", p.updated_at),
         })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)

@@ -4,9 +4,10 @@ import type { Queries } from "./query.ts";
 
 /**
  * The instants that something waits for or is measured from, and which rows hold one. Where the clock is set, they move
- * with it. All other instants say when something happened, or were told to people: expiries of keys, invitations, links.
+ * with it. All other instants say when something happened, or were told to people: expiries of keys, invitations, links;
+ * a test lists them.
  */
-const dueTimes = [
+export const dueTimes = [
   ["jobs", "run_at", sql<boolean>`state = 'waiting'`],
   ["jobs", "lease_until", sql<boolean>`state = 'running'`],
   ["deployments", "ready_at", sql<boolean>`status = 'queued'`],

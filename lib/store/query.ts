@@ -116,6 +116,10 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
   };
 }
 
+/** A new `updated_at`: the given instant, or the stored one where it is later, because the machine's clock was set back. */
+export const notEarlier = (stored: "updated_at", at: string) =>
+  sql<string>`case when ${sql.ref(stored)} > ${at} then ${sql.ref(stored)} else ${at} end`;
+
 /** A value for each placeholder; the values that Kysely bound stay as they are. */
 function bind(parameters: readonly unknown[], args: Values): unknown[] {
   return parameters.map((parameter) => {

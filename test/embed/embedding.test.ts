@@ -55,65 +55,6 @@ test("a sink that is no function is refused", async (t) => {
     assert.throws(() => webhooks.sink("hook", untyped(wrong)), { code: "validation_failed", message: /^answer / });
 });
 
-test("a port that can be none is refused, and none is opened", async (t) => {
-  const { service } = await world(t);
-  const port = "port must be a whole number from 0 to 65535";
-  for (const [at, message] of [
-    ...["abc", "7400", "", -1, 70_000, 1.5, Number.NaN, null].map((wrong) => [{ port: wrong }, port] as const),
-    [{ host: "" }, "host must have 1 to 253 characters"],
-    [{ host: 127 }, "host must be a string"],
-    [{ prot: 7400 }, "prot is an unknown field; the fields are port, host"],
-    [7400, "at must be an object such as { port: 7400 }"],
-  ] as const)
-    await assert.rejects(service.listen(untyped(at)), { code: "validation_failed", message });
-  assert.equal(service.url, undefined);
-  await service.listen({ port: undefined, host: undefined } as object);
-  assert.match(service.url ?? "", /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
-});
-
-test("a function refuses an argument with an unknown field or of the wrong type", async (t) => {
-  const { service } = await world(t);
-  const refused = (message: string) => ({ name: "Problem", code: "validation_failed", message });
-  for (const [as, message] of [
-    [{ apikey: "sk_live_wrong" }, "apikey is an unknown field; the fields are apiKey"],
-    [{ key: keyOf("viewer") }, "key is an unknown field; the fields are apiKey"],
-    [{ apiKey: 5 }, "apiKey must be a string"],
-    ...["sk_live_wrong", null, [], 5].map(
-      (as) => [as, 'as must be an object such as { apiKey: "sk_live_…" }'] as const,
-    ),
-  ] as const)
-    assert.throws(() => service.client(untyped(as)), refused(message));
-  for (const apiKey of [null, ""])
-    await assert.rejects(service.client({ apiKey: untyped(apiKey) }).me.get(), { code: "unauthorized" });
-  for (const as of [undefined, {}, { apiKey: undefined as never }])
-    assert.equal((await service.client(as).me.get()).user.role, "owner");
-
-  const endpoint = 'must be an object such as { endpoint: "hook" }';
-  for (const [of, message] of [
-    [{ endpint: "hook" }, "endpint is an unknown field; the fields are endpoint"],
-    [{ endpoint: 5 }, "endpoint must be a string"],
-    ["hook", `of ${endpoint}`],
-    [null, `of ${endpoint}`],
-  ] as const)
-    assert.throws(() => service.inbox.list(untyped(of)), refused(message));
-  for (const [more, message] of [
-    [{ endpint: "hook" }, "endpint is an unknown field; the fields are endpoint, timeout"],
-    ["5s", `more ${endpoint}`],
-  ] as const)
-    await assert.rejects(service.webhooks.waitFor("*", untyped(more)), refused(message));
-  for (const [wanted, message] of [
-    [{ rol: "viewer" }, "rol is an unknown field; the fields are organization, role, scopes, name"],
-    ["viewer", 'wanted must be an object such as { role: "viewer" }'],
-    [undefined, 'wanted must be an object such as { role: "viewer" }'],
-  ] as const)
-    await assert.rejects(service.keys.create(untyped(wanted)), refused(message));
-  for (const [wanted, message] of [
-    [{ name: "initech", plam: "pro" }, "plam is an unknown field; the fields are name, plan"],
-    ["initech", 'wanted must be an object such as { name: "acme" }'],
-  ] as const)
-    await assert.rejects(service.organizations.create(untyped(wanted)), refused(message));
-});
-
 test("a service that is closed settles nothing", async (t) => {
   const { service } = await world(t);
   await service.close();

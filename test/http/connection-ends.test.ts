@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
+import { trackConnections } from "../../lib/http/connections.ts";
 import { listen } from "../../lib/http/server.ts";
 import { all, lines, listeningWorld, open } from "../helpers/raw-sockets.ts";
 
@@ -46,4 +48,34 @@ test("an unknown Expect is 417, and the connection stays open", async (t) => {
   socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Expect: more"));
   socket.write(lines("GET /v1/me HTTP/1.1", "Host: localhost", "Connection: close"));
   assert.match(await ended, /^HTTP\/1\.1 417 .*HTTP\/1\.1 200 /s);
+});
+
+test("connections that are closed for new ones are counted, and logged once when that begins and once when it ends", async (t) => {
+  const server = createServer();
+  const logged: string[] = [];
+  let count = 0;
+  const relieved = new Promise<void>((done) => {
+    const note = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
+    const log = { warn: note("warn"), info: (message: string) => done(note("info")(message)) };
+    const dropped = () => {
+      count += 1;
+    };
+    trackConnections(server, { log, dropped }, 4);
+  });
+  server.listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const sockets = [];
+  for (let i = 0; i < 10; i++) {
+    const accepted = once(server, "connection");
+    sockets.push(await open(port));
+    await accepted;
+  }
+  assert.equal(count, 6);
+  assert.equal(logged.length, 1);
+  assert.match(logged[0] ?? "", /^warn 4 connections are open, /);
+  for (const socket of sockets) socket.destroy();
+  await relieved;
+  assert.deepEqual(logged.slice(1), ["info there is room for connections again"]);
 });

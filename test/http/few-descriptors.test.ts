@@ -49,10 +49,16 @@ for (const [name, text] of Object.entries(slow)) {
       socket.write(`${head}Connection: close\r\n\r\n`);
       assert.match(await all(socket), /^HTTP\/1\.1 200 OK\r\n/);
     }
+    const metrics = await (await fetch(`${here.url}/metrics`)).text();
+    const dropped = Number(/^svc_connections_dropped_total (\d+)$/m.exec(metrics)?.[1]);
+    assert.ok(dropped >= 400 - 64, `${dropped} connections were closed`);
     assert.equal(stream.readyState, stream.OPEN, "what is open and answered stays");
     // A body that still arrives is waited for.
     for (const socket of [kept, ...crowd]) socket.destroy();
     assert.equal((await here.stop()).code, 0);
-    assert.equal(here.errors(), "");
+    // One line for all of them.
+    const [line = "", ...more] = here.errors().trim().split("\n");
+    assert.match(line, /"level":"warn","message":"64 connections are open, .* closes the one that has waited longest/);
+    assert.deepEqual(more, []);
   });
 }

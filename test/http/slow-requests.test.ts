@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { listen, type RequestTimeouts, type Upgrade } from "../../lib/http/server.ts";
+import { isLong } from "../helpers/properties.ts";
 import { all, lines, open } from "../helpers/raw-sockets.ts";
 
 const short = { headersTimeout: 250, requestTimeout: 500, connectionsCheckingInterval: 10 };
@@ -11,14 +12,18 @@ const short = { headersTimeout: 250, requestTimeout: 500, connectionsCheckingInt
 const endless = 600_000;
 
 /** A server with these timeouts. It answers complete requests, and `/stream` with an answer that does not end. */
-async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> = {}, upgrade: Upgrade = () => {}) {
+async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual" = {}, upgrade: Upgrade = () => {}) {
   const reads: (() => void)[] = [];
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (request.url === "/stream") return response.write("it goes on");
     reads.push(() => request.resume().on("end", () => response.end("answered")));
     if (request.url !== "/later") reads.at(-1)?.();
   };
-  const server = await listen({ handle, upgrade }, { port: 0, host: "127.0.0.1" }, { ...short, ...timeouts });
+  const server = await listen(
+    { handle, upgrade },
+    { port: 0, host: "127.0.0.1" },
+    timeouts === "usual" ? undefined : { ...short, ...timeouts },
+  );
   t.after(() => server.close("0s"));
   /** A connection, and all that comes out of it until it is closed. */
   const connect = async () => {
@@ -71,6 +76,38 @@ test("A body that takes too long is refused with 408", async (t) => {
   const one = await here.connect();
   one.write(`${head}\r\nab`);
   assert.match(await one.all, refused);
+});
+
+/** How many milliseconds a connection lasted that sent this, and then no more. */
+async function lasted(connect: Awaited<ReturnType<typeof slow>>["connect"], text: string): Promise<number> {
+  const one = await connect();
+  const began = performance.now();
+  one.write(text);
+  assert.match(await one.all, refused);
+  return performance.now() - began;
+}
+
+test("A slow head ends with its own time, and a slow body with that of the whole request", async (t) => {
+  const { connect } = await slow(t, { headersTimeout: 100, requestTimeout: 300 });
+  const times = await Promise.all(["", "GET / HT", `${head}\r\nab`].map((text) => lasted(connect, text)));
+  // Its timer and this one may round differently; the upper ends leave a busy machine time.
+  for (const [i, [least, most]] of (
+    [
+      [90, 299],
+      [90, 299],
+      [290, 2_000],
+    ] as const
+  ).entries())
+    assert.ok((times[i] ?? 0) >= least && (times[i] ?? 0) <= most, `${times}`);
+});
+
+test("Without other times, a head has 10 s and a whole request 30 s", { skip: !isLong && "TEST_LONG=1" }, async (t) => {
+  const { connect } = await slow(t, "usual");
+  const [silent = 0, dripping = 0, body = 0] = await Promise.all(
+    ["", "GET / HT", `${head}\r\nab`].map((text) => lasted(connect, text)),
+  );
+  for (const time of [silent, dripping]) assert.ok(time >= 9_990 && time < 12_000, `${time} ms`);
+  assert.ok(body >= 29_990 && body < 32_000, `${body} ms`);
 });
 
 test("A request that has arrived whole is not slow, however late its body is read", async (t) => {

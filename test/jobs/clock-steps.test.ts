@@ -70,6 +70,7 @@ for (const [name, by] of steps) {
     const set = machineClock(t);
     const { here, logged } = await running(t);
     const paths = await work(here);
+    const { id: project } = expect(await here.call("owner", "GET", "/v1/projects"), 200).data[0];
     const began = performance.now();
     set(by);
     assert.deepEqual(await ended(here, paths), ["active", "active", "completed"]);
@@ -79,6 +80,15 @@ for (const [name, by] of steps) {
       assert.match(told, by < 0 ? /clock went back by .*, from .* to / : /clock went forward by .*, from .* to /);
     else assert.equal(told, "");
     assert.equal(more, undefined);
+    expect(await here.call("owner", "PUT", `/v1/projects/${project}`, {}), 200);
+    for (const path of [`projects/${project}`, ...paths.slice(0, 2)]) {
+      const { created_at, updated_at, completed_at, deployed_at } = expect(
+        await here.call("owner", "GET", `/v1/${path}`),
+        200,
+      );
+      for (const at of [updated_at, completed_at ?? updated_at, deployed_at ?? updated_at])
+        assert.ok(at >= created_at, `${path} was created at ${created_at} and changed at ${at}`);
+    }
     assert.ok(Math.abs(here.service.clock.now().getTime() - Date.now() - by) < 2_000, "it shows the machine's time");
   });
 }

@@ -83,9 +83,17 @@ test("monitoring needs the plan pro or enterprise, which is checked before the c
     body: { type: "monitoring", config: {} },
     then: [403, "plan_required"],
   });
+  await check(t, {
+    name: "before an Idempotency-Key outside its limits, too",
+    as: "stranger",
+    when: ["POST", "/v1/integrations"],
+    headers: { "idempotency-key": "x".repeat(256) },
+    body: { type: "monitoring", config: 5 },
+    then: [403, "plan_required"],
+  });
 });
 
-test("monitoring receives events, the metrics of a finished deployment, and its release", async (t) => {
+test("monitoring receives events and the metrics of a finished deployment, and nothing else", async (t) => {
   const { sent, transport } = recorder();
   const here = await world(t, { transport });
   await connect(here, "monitoring");
@@ -98,7 +106,7 @@ test("monitoring receives events, the metrics of a finished deployment, and its 
   const [duration, count] = JSON.parse(series?.body ?? "{}").series;
   assert.deepEqual([duration.metric, duration.points[0].value], ["svc.deployment.duration", 6]);
   assert.ok(count.tags.includes("outcome:success"));
-  assert.ok(paths.includes("https://api.example.org/api/v2/dora/deployment"));
+  assert.deepEqual([paths.length, new Set(paths).size], [5, 2]);
 });
 
 test("a seed creates webhooks and integrations", async (t) => {

@@ -196,6 +196,18 @@ test("Details of a 422 list every broken rule, with dotted paths", async (t) => 
   assert.deepEqual(await paths("/v1/deployments?status=done&per_page=101", undefined, "GET"), ["per_page", "status"]);
 });
 
+test("422 lists a thousand broken rules, and says where there are more", async (t) => {
+  const { call } = await world(t);
+  const create = async (wrong: number) => {
+    const body = { url: "https://hook.inbox.test/", events: Array.from({ length: wrong }, () => "no event") };
+    return expect(await call("owner", "POST", "/v1/webhooks", body), 422).error;
+  };
+  const [few, many] = [await create(1_000), await create(1_001)];
+  assert.deepEqual([few.details.length, many.details.length], [1_000, 1_000]);
+  assert.match(few.message, / \(and 999 more errors\)$/);
+  assert.match(many.message, / \(and 1000 more errors; details lists the first 1000\)$/);
+});
+
 test("500 is logged with its request id, and the message says nothing more", async (t) => {
   const logged: unknown[] = [];
   const log = (...all: unknown[]) => void logged.push(all);

@@ -25,7 +25,6 @@ const outcomes: Readonly<Record<string, string>> = {
 const paths: Readonly<Record<string, string>> = {
   events: "/api/v1/events",
   series: "/api/v2/series",
-  dora: "/api/v2/dora/deployment",
 };
 
 const seconds = (iso: string) => Math.floor(Date.parse(iso) / 1000);
@@ -35,7 +34,7 @@ function tagsOf(event: string, data: Data, service: unknown): string[] {
   return Object.entries(withoutNulls(tags)).map(([name, value]) => `${name}:${value}`);
 }
 
-/** The provider's event; after a deployment its metrics too, and after a successful one its release. */
+/** The provider's event, and after a deployment its metrics too. */
 function payloadsOf(event: string, timestamp: string, data: Data, service: unknown): Payload[] {
   const tags = tagsOf(event, data, service);
   const text = Object.entries(data)
@@ -59,15 +58,6 @@ function payloadsOf(event: string, timestamp: string, data: Data, service: unkno
     { metric: "svc.deployment.count", type: 1, interval: 1, points: point(1), tags: [...tags, `outcome:${outcome}`] },
   ];
   payloads.push({ target: "series", body: JSON.stringify({ series }) });
-  if (outcome === "success") {
-    const nanoseconds = (ms: number) => ms * 1_000_000;
-    const attributes = {
-      started_at: nanoseconds(started),
-      finished_at: nanoseconds(Date.parse(timestamp)),
-      ...withoutNulls({ service: service ?? data.project_id, env: data.environment, version: data.version }),
-    };
-    payloads.push({ target: "dora", body: JSON.stringify({ data: { attributes } }) });
-  }
   return payloads;
 }
 

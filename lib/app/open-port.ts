@@ -1,0 +1,40 @@
+import * as v from "valibot";
+import { isLoopbackHost } from "../http/hosts.ts";
+import { type Listening, listen } from "../http/server.ts";
+import { invalid } from "../kernel/errors.ts";
+import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
+import type { Host } from "./snapshots.ts";
+
+/** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
+const listenAddress = record({
+  port: v.optional(wholeNumber(0, 65_535), 0),
+  host: v.optional(textOf(1, 253), "127.0.0.1"),
+});
+/** CONTRACT section 8: "refuses to listen beyond loopback without a public URL or `--behind-proxy`". */
+const openToOthers = () =>
+  invalid(
+    "host",
+    "can be reached from other machines; set the option publicUrl, or behindProxy if a proxy is in front of it",
+  );
+/** Opens a port, whose requests go to the current state of the host. */
+export async function openPort(host: Host, at: object): Promise<Listening> {
+  const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
+  if (!host.mayBeReached && !isLoopbackHost(address.host)) throw openToOthers();
+  const app = () => host.state.wiring.app;
+  const server = await listen(
+    {
+      handle: (request, response) => app().handle(request, response),
+      upgrade: (request, socket, head) => app().upgrade(request, socket, head),
+      crowd: { log: host.state.foundation.log, dropped: () => host.state.wiring.meter.connectionDropped() },
+    },
+    address,
+  );
+  const { listening } = host;
+  host.hosts.add(address.host);
+  listening.push(server);
+  const close: Listening["close"] = (grace) => {
+    if (listening.includes(server)) listening.splice(listening.indexOf(server), 1);
+    return server.close(grace);
+  };
+  return { ...server, close };
+}
