@@ -3,7 +3,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/system.ts";
-import { isSuspect, type Runner } from "./runner.ts";
+import type { Runner } from "./runner.ts";
 
 /** Jobs that run concurrently. Most of them wait for a slow receiver. */
 const concurrency = 2_000;
@@ -57,7 +57,6 @@ export function createLoop({
   let pumping: Promise<void> | undefined;
   let pumpAgain = false;
   let stopped = false;
-  let suspectRuns = false;
   let runningByHand = 0;
   const running = new Set<Promise<void>>();
   let mutex: Promise<unknown> = Promise.resolve();
@@ -140,11 +139,8 @@ export function createLoop({
 
   const begin = (row: Parameters<Runner["run"]>[0]) => {
     if (!heartbeat) scheduleHeartbeat();
-    const suspected = isSuspect(row);
-    suspectRuns ||= suspected;
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
-      if (suspected) suspectRuns = false;
       // More jobs may be due than one claim takes, and this one made room.
       pump();
     });
@@ -157,13 +153,12 @@ export function createLoop({
     do {
       pumpAgain = false;
       while (!stopped && running.size < concurrency) {
-        const rows = await runner.claim(suspectRuns);
+        const rows = await runner.claim();
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
       }
     } while (pumpAgain && !stopped);
-    // The end of a suspect starts the next pump.
-    const next = await runner.next(suspectRuns ? "ordinary" : undefined);
+    const next = await runner.next();
     // A due job that was not claimed waits until another one ends, which starts the next pump.
     if (next !== undefined && (next > clock.now() || running.size === 0)) arm(Math.max(next, clock.now() + 5));
   };
@@ -205,7 +200,7 @@ export function createLoop({
         let ran = 0;
         for (;;) {
           await Promise.all(running);
-          const rows = stopped ? [] : await runner.claim(suspectRuns);
+          const rows = stopped ? [] : await runner.claim();
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;

@@ -40,6 +40,7 @@ export function createQueue({
         attempt: 0,
         failures: 0,
         crashes: 0,
+        strikes: 0,
       });
       await storeTime(tx);
       tx.afterCommit(() => wake(at));

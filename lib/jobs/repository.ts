@@ -6,8 +6,8 @@ import type { Queries } from "../store/query.ts";
  * as long.
  */
 const claimSize = 100;
-/** A job that was running at so many crashes of its process in a row is a suspect. Kills of the service hit any job. */
-export const suspect = 10;
+/** A job that was running at so many ends of its process in a row is a suspect. Kills of the service hit any job. */
+export const suspect = 3;
 
 /**
  * The rows of the queue. They have no organization: the job loop works for all of them.
@@ -18,30 +18,6 @@ export const suspect = 10;
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
-  const claim = (limit: number, crashes: "<" | ">=") =>
-    query.all((db, p: { now: string; owner: string; until: string }) =>
-      db
-        .updateTable("jobs")
-        .set((eb) => ({
-          state: "running" as const,
-          attempt: eb("attempt", "+", 1),
-          lease_owner: p.owner,
-          lease_until: p.until,
-        }))
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("jobs")
-            .select("id")
-            .where(waiting)
-            .where("run_at", "<=", p.now)
-            .where("crashes", crashes, suspect)
-            .orderBy("run_at")
-            .orderBy("id")
-            .limit(sql.lit(limit)),
-        )
-        .returningAll(),
-    );
-
   return {
     insert: query.insert("jobs"),
     /** Adds a periodic job unless it exists. */
@@ -57,6 +33,7 @@ export function jobsRepository(query: Queries) {
           attempt: 0,
           failures: 0,
           crashes: 0,
+          strikes: 0,
         })
         .onConflict((conflict) => conflict.doNothing()),
     ),
@@ -73,6 +50,7 @@ export function jobsRepository(query: Queries) {
           attempt: 0,
           failures: 0,
           crashes: 0,
+          strikes: 0,
         })
         .onConflict((conflict) =>
           conflict
@@ -83,24 +61,7 @@ export function jobsRepository(query: Queries) {
         ),
     ),
     next: query.first((db, _: object) =>
-      db
-        .selectFrom("jobs")
-        .select(["run_at", "crashes"])
-        .where(waiting)
-        .orderBy("run_at")
-        .orderBy("id")
-        .limit(sql.lit(1)),
-    ),
-    /** The next job that is no suspect. */
-    nextOrdinary: query.first((db, _: object) =>
-      db
-        .selectFrom("jobs")
-        .select("run_at")
-        .where(waiting)
-        .where("crashes", "<", suspect)
-        .orderBy("run_at")
-        .orderBy("id")
-        .limit(sql.lit(1)),
+      db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
     /** The next job that is not periodic. Periodic jobs never end. */
@@ -115,13 +76,32 @@ export function jobsRepository(query: Queries) {
         .limit(sql.lit(1)),
     ),
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
-    claim: claim(claimSize, "<"),
-    claimSuspect: claim(1, ">="),
+    claim: query.all((db, p: { now: string; owner: string; until: string }) =>
+      db
+        .updateTable("jobs")
+        .set((eb) => ({
+          state: "running" as const,
+          attempt: eb("attempt", "+", 1),
+          lease_owner: p.owner,
+          lease_until: p.until,
+        }))
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("jobs")
+            .select("id")
+            .where(waiting)
+            .where("run_at", "<=", p.now)
+            .orderBy("run_at")
+            .orderBy("id")
+            .limit(sql.lit(claimSize)),
+        )
+        .returningAll(),
+    ),
     /** The running jobs that are suspects, or are with one more crash. */
     suspected: query.all((db, _: object) =>
       db
         .selectFrom("jobs")
-        .select(["id", "crashes"])
+        .select(["id", "attempt"])
         .where(running)
         .where("crashes", ">=", suspect - 1),
     ),
@@ -132,15 +112,26 @@ export function jobsRepository(query: Queries) {
         .set((eb) => ({
           state: "waiting" as const,
           crashes: eb("crashes", "+", 1),
+          strikes: sql<number>`case when crashes >= ${sql.lit(suspect)} then strikes + 1 else 0 end`,
         }))
         .where(running),
     ),
     hold: query.change((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
     ),
+    /** The process ended while these suspects waited. */
     acquit: query.change((db, _: object) =>
       // A literal, for the index of suspects.
-      db.updateTable("jobs").set({ crashes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
+      db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
+    ),
+    /** The process lives although this suspect runs. */
+    clear: query.change((db, p: { id: string; attempt: number }) =>
+      db
+        .updateTable("jobs")
+        .set({ strikes: -1 })
+        .where("id", "=", p.id)
+        .where("attempt", "=", p.attempt)
+        .where(running),
     ),
     release: query.change((db, p: { owner: string }) =>
       db.updateTable("jobs").set({ state: "waiting" }).where(running).where("lease_owner", "=", p.owner),
@@ -187,6 +178,7 @@ export function jobsRepository(query: Queries) {
             failures: p.failures,
             args: p.args,
             crashes: 0,
+            strikes: 0,
           })
           .where("id", "=", p.id)
           .where("attempt", "=", p.attempt)

@@ -1,9 +1,10 @@
 import type { Clock } from "../kernel/clock.ts";
-import { isoOf } from "../kernel/clock.ts";
+import { isoOf, systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { createRandom } from "../kernel/random.ts";
 import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
@@ -14,20 +15,25 @@ import { settle } from "./settle.ts";
 const lease_ms = milliseconds("60s");
 /** When work runs again that ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
-/** A job that crashed its process this many times is given up. */
-const crashesAllowed = 15;
-const firstHold_ms = milliseconds("1s");
-
 type JobRow = Row<"jobs">;
 
-/** Whether a job may crash the process. */
-export const isSuspect = (row: Pick<JobRow, "crashes">): boolean => row.crashes >= suspect;
-
 /**
- * How long a suspect waits after a crash: 1 s, 2 s, 4 s, 8 s, 16 s. A process that lives so long without it, time after
- * time, and never with it, is not killed from outside.
+ * Kills of the service and a job that crashes its process look the same to the next start. So a suspect begins after none
+ * to three of these, by chance, and its process is watched for one more. A job that crashes at once always ends it then:
+ * whoever kills the service hits that time once in four at most, however the kills are spread.
  */
-const holdAfter = (crashes: number): number => (crashes < crashesAllowed ? firstHold_ms * 2 ** (crashes - suspect) : 0);
+const watch_ms = milliseconds("250ms");
+const holds = 4;
+/** An innocent job comes to so many strikes in a row once in 16,384 times. */
+const strikesAllowed = 7;
+/** A job that was cut off so often in a row is given up, whoever is to blame: the service never lives as long as it takes. */
+const crashesAllowed = 50;
+
+const isGivenUp = ({ crashes, strikes }: JobRow): boolean => crashes >= crashesAllowed || strikes >= strikesAllowed;
+
+/** The chance is that of the attempt, so that a seeded service repeats exactly. */
+const holdOf = ({ id, attempt }: Pick<JobRow, "id" | "attempt">): number =>
+  Math.floor(createRandom(`${id} ${attempt}`).fraction() * holds) * watch_ms;
 
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
@@ -42,17 +48,17 @@ export interface QueueLoad {
 
 /** Claims due jobs, runs them, and settles each in a transaction that its attempt number fences. */
 export interface Runner {
-  /** Claims a batch of due jobs, or the suspect at the head of the queue, unless a `suspectRuns`: one at a time. */
-  claim(suspectRuns?: boolean): Promise<JobRow[]>;
+  /** Claims a batch of due jobs. */
+  claim(): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
-  /** When the earliest waiting job is due, or the earliest that is not periodic or no suspect; undefined without one. */
-  next(only?: "one-off" | "ordinary"): Promise<number | undefined>;
+  /** When the earliest waiting job is due, or the earliest that is not periodic; undefined without one. */
+  next(only?: "one-off"): Promise<number | undefined>;
   load(): Promise<QueueLoad>;
   /** Gives running jobs back to the queue, without counting a crash. */
   release(): Promise<void>;
   /**
-   * Gives every job that an earlier process left running back to the queue, and counts a crash. Where none of them was a
-   * suspect, the process ended without the suspects that waited, and they are suspects no more.
+   * Gives every job that an earlier process left running back to the queue, and counts a crash. The process ended without
+   * the suspects that waited, so they are suspects no more.
    */
   reclaim(): Promise<void>;
   /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
@@ -83,6 +89,14 @@ export function createRunner(ports: {
       // Reasons are shown to users and posted to chats; an unexpected error may contain secrets.
       return retry(`the service failed unexpectedly; its log has the reason under ${row.id}`);
     }
+  };
+
+  /** Runs a job, and clears a suspect that runs for long enough. */
+  const watched = async (row: JobRow, work: () => Promise<Outcome>): Promise<Outcome> => {
+    if (row.crashes < suspect) return work();
+    // Where the store refuses it, the next end counts as a strike.
+    const clear = () => void store.transaction((tx) => rows(tx).clear(row)).catch(() => {});
+    return work().finally(systemTimer(watch_ms, clear));
   };
 
   /**
@@ -129,8 +143,7 @@ export function createRunner(ports: {
   const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(async (tx) => {
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
-      const crashed = row.crashes >= crashesAllowed;
-      const verdict = crashed
+      const verdict = isGivenUp(row)
         ? ({ kind: "give_up", reason: "worker_crashed" } as const)
         : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
       const { id, attempt } = row;
@@ -157,15 +170,13 @@ export function createRunner(ports: {
     });
 
   return {
-    async claim(suspectRuns = false) {
+    async claim() {
       await settleUnstored();
       const now = clock.iso();
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
       const lease = { now, owner: ports.owner, until: until() };
-      const claimed = await store.transaction((tx) =>
-        !suspectRuns && isSuspect(next) ? rows(tx).claimSuspect(lease) : rows(tx).claim(lease),
-      );
+      const claimed = await store.transaction((tx) => rows(tx).claim(lease));
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING guarantees no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
@@ -173,9 +184,9 @@ export function createRunner(ports: {
     async run(row) {
       const job = kinds.get(row.kind);
       const outcome =
-        row.crashes >= crashesAllowed || !job
+        isGivenUp(row) || !job
           ? discard(job ? "it crashed its process" : `no job of the kind ${row.kind} is declared`)
-          : await attempt(row, job);
+          : await watched(row, () => attempt(row, job));
       try {
         await (outcome.kind === "done" && !outcome.write ? remove(row) : settleJob(row, job, outcome));
       } catch (error) {
@@ -190,8 +201,7 @@ export function createRunner(ports: {
     },
     async next(only) {
       if (unstored.length > 0) return clock.now() + 1_000;
-      const queries = { "one-off": "nextOneOff", ordinary: "nextOrdinary" } as const;
-      const row = await rows()[only ? queries[only] : "next"]({});
+      const row = await rows()[only ? "nextOneOff" : "next"]({});
       return row && Date.parse(row.run_at);
     },
     async load() {
@@ -204,10 +214,9 @@ export function createRunner(ports: {
     async reclaim() {
       const taken = await store.transaction(async (tx) => {
         const suspected = await rows(tx).suspected({});
-        if (!suspected.some(isSuspect)) await rows(tx).acquit({});
+        await rows(tx).acquit({});
         const count = await rows(tx).reclaim({});
-        for (const { id, crashes } of suspected)
-          await rows(tx).hold({ id, run_at: isoOf(clock.now() + holdAfter(crashes + 1)) });
+        for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
         return count;
       });
       if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });

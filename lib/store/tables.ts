@@ -138,6 +138,7 @@ export interface Tables {
     attempt: number;
     failures: number;
     crashes: number;
+    strikes: number;
     lease_owner: string | null;
     lease_until: string | null;
   };

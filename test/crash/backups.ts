@@ -20,10 +20,10 @@ const failure = (name: string, { code, output }: { code: number | null; output: 
   code === 0 ? [] : [`${name} ended with ${code}: ${output}`];
 
 /** Backs up a server under load, restores each copy, and looks for what was acknowledged before the backup began. */
-export async function backups(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function backups(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const folder = join(place.folder, "backups");
   mkdirSync(folder);
-  const server = place.load(folder, { seed, writers: 6, projects: 0 });
+  const server = place.load([folder], { seed, writers: 6, projects: 0 });
   const end = ended(server);
   await new Promise((resolve) => server.stdout?.once("data", resolve));
   const wrong: string[] = [];
@@ -44,6 +44,7 @@ export async function backups(place: Place, { count, seed, until }: Size): Promi
     );
     if (wrong.length === 0) wrong.push(...facts.losses(databaseIn(restored)));
     rmSync(restored, { recursive: true });
+    progress(`${times.length} backups under load`);
   }
   server.kill("SIGKILL");
   await end;
@@ -58,14 +59,14 @@ export async function backups(place: Place, { count, seed, until }: Size): Promi
 async function made(place: Place, name: string, seed: string): Promise<{ folder: string; facts: Facts }> {
   const folder = join(place.folder, name);
   mkdirSync(folder);
-  await ended(place.load(folder, { seed, writers: 2, projects: 3 }));
+  await ended(place.load([folder], { seed, writers: 2, projects: 3 }));
   const facts = createFacts();
   for (const fact of factsIn(folder)) facts.add(fact);
   return { folder, facts };
 }
 
 /** Kills `restore --force` so often, spread evenly over its calls: the old set is whole, or the new one. */
-export async function restores(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function restores(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const old = await made(place, "old", `${seed} old`);
   const fresh = await made(place, "new", `${seed} new`);
   const copy = join(place.folder, "copy");
@@ -86,12 +87,13 @@ export async function restores(place: Place, { count, seed, until }: Size): Prom
     if (signal !== "SIGKILL") wrong.push(`the restore was not killed at call ${at}`);
     rmSync(join(target, "acks"), { force: true });
     // The next start ends what was begun.
-    const next = await ended(place.load(target, { seed, writers: 1, projects: 1 }));
+    const next = await ended(place.load([target], { seed, writers: 1, projects: 1 }));
     if (next.output !== "ready\nclosed\n") wrong.push(`the next start: ${next.output}`);
     const [losses = [], others = []] = [old.facts, fresh.facts].map((facts) => facts.losses(databaseIn(target)));
     if (losses.length === 0) seen.old += 1;
     else if (others.length === 0) seen.new += 1;
     else wrong.push(`killed at call ${at}: neither set is whole: ${losses[0]}; ${others[0]}`);
+    progress(`killed ${kill + 1} times`);
   }
   for (const folder of [old.folder, fresh.folder, target]) rmSync(folder, { recursive: true, force: true });
   const figures = `restore --force killed ${seen.old + seen.new} times at ${calls} calls: ${seen.old} times the old set, ${seen.new} times the new one, ${wrong.length} harmed`;

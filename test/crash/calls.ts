@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { createFacts, parseFacts } from "./facts.ts";
+import { createFacts, type Facts, parseFacts } from "./facts.ts";
 import { inLanes, type Report, type Size } from "./report.ts";
 import { databaseIn, type Ended, ended, type Faults, type Place, textOf } from "./server.ts";
 
@@ -13,7 +13,7 @@ async function countCalls(place: Place, seed: string): Promise<number> {
   const folder = join(place.folder, "count");
   mkdirSync(folder);
   const count = join(place.folder, "calls");
-  const { code } = await ended(place.load(folder, load(seed), { count }));
+  const { code } = await ended(place.load([folder], load(seed), { count }));
   rmSync(folder, { recursive: true });
   if (code !== 0) throw new Error("the load does not run to its end");
   return Number(textOf(count));
@@ -29,71 +29,100 @@ function chosen(calls: number, count: number, seed: string): number[] {
     .map(({ call }) => call);
 }
 
-/** Runs the load with one fault, and looks at what it left. */
-async function faulty(place: Place, seed: string, name: string, faults: Faults, expect: (run: Ended) => string[]) {
-  const folder = join(place.folder, name);
-  mkdirSync(folder);
-  const run = await ended(place.load(folder, load(seed), faults));
-  const facts = createFacts();
-  for (const fact of parseFacts(textOf(join(folder, "acks")))) facts.add(fact);
-  const wrong = expect(run);
-  if (wrong.length === 0) {
-    try {
-      wrong.push(...facts.losses(databaseIn(folder)));
-      // The next start goes on with what is there.
-      const again = await ended(place.load(folder, { ...load(`${seed} again`), projects: 1 }));
-      if (again.output !== "ready\nclosed\n") wrong.push(`the next start: ${again.output}`);
-      for (const fact of parseFacts(textOf(join(folder, "acks")))) facts.add(fact);
-      wrong.push(...facts.losses(databaseIn(folder)));
-    } catch (error) {
-      wrong.push((error as Error).message);
+interface Case {
+  readonly name: string;
+  readonly faults: Faults;
+}
+/** So many cases share the process of the next start. */
+const casesTogether = 8;
+const grouped = (cases: readonly Case[]): Case[][] =>
+  Array.from({ length: Math.ceil(cases.length / casesTogether) }, (_, i) =>
+    cases.slice(i * casesTogether, (i + 1) * casesTogether),
+  );
+
+/** Runs the load with the fault of each case, and looks at what it left, before and after the next start. */
+async function faulty(place: Place, seed: string, cases: readonly Case[], expect: (run: Ended) => string[]) {
+  const wrong: string[] = [];
+  const left: { folder: string; facts: Facts; name: string }[] = [];
+  const look = () => {
+    for (const { folder, facts, name } of left) {
+      try {
+        wrong.push(...facts.losses(databaseIn(folder)).map((line) => `${name}: ${line}`));
+      } catch (error) {
+        wrong.push(`${name}: ${(error as Error).message}`);
+      }
     }
+  };
+  const read = ({ folder, facts }: Pick<(typeof left)[number], "folder" | "facts">) => {
+    for (const fact of parseFacts(textOf(join(folder, "acks")))) facts.add(fact);
+  };
+  for (const { name, faults } of cases) {
+    const folder = join(place.folder, name);
+    mkdirSync(folder);
+    wrong.push(...expect(await ended(place.load([folder], load(seed), faults))).map((line) => `${name}: ${line}`));
+    const facts = createFacts();
+    read({ folder, facts });
+    left.push({ folder, facts, name });
   }
-  rmSync(folder, { recursive: true });
-  return { run, wrong: wrong.map((line) => `${name} of seed ${seed}: ${line}`) };
+  look();
+  // The next start goes on with what is there.
+  const folders = left.map(({ folder }) => folder);
+  const again = await ended(place.load(folders, { ...load(`${seed} again`), projects: 1 }));
+  if (again.output !== "ready\nclosed\n")
+    wrong.push(`the next start of ${cases.map(({ name }) => name)}: ${again.output}`);
+  for (const { folder, facts } of left) read({ folder, facts });
+  look();
+  for (const folder of folders) rmSync(folder, { recursive: true });
+  return wrong.map((line) => `seed ${seed}: ${line}`);
 }
 
 /** Kills at the Nth call that changes a file: a write, a sync, a truncation, a new file, a renaming, a removal. */
-export async function killsAtCalls(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function killsAtCalls(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const calls = await countCalls(place, seed);
   let killed = 0;
-  const numbers = chosen(calls, count, seed);
+  const figures = (losses: number) => `killed at ${killed} of ${calls} calls: ${losses} losses`;
+  const cases = chosen(calls, count, seed).map((at) => ({ name: `call-${at}`, faults: { at } }));
   const wrong = await inLanes(
     2,
     until,
-    numbers.map((at) => async () => {
-      const found = await faulty(place, seed, `call-${at}`, { at }, ({ signal, output }) =>
-        /wrong|refused/.test(output) ? [output] : signal === null || signal === "SIGKILL" ? [] : [`ended by ${signal}`],
-      );
-      if (found.run.signal) killed += 1;
-      return found.wrong;
+    grouped(cases).map((group) => () => {
+      progress(figures(0));
+      return faulty(place, seed, group, ({ signal, output }) => {
+        if (signal) killed += 1;
+        if (/wrong|refused/.test(output)) return [output];
+        return signal === null || signal === "SIGKILL" ? [] : [`ended by ${signal}`];
+      });
     }),
   );
-  return { figures: `killed at ${killed} of ${calls} calls: ${wrong.length} losses`, wrong };
+  return { figures: figures(wrong.length), wrong };
 }
 
 /** Lets three calls fail from the Nth on, with EIO or ENOSPC. The server answers 503 or ends in order; nothing is lost. */
-export async function errorsAtCalls(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function errorsAtCalls(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const calls = await countCalls(place, seed);
   const done = { runs: 0, ended: 0 };
+  const figures = (losses: number) =>
+    `${done.runs} runs in which three of ${calls} calls failed, half with EIO, half with ENOSPC; ${done.ended} did not start: ${losses} losses`;
   const cases = (["EIO", "ENOSPC"] as const).flatMap((error) =>
-    chosen(calls, Math.ceil(count / 2), `${seed} ${error}`).map((at) => ({ at, error, times: 3 })),
+    chosen(calls, Math.ceil(count / 2), `${seed} ${error}`).map((at) => ({
+      name: `${error}-${at}`,
+      faults: { at, error, times: 3 },
+    })),
   );
   const wrong = await inLanes(
     2,
     until,
-    cases.map((faults) => async () => {
-      const found = await faulty(place, seed, `${faults.error}-${faults.at}`, faults, ({ signal, code, output }) => {
+    grouped(cases).map((group) => () => {
+      progress(figures(0));
+      return faulty(place, seed, group, ({ signal, code, output }) => {
+        done.runs += 1;
+        if (code === 1) done.ended += 1;
         if (output.includes("wrong")) return [output];
         // A start that cannot write says so, and ends with 1.
         const inOrder = signal === null && (code === 0 || (code === 1 && output.startsWith("refused")));
         return inOrder ? [] : [`ended with ${code ?? signal}: ${output}`];
       });
-      done.runs += 1;
-      if (found.run.code === 1) done.ended += 1;
-      return found.wrong;
     }),
   );
-  const figures = `${done.runs} runs in which three of ${calls} calls failed, half with EIO, half with ENOSPC; ${done.ended} did not start: ${wrong.length} losses`;
-  return { figures, wrong };
+  return { figures: figures(wrong.length), wrong };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Random } from "../../lib/kernel/random.ts";
 
@@ -65,6 +65,8 @@ const sector = 512;
 export class Disk {
   readonly #path: string;
   readonly #root = new Folder();
+  /** What the last cut wrote. */
+  #cut: Files = new Map();
   constructor(path: string) {
     this.#path = path;
   }
@@ -99,7 +101,10 @@ export class Disk {
     } else if (node instanceof File) node.pending.push(name === "write" ? { at, bytes } : { at });
   }
 
-  /** Writes what is left after a power cut to an empty folder; without `random` all that was not synced is lost. */
+  /**
+   * Writes what is left after a power cut to a folder, which holds nothing or an earlier cut as it was written; without
+   * `random` all that was not synced is lost.
+   */
   cut(target: string, random?: Random): void {
     const lost = (changes: readonly Change[]) =>
       random ? changes.filter(() => random.fraction() < 0.5).map((change) => torn(change, random)) : [];
@@ -107,17 +112,20 @@ export class Disk {
       const kept = random ? Math.floor(random.fraction() * (folder.pending.length + 1)) : 0;
       return folder.pending[kept - 1] ?? folder.durable;
     };
-    write(this.#root, target, names, lost);
+    const files = contents(this.#root, target, names, lost);
+    const before = this.#cut;
+    // A reader rolls a journal back, and so changes its database.
+    this.#cut = [...files.keys()].some((path) => path.endsWith("-journal")) ? new Map() : files;
+    for (const path of [...before.keys()].reverse())
+      if (!files.has(path)) rmSync(path, { recursive: true, force: true });
+    // Most files are those of the cut before: their bytes are the same buffer.
+    write(new Map([...files].filter(([path, bytes]) => !before.has(path) || before.get(path) !== bytes)));
   }
 
   /** Writes everything, as a program sees it that runs on. */
   copy(target: string): void {
-    write(
-      this.#root,
-      target,
-      (folder) => folder.now,
-      (changes) => changes,
-    );
+    const all = (changes: readonly Change[]) => changes;
+    write(contents(this.#root, target, (folder) => folder.now, all));
   }
 }
 
@@ -127,18 +135,28 @@ function torn({ at, bytes }: Change, random: Random): Change {
   return { at, bytes: bytes.subarray(0, Math.floor((random.fraction() * bytes.length) / sector) * sector) };
 }
 
-function write(
+/** The folders below a path, without bytes, and the files. */
+type Files = ReadonlyMap<string, Buffer | undefined>;
+
+function contents(
   folder: Folder,
-  target: string,
+  path: string,
   names: (folder: Folder) => Map<string, File | Folder>,
   kept: (changes: readonly Change[]) => readonly Change[],
-): void {
-  mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const [name, node] of names(folder)) {
+): Files {
+  const below = [...names(folder)].flatMap(([name, node]): [string, Buffer | undefined][] => {
     // The acknowledgements are no file of the server.
-    if (name === "acks") continue;
-    if (node instanceof Folder) write(node, join(target, name), names, kept);
-    else writeFileSync(join(target, name), changed(node.durable, kept(node.pending)), { mode: 0o600 });
+    if (name === "acks") return [];
+    if (node instanceof Folder) return [...contents(node, join(path, name), names, kept)];
+    return [[join(path, name), changed(node.durable, kept(node.pending))]];
+  });
+  return new Map([[path, undefined], ...below]);
+}
+
+function write(files: Files): void {
+  for (const [path, bytes] of files) {
+    if (bytes) writeFileSync(path, bytes, { mode: 0o600 });
+    else mkdirSync(path, { recursive: true, mode: 0o700 });
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { createEncryption, readKey } from "../../lib/store/encryption.ts";
 import { checkKey, damagedAssets, keyFileOf } from "../../lib/store/integrity-check.ts";
@@ -105,7 +106,10 @@ export function createFacts(): Facts {
       }
     },
     losses(path) {
-      const database = new Database(path);
+      if (!existsSync(path)) return acknowledged > 0 ? ["the database is lost"] : [];
+      // Readers leave the files as they are: the last writer that closes them would write the WAL back. A journal can only
+      // be rolled back by a writer.
+      const database = new Database(path, { readonly: !existsSync(`${path}-journal`) });
       try {
         if (isNew(database)) return acknowledged > 0 ? ["all tables are lost"] : [];
         // A start that was cut off before it made the key: the next one makes it.

@@ -13,15 +13,24 @@ import { databaseIn, ended, type Place, textOf } from "./server.ts";
 
 /** So many kills hit one database, one process after the other. */
 const killsOfDatabase = 10;
+/** So many servers run in a process, and die together: starting a process costs more than anything else here. */
+const serversOfProcess = 16;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Kills a server at a random moment: one in ten while it starts, the others up to half a second later. */
+/** How long a process has run on a core; on a busy machine that is less than the time that has passed. */
+function busyTime({ pid }: ChildProcess): number {
+  const text = textOf(`/proc/${pid}/schedstat`);
+  return text ? Number(text.split(" ", 1)[0]) / 1e6 : performance.now();
+}
+
+/** Kills servers at a random moment: one time in ten while they start, else after up to half a second of their work. */
 async function killAtRandom(child: ChildProcess, random: Random): Promise<string> {
   const end = ended(child);
   const early = random.fraction() < 0.1;
   if (!early) await new Promise((resolve) => child.stdout?.once("data", resolve));
-  await pause(random.fraction() * 500);
+  const [begun, length] = [busyTime(child), random.fraction() * 500];
+  while (child.exitCode === null && busyTime(child) - begun < length) await pause(3);
   child.kill("SIGKILL");
   return (await end).output;
 }
@@ -63,38 +72,64 @@ async function finish(folder: string, receivers: Awaited<ReturnType<typeof start
   return [...broken, ...left, ...unsent, ...receivers.missing(succeeded), ...receivers.wrong];
 }
 
+/** A database that is hit again and again. */
+interface Target {
+  readonly folder: string;
+  readonly facts: Facts;
+  /** How many of its facts were read. */
+  read: number;
+}
+
 /** Random kills of servers under load; after each, everything acknowledged is there and no rule is broken. */
-export async function kills(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function kills(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const done = { kills: 0, acknowledged: 0, databases: 0 };
-  const database = (number: number, most: number) => async (): Promise<string[]> => {
-    const random = createRandom(`${seed} ${number}`);
-    const folder = join(place.folder, `kills-${number}`);
-    mkdirSync(folder);
-    const receivers = await startReceivers(random);
-    const facts = createFacts();
-    const wrong: string[] = [];
-    for (let kill = 0, read = 0; kill < most && wrong.length === 0; kill++) {
-      const load = { seed: `${seed} ${number} ${kill}`, writers: 6, projects: 0, receiver: receivers.url };
-      const output = await killAtRandom(place.load(folder, load), random);
-      done.kills += 1;
-      if (/wrong|refused/.test(output)) wrong.push(output);
-      read = readFacts(facts, folder, read);
+  const figures = (losses: number) =>
+    `${done.kills} random kills of ${done.databases} databases, ${done.acknowledged} acknowledged changes: ${losses} lost`;
+
+  const round = async (targets: readonly Target[], name: string, random: Random, receiver: string) => {
+    const folders = targets.map(({ folder }) => folder);
+    const output = await killAtRandom(place.load(folders, { seed: name, writers: 6, projects: 0, receiver }), random);
+    const wrong = /wrong|refused/.test(output) ? [output] : [];
+    for (const target of targets) {
+      const { folder, facts } = target;
+      target.read = readFacts(facts, folder, target.read);
       if (existsSync(databaseIn(folder))) wrong.push(...facts.losses(databaseIn(copyOf(folder))));
+      done.kills += 1;
     }
-    if (wrong.length === 0) wrong.push(...(await finish(folder, receivers)), ...facts.losses(databaseIn(folder)));
-    await receivers.close();
-    done.acknowledged += facts.acknowledged;
-    done.databases += 1;
-    for (const end of ["", "-copy"]) rmSync(folder + end, { recursive: true, force: true });
-    return wrong.map((line) => `database ${number} of seed ${seed}: ${line}`);
+    return wrong;
   };
-  const numbers = Array.from({ length: Math.ceil(count / killsOfDatabase) }, (_, number) => number);
-  // They mostly wait for their moment.
+  const batch = (number: number, servers: number, rounds: number) => async (): Promise<string[]> => {
+    const name = `${seed} ${number}`;
+    const random = createRandom(name);
+    const receivers = await startReceivers(random);
+    const targets = Array.from({ length: servers }, (_, server): Target => {
+      const folder = join(place.folder, `kills-${number}-${server}`);
+      mkdirSync(folder);
+      return { folder, facts: createFacts(), read: 0 };
+    });
+    const wrong: string[] = [];
+    for (let kill = 0; kill < rounds && wrong.length === 0 && performance.now() < until; kill++) {
+      wrong.push(...(await round(targets, `${name} ${kill}`, random, receivers.url)));
+      progress(figures(wrong.length));
+    }
+    for (const { folder, facts } of targets) {
+      if (wrong.length === 0) wrong.push(...(await finish(folder, receivers)), ...facts.losses(databaseIn(folder)));
+      done.acknowledged += facts.acknowledged;
+      done.databases += 1;
+      for (const end of ["", "-copy"]) rmSync(folder + end, { recursive: true, force: true });
+    }
+    await receivers.close();
+    return wrong.map((line) => `batch ${number} of seed ${seed}: ${line}`);
+  };
+
+  // A few kills hit a few databases again and again too.
+  const servers = Math.min(serversOfProcess, Math.ceil(count / 5));
+  const rounds = Math.min(killsOfDatabase, Math.ceil(count / servers));
+  const batches = Array.from({ length: Math.ceil(count / servers / rounds) }, (_, number) => number);
   const wrong = await inLanes(
-    3,
+    2,
     until,
-    numbers.map((number) => database(number, Math.min(killsOfDatabase, count - number * killsOfDatabase))),
+    batches.map((number) => batch(number, servers, rounds)),
   );
-  const figures = `${done.kills} random kills of ${done.databases} databases, ${done.acknowledged} acknowledged changes: ${wrong.length} lost`;
-  return { figures, wrong };
+  return { figures: figures(wrong.length), wrong };
 }

@@ -1,19 +1,19 @@
 /**
- * A server under load, in a process of its own, for the tests that kill it: writers that change everything that the
- * interface can change, jobs, and deliveries. It appends a line to the file `acks` beside the database before each change,
- * and one after the response. Arguments: the database, a seed, the writers, the projects that each of them makes (0 for
- * no end), `FULL` or `NORMAL`, and the address of a receiver.
+ * Servers under load, in a process of their own, for the tests that kill it: writers that change everything that the
+ * interface can change, jobs, and deliveries. Each appends a line to the file `acks` beside its database before each
+ * change, and one after the response. Arguments: a seed, the writers of each server, the projects that each of them makes
+ * (0 for no end), `FULL` or `NORMAL`, the address of a receiver, and the databases.
  */
 import { openSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
-import { createService, type GenerationDriver, simulatedDeployments } from "../../lib/index.ts";
+import { createService, type GenerationDriver, type Service, simulatedDeployments } from "../../lib/index.ts";
 import { createRandom, type Random } from "../../lib/kernel/random.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { git, keyOf, seed } from "../helpers/test-service.ts";
 import type { Fact, Table } from "./facts.ts";
 
-const [, , database = "", chance = "", writers = "1", projects = "0", synchronous = "FULL", receiver = ""] =
+const [, , chance = "", writers = "1", projects = "0", synchronous = "FULL", receiver = "", ...databases] =
   process.argv;
 
 /** What better-sqlite3 does by itself, and the service forbids: the power-loss simulator must see what it loses. */
@@ -25,11 +25,6 @@ if (synchronous === "NORMAL") {
   };
 }
 
-let acks: number | undefined;
-const note = (...fact: Fact) => {
-  acks ??= openSync(join(dirname(database), "acks"), "a", 0o600);
-  writeSync(acks, `${JSON.stringify(fact)}\n`);
-};
 // A pipe takes this synchronously, so a printed line survives a kill right after it.
 const say = (word: string) => void process.stdout.write(`${word}\n`);
 
@@ -51,107 +46,132 @@ const picture: GenerationDriver = {
   cancel: async () => {},
 };
 
-const service = await createService({
-  database,
-  seed,
-  rateLimit: 1_000_000,
-  logLevel: "silent",
-  deployments: { driver: deployments, concurrency: 32 },
-  generations: { driver: picture },
-}).catch((error: Error) => {
-  say(`refused ${error.message}`);
-  process.exit(1);
-});
-
-async function call(method: string, path: string, body?: object, more: Record<string, string> = {}) {
-  const response = await service.fetch(`/v1${path}`, {
-    method,
-    headers: { ...jsonBearer(keyOf("owner")), ...more },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  // A store that cannot write at the moment answers 503; any other failure is a fault.
-  if (response.status >= 500 && response.status !== 503) say(`wrong ${method} ${path}: ${response.status} ${text}`);
-  return { done: response.ok, body: (text ? JSON.parse(text) : {}) as { id: string; data: object[] } };
+/** Appends facts to the file beside a database, which exists from the first fact on. */
+function notesBeside(database: string) {
+  let acks: number | undefined;
+  return (...fact: Fact) => {
+    acks ??= openSync(join(dirname(database), "acks"), "a", 0o600);
+    writeSync(acks, `${JSON.stringify(fact)}\n`);
+  };
 }
 
-/** Creates something, and notes its row once it is acknowledged. */
-async function make(table: Table, path: string, body: object, within = "", name = ""): Promise<string | undefined> {
-  if (name) note("try", "made", table, name, "");
-  const made = await call("POST", path, body, name ? { "idempotency-key": name } : {});
-  if (!made.done) return undefined;
-  note("ack", "made", table, made.body.id, within);
-  return made.body.id;
-}
+const callsOf =
+  (service: Service) =>
+  async (method: string, path: string, body?: object, more: Record<string, string> = {}) => {
+    const response = await service.fetch(`/v1${path}`, {
+      method,
+      headers: { ...jsonBearer(keyOf("owner")), ...more },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    // A store that cannot write at the moment answers 503; any other failure is a fault.
+    if (response.status >= 500 && response.status !== 503) say(`wrong ${method} ${path}: ${response.status} ${text}`);
+    return { done: response.ok, body: (text ? JSON.parse(text) : {}) as { id: string; data: object[] } };
+  };
 
-/** Changes a column of a row, which holds `value` from the acknowledgement on. */
-async function change(column: string, id: string, value: string, method: string, path: string, body?: object) {
-  note("try", column, "", id, value);
-  if ((await call(method, path, body)).done) note("ack", column, "", id, value);
-}
-
-async function remove(table: Table, id: string, path: string): Promise<void> {
-  note("try", "gone", table, id, "");
-  if ((await call("DELETE", path)).done) note("ack", "gone", table, id, "");
+/** Changes that are written down. */
+function changesOf(call: ReturnType<typeof callsOf>, note: ReturnType<typeof notesBeside>) {
+  return {
+    /** Creates something, and notes its row once it is acknowledged. */
+    async make(table: Table, path: string, body: object, within = "", name = ""): Promise<string | undefined> {
+      if (name) note("try", "made", table, name, "");
+      const made = await call("POST", path, body, name ? { "idempotency-key": name } : {});
+      if (!made.done) return undefined;
+      note("ack", "made", table, made.body.id, within);
+      return made.body.id;
+    },
+    /** Changes a column of a row, which holds `value` from the acknowledgement on. */
+    async change(column: string, id: string, value: string, method: string, path: string, body?: object) {
+      note("try", column, "", id, value);
+      if ((await call(method, path, body)).done) note("ack", column, "", id, value);
+    },
+    async remove(table: Table, id: string, path: string): Promise<void> {
+      note("try", "gone", table, id, "");
+      if ((await call("DELETE", path)).done) note("ack", "gone", table, id, "");
+    },
+  };
 }
 
 type Act = (project: string, random: Random) => Promise<unknown>;
-const deploy = (project_id: string, environment: string) =>
-  make("deployments", "/deployments", { project_id, environment, source: git }, project_id);
-const acts: readonly Act[] = [
-  (project, random) => {
-    const description = random.alphanumeric(8);
-    return change("description", project, description, "PATCH", `/projects/${project}`, { description });
-  },
-  (project) => deploy(project, "production"),
-  (project) => deploy(project, "broken"),
-  (project) => Promise.all([deploy(project, "sick"), deploy(project, "sick")]),
-  async (project) => {
-    const id = await deploy(project, "production");
-    if (id) await change("status", id, "cancelled", "POST", `/deployments/${id}/cancel`);
-  },
-  (project, random) => {
-    const value = random.alphanumeric(9);
-    const variables = { PORT: "1", TOKEN: { value, secret: true } };
-    return change("TOKEN", project, value, "PUT", `/projects/${project}/environments/production`, { variables });
-  },
-  async (_, random) => {
-    const id = await make("api_keys", "/api-keys", { name: random.alphanumeric(6) });
-    if (id && random.fraction() < 0.5) await remove("api_keys", id, `/api-keys/${id}`);
-  },
-  (_, random) =>
-    make("generations", "/generations", { model: "any", prompt: "x", seed: Math.floor(random.fraction() * 5000) }),
-  (_, random) =>
-    make("invitations", "/users/invite", { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }),
-  async (_, random) => {
-    const id = await make("endpoints", "/webhooks", { url: "https://extra.inbox.test/", events: ["user.removed"] });
-    if (id && random.fraction() < 0.7) await remove("endpoints", id, `/webhooks/${id}`);
-  },
-];
 
-async function write(writer: number): Promise<void> {
-  const random = createRandom(`${chance} ${writer}`);
-  for (let i = 0; Number(projects) === 0 || i < Number(projects); i++) {
-    const name = `p-${process.pid}-${writer}-${i}`;
-    const project = await make("projects", "/projects", { name, region: "eu", description: "new" }, "", name);
-    if (!project) continue;
-    for (let act = 0; act < 4; act++) await acts[Math.floor(random.fraction() * acts.length)]?.(project, random);
-    if (random.fraction() < 0.25) await remove("projects", project, `/projects/${project}`);
-  }
+function actsOf({ make, change, remove }: ReturnType<typeof changesOf>): readonly Act[] {
+  const deploy = (project_id: string, environment: string) =>
+    make("deployments", "/deployments", { project_id, environment, source: git }, project_id);
+  return [
+    (project, random) => {
+      const description = random.alphanumeric(8);
+      return change("description", project, description, "PATCH", `/projects/${project}`, { description });
+    },
+    (project) => deploy(project, "production"),
+    (project) => deploy(project, "broken"),
+    (project) => Promise.all([deploy(project, "sick"), deploy(project, "sick")]),
+    async (project) => {
+      const id = await deploy(project, "production");
+      if (id) await change("status", id, "cancelled", "POST", `/deployments/${id}/cancel`);
+    },
+    (project, random) => {
+      const value = random.alphanumeric(9);
+      const variables = { PORT: "1", TOKEN: { value, secret: true } };
+      return change("TOKEN", project, value, "PUT", `/projects/${project}/environments/production`, { variables });
+    },
+    async (_, random) => {
+      const id = await make("api_keys", "/api-keys", { name: random.alphanumeric(6) });
+      if (id && random.fraction() < 0.5) await remove("api_keys", id, `/api-keys/${id}`);
+    },
+    (_, random) =>
+      make("generations", "/generations", { model: "any", prompt: "x", seed: Math.floor(random.fraction() * 5000) }),
+    (_, random) =>
+      make("invitations", "/users/invite", { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }),
+    async (_, random) => {
+      const id = await make("endpoints", "/webhooks", { url: "https://extra.inbox.test/", events: ["user.removed"] });
+      if (id && random.fraction() < 0.7) await remove("endpoints", id, `/webhooks/${id}`);
+    },
+  ];
 }
 
+/** Starts a server; the answer is its load, which ends with it. */
+async function serve(database: string, number: number): Promise<() => Promise<void>> {
+  const service = await createService({
+    database,
+    seed,
+    rateLimit: 1_000_000,
+    logLevel: "silent",
+    deployments: { driver: deployments, concurrency: 32 },
+    generations: { driver: picture },
+  });
+  const call = callsOf(service);
+  const changes = changesOf(call, notesBeside(database));
+  const acts = actsOf(changes);
+  const { make, remove } = changes;
+
+  const write = async (writer: number): Promise<void> => {
+    const random = createRandom(`${chance} ${number} ${writer}`);
+    for (let i = 0; Number(projects) === 0 || i < Number(projects); i++) {
+      const name = `p-${process.pid}-${writer}-${i}`;
+      const project = await make("projects", "/projects", { name, region: "eu", description: "new" }, "", name);
+      if (!project) continue;
+      for (let act = 0; act < 4; act++) await acts[Math.floor(random.fraction() * acts.length)]?.(project, random);
+      if (random.fraction() < 0.25) await remove("projects", project, `/projects/${project}`);
+    }
+  };
+  return async () => {
+    // They exist before the first event, and stay, so every event has a delivery to each.
+    const base = receiver || "https://receiver.inbox.test";
+    const answers = Array.from({ length: 1_000 }, (_, i) => (i % 3 === 0 ? 500 : 200));
+    if (!receiver) service.inbox.script("receiver", answers);
+    if ((await call("GET", "/webhooks")).body.data.length === 0)
+      for (const name of ["fine", "flaky"])
+        await make("endpoints", "/webhooks", { url: `${base}/${name}`, events: ["*"] });
+    await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => write(writer)));
+    await service.close();
+  };
+}
+
+const refused = (error: Error) => {
+  say(`refused ${error.message}`);
+  process.exit(1);
+};
+const loads = await Promise.all(databases.map(serve)).catch(refused);
 say("ready");
-// They exist before the first event, and stay, so every event has a delivery to each.
-const base = receiver || "https://receiver.inbox.test";
-if (!receiver)
-  service.inbox.script(
-    "receiver",
-    Array(1_000)
-      .fill(0)
-      .map((_, i) => (i % 3 === 0 ? 500 : 200)),
-  );
-if ((await call("GET", "/webhooks")).body.data.length === 0)
-  for (const name of ["fine", "flaky"]) await make("endpoints", "/webhooks", { url: `${base}/${name}`, events: ["*"] });
-await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => write(writer)));
-await service.close();
+await Promise.all(loads.map((load) => load()));
 say("closed");

@@ -24,14 +24,16 @@ async function record(place: Place, name: string, seed: string, synchronous: Syn
   const folder = join(place.folder, name);
   const log = join(place.folder, `${name}.log`);
   mkdirSync(folder);
-  const { code, output } = await ended(place.load(folder, { seed, writers: 3, projects: 8, synchronous }, { log }));
+  const { code, output } = await ended(place.load([folder], { seed, writers: 3, projects: 8, synchronous }, { log }));
   assert.deepEqual([code, output], [0, "ready\nclosed\n"], "the load runs to its end");
   return { folder, calls: [...readCalls(readFileSync(log))] };
 }
 
-/** What one cut leaves, looked at as the next start would find it. */
+/** What one cut leaves, looked at as the next start would find it. The files stay as they are. */
 function lossesAfter(cut: string, facts: Facts): { damaged: boolean; losses: string[] } {
   try {
+    // The index of the WAL of another cut.
+    rmSync(`${databaseIn(cut)}-shm`, { force: true });
     const losses = facts.losses(databaseIn(cut));
     return { damaged: losses.some((one) => /whole|reference/.test(one)), losses };
   } catch (error) {
@@ -57,7 +59,6 @@ async function cutAll(place: Place, seed: string, synchronous: Synchronous, stat
     for (let trial = 0; trial < trials; trial++) {
       disk.cut(cut, trial === 0 ? undefined : random);
       const { damaged, losses } = lossesAfter(cut, facts);
-      rmSync(cut, { recursive: true });
       found.states += 1;
       const [first] = losses;
       if (first !== undefined)
@@ -66,6 +67,7 @@ async function cutAll(place: Place, seed: string, synchronous: Synchronous, stat
         );
     }
   }
+  rmSync(cut, { recursive: true, force: true });
   disk.copy(cut);
   assert.deepEqual(filesIn(cut), filesIn(folder), "the log of calls holds everything that the server did to its files");
   for (const gone of [cut, folder, `${folder}.log`]) rmSync(gone, { recursive: true });
@@ -79,30 +81,23 @@ const statesOfRun = 5000;
  * The power is cut at any call: with `synchronous=FULL` nothing acknowledged is lost. With `NORMAL` something must be, or
  * the simulator would see nothing.
  */
-export async function power(place: Place, { count, seed, until }: Size): Promise<Report> {
+export async function power(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const full: Found = { states: 0, bad: [], damaged: [] };
-  for (
-    let run = 0;
-    full.states < count && full.bad.length + full.damaged.length === 0 && performance.now() < until;
-    run++
-  ) {
-    const { states, bad, damaged } = await cutAll(
-      place,
-      `${seed}.${run}`,
-      "FULL",
-      Math.min(statesOfRun, count - full.states),
-    );
+  const wrong: string[] = [];
+  const line = (mode: Synchronous, { states, bad, damaged }: Found) =>
+    `${states} power cuts with ${mode}: ${bad.length} lost something, ${damaged.length} left damage`;
+  for (let run = 0; full.states < count && wrong.length === 0 && performance.now() < until; run++) {
+    const most = Math.min(statesOfRun, count - full.states);
+    const { states, bad, damaged } = await cutAll(place, `${seed}.${run}`, "FULL", most);
     full.states += states;
     full.bad.push(...bad);
     full.damaged.push(...damaged);
+    wrong.push(...damaged, ...bad);
+    progress(line("FULL", full));
     if (states === 0) break;
   }
   const normal = await cutAll(place, seed, "NORMAL", Math.min(1000, Math.max(150, count / 10)));
-  const wrong = [...full.damaged, ...full.bad, ...normal.damaged.map((one) => `NORMAL: ${one}`)];
+  wrong.push(...normal.damaged.map((one) => `NORMAL: ${one}`));
   if (normal.bad.length === 0) wrong.push("NORMAL lost nothing, so the simulator is blind");
-  const lines = [
-    `${full.states} power cuts with FULL: ${full.bad.length} lost something, ${full.damaged.length} left damage`,
-    `${normal.states} with NORMAL: ${normal.bad.length} lost something, ${normal.damaged.length} left damage`,
-  ];
-  return { figures: lines.join("; "), wrong };
+  return { figures: `${line("FULL", full)}; ${line("NORMAL", normal)}`, wrong };
 }

@@ -12,6 +12,8 @@ export interface Size {
   readonly seed: string;
   /** When the time is up, however many were done; by `performance.now()`. */
   readonly until: number;
+  /** Takes the figures so far. */
+  readonly progress: (figures: string) => void;
 }
 
 /** Runs jobs one after the other in each of so many lanes; stops at the first failure, and when the time is up. */

@@ -35,8 +35,8 @@ export interface Ended {
 /** The programs that the suite runs, compiled, and the folder that everything happens in. */
 export interface Place {
   readonly folder: string;
-  /** Starts the load on the database of a folder. */
-  load(folder: string, load: Load, faults?: Faults): ChildProcess;
+  /** Starts the load on the database of each folder, all in one process. Faults hit what happens in the first one. */
+  load(folders: readonly string[], load: Load, faults?: Faults): ChildProcess;
   /** Starts the command line. */
   program(words: readonly string[], faults?: Faults & { readonly folder: string }): ChildProcess;
 }
@@ -81,9 +81,9 @@ export function createPlace(): Place & { readonly shim: string | Error } {
   return {
     folder,
     shim,
-    load(at, { seed, writers, projects, synchronous = "FULL", receiver = "" }, faults) {
-      const words = [databaseIn(at), seed, String(writers), String(projects), synchronous, receiver];
-      return run("test/crash/load.child.js", words, at, faults);
+    load(folders, { seed, writers, projects, synchronous = "FULL", receiver = "" }, faults) {
+      const words = [seed, String(writers), String(projects), synchronous, receiver, ...folders.map(databaseIn)];
+      return run("test/crash/load.child.js", words, folders[0] ?? "", faults);
     },
     program: (words, faults) => run("bin/svc-server.js", words, faults?.folder ?? "", faults),
   };

@@ -83,7 +83,13 @@ for (const [name, { run, needsShim, count, short }] of Object.entries(parts)) {
   const begun = performance.now();
   const times = Number(values.count ?? (values.short ? short : count));
   const until = begun + Number(values.minutes) * 60_000;
-  const { figures, wrong } = await run(place, { count: times, seed: values.seed, until });
+  let reported = begun;
+  const progress = (so_far: string) => {
+    if (performance.now() - reported < 60_000) return;
+    reported = performance.now();
+    console.log(`${name}, so far: ${so_far} (${Math.round((reported - begun) / 1000)} s)`);
+  };
+  const { figures, wrong } = await run(place, { count: times, seed: values.seed, until, progress });
   const seconds = Math.round((performance.now() - begun) / 1000);
   console.log(`${name}: ${figures} (${seconds} s, --seed ${values.seed})`);
   for (const line of wrong.slice(0, 10)) console.error(`  ${line}`);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { done, snooze } from "../../lib/kernel/job.ts";
+import { type TestContext, test } from "node:test";
+import { done, type Outcome, snooze } from "../../lib/kernel/job.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
 import { blocker } from "../helpers/deployments.ts";
 import { startRunner } from "../helpers/job-runner.ts";
+import { mockTime } from "../helpers/mock-time.ts";
 
 test("a claim is a lease, and the attempt is the fence", async (t) => {
   await t.test("the attempt is counted when the job is claimed, before it runs", async (t) => {
@@ -77,68 +79,86 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     await busy.run(row);
     assert.equal(await busy.next(), undefined);
   });
+});
 
-  await t.test(
-    "a job that was running at ten crashes in a row waits, then runs beside others, but no suspect",
-    async (t) => {
-      const { add, clock, runner } = startRunner(t, () => done());
-      for (const name of ["a", "b"]) await add(name);
-      for (let crash = 1; crash <= 10; crash++) {
-        assert.equal((await runner.claim()).length, 2);
-        await runner.reclaim();
+/** Processes that are killed one after the other while they run jobs, all of which last for longer than that. */
+function killedProcesses(t: TestContext) {
+  mockTime(t, { apis: ["setTimeout"] });
+  const { add, clock, process, runs } = startRunner(t, () => new Promise<Outcome>(() => {}));
+  const pass = async (until: number) => {
+    t.mock.timers.tick(until - clock.now());
+    clock.moveTo(until);
+    // Transactions take some turns.
+    for (let turn = 0; turn < 10; turn++) await new Promise((next) => setImmediate(next));
+  };
+  let lives = 0;
+  return {
+    add,
+    /** A life of so many milliseconds, or until so long after the job `deadly` began. Answers when each job began. */
+    async life({ lasts = 60_000, deadly = "" }): Promise<Record<string, number>> {
+      const own = process(`life ${lives++}`);
+      await own.reclaim();
+      const [begun, began] = [clock.now(), {} as Record<string, number>];
+      const end = () => (deadly in began ? begun + (began[deadly] ?? 0) + lasts : begun + (deadly ? 60_000 : lasts));
+      for (let at = await own.next(); at !== undefined && at <= end(); at = await own.next()) {
+        await pass(Math.max(at, clock.now()));
+        for (const row of await own.claim()) {
+          began[JSON.parse(row.args).name] = clock.now() - begun;
+          void own.run(row);
+        }
+        await pass(clock.now());
       }
-      assert.deepEqual(await runner.claim(), []);
-      clock.moveTo(clock.now() + 1_000);
-      await add("c");
-      const claim = async (suspectRuns: boolean) =>
-        (await runner.claim(suspectRuns)).map(({ args, crashes }) => `${JSON.parse(args).name} ${crashes}`);
-      assert.deepEqual(await claim(false), ["a 10"]);
-      assert.equal(await runner.next("ordinary"), clock.now());
-      assert.deepEqual(await claim(true), ["c 0"]);
-      assert.deepEqual(await claim(true), []);
-      assert.deepEqual(await claim(false), ["b 10"]);
+      await pass(end());
+      return began;
+    },
+    givenUp: () => runs.filter((line) => line.includes("given up")).map((line) => line.replace(/ at [\d.]+s/, "")),
+  };
+}
+
+test("jobs that an end of the process cut off", async (t) => {
+  await t.test(
+    "one that crashes its process at once is given up after ten ends; those beside it are not",
+    async (t) => {
+      const { add, life, givenUp } = killedProcesses(t);
+      for (const name of ["a", "deadly", "b"]) await add(name);
+      const holds = new Set<number | undefined>();
+      for (let end = 1; end <= 10; end++) {
+        assert.deepEqual(givenUp(), []);
+        holds.add((await life({ deadly: "deadly", lasts: 20 })).deadly);
+      }
+      assert.ok(holds.size > 2 && Math.max(...[...holds].map(Number)) <= 750, [...holds].join());
+      const { a, b } = await life({});
+      assert.ok(Number(a) <= 750 && Number(b) <= 750);
+      assert.deepEqual(givenUp(), ["deadly given up: worker_crashed"]);
     },
   );
 
-  await t.test("a suspect that waited while the process ended is a suspect no more", async (t) => {
-    const { add, clock, runner } = startRunner(t, () => done());
-    await add("a");
-    for (let crash = 1; crash <= 10; crash++) {
-      await runner.claim();
-      await runner.reclaim();
-    }
-    await add("b");
-    assert.equal((await runner.claim()).length, 1);
-    await runner.reclaim();
-    clock.moveTo(clock.now() + 1_000);
-    assert.deepEqual(
-      (await runner.claim()).map(({ args, crashes }) => `${JSON.parse(args).name} ${crashes}`),
-      ["b 1", "a 0"],
-    );
-  });
-
-  await t.test("jobs that crash their process fifteen times are given up, one after the other", async (t) => {
-    const { add, clock, process, runs } = startRunner(t, () => done());
-    for (const name of ["a", "b"]) await add(name);
-    let deaths = 0;
-    for (let isAlive = false; !isAlive; deaths++) {
-      const doomed = process(`life ${deaths}`);
-      await doomed.reclaim();
-      for (let hasDied = false; !hasDied; ) {
-        const due = await doomed.next();
-        isAlive = due === undefined;
-        if (due === undefined) break;
-        clock.moveTo(Math.max(due, clock.now()));
-        const claimed = await doomed.claim();
-        if (deaths < 10) assert.equal(claimed.length, 2);
-        for (const row of claimed.filter(({ crashes }) => crashes >= 15)) await doomed.run(row);
-        hasDied = claimed.some(({ crashes }) => crashes < 15);
+  await t.test(
+    "one that is cut off by kills of the service begins soon after each start, and is not given up",
+    async (t) => {
+      const random = createRandom("kills");
+      for (const longest of [300, 1000, 3000, 30_000]) {
+        const { add, life, givenUp } = killedProcesses(t);
+        await add("innocent");
+        for (let kill = 0; kill < 40; kill++) {
+          const lasts = random.fraction() * longest;
+          const { innocent = lasts } = await life({ lasts });
+          assert.ok(innocent <= 750, `it began after ${innocent} ms`);
+        }
+        assert.deepEqual(givenUp(), []);
+        t.mock.timers.reset();
       }
+    },
+  );
+
+  await t.test("one that crashes its process after some time is given up after fifty ends", async (t) => {
+    const { add, life, givenUp } = killedProcesses(t);
+    await add("slow");
+    for (let end = 1; end <= 50; end++) {
+      assert.ok(Number((await life({ deadly: "slow", lasts: 5000 })).slow) <= 750);
+      assert.deepEqual(givenUp(), []);
     }
-    assert.deepEqual(
-      runs.map((line) => line.replace(/ at \d+s/, "")),
-      ["a given up: worker_crashed", "b given up: worker_crashed"],
-    );
-    assert.equal(deaths, 10 + 5 + 5 + 1);
+    await life({});
+    assert.deepEqual(givenUp(), ["slow given up: worker_crashed"]);
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
+import { start } from "../helpers/webhook-receiver.ts";
 
 test("a name below localhost resolves to this machine, whatever DNS answers", async (t) => {
   const outboundOf = (options: OutboundOptions) => {
@@ -20,4 +21,17 @@ test("a name below localhost resolves to this machine, whatever DNS answers", as
   }
   const { checkUrl } = outboundOf({ mode: "start", resolve: fails, allow: ["x.localhost:8443"] });
   assert.equal(await checkUrl("https://x.localhost:8443/"), undefined);
+});
+
+test("in dev a delivery to localhost is never caught as one to a public address, however late the lookup is", async (t) => {
+  const receiver = await start();
+  t.after(receiver.close);
+  const never = () => new Promise<never>(() => {});
+  for (const resolve of [never, async () => [], async () => Promise.reject(new Error("EAI_AGAIN"))]) {
+    const { send, close } = createOutbound({ mode: "dev", confined: true, resolve });
+    t.after(close);
+    const { status, isOutside } = await send({ url: receiver.url, headers: {}, body: "" });
+    assert.deepEqual([status, isOutside], [200, undefined]);
+  }
+  assert.equal(receiver.requests.length, 3);
 });

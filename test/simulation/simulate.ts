@@ -14,6 +14,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 const failed: number[] = [];
 let kills = 0;
 for (let seed = from; seed < from + seeds; seed++) {
+  if ((seed - from) % 100 === 99) say(`so far: ${seed - from + 1} seeds, ${kills} kills, ${failed.length} failed`);
   try {
     const one = await simulate(String(seed));
     kills += one.kills;

@@ -11,7 +11,7 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
   [/^SCAN jobs USING (COVERING )?INDEX jobs_due$/, /order by "run_at", "id" limit \d+/, "stops at the first due job"],
   [/^SCAN jobs USING (COVERING )?INDEX jobs_leased$/, /state = 'running'/, "what runs is bounded by the loop"],
   [/^SCAN environments USING COVERING INDEX \S+$/, /where apps\.slug is null$/, "once, at a start with a runtime"],
-  [/^SCAN jobs USING INDEX jobs_suspects$/, /"crashes" >= 10/, "only suspects are in the index"],
+  [/^SCAN jobs USING INDEX jobs_suspects$/, /"crashes" >= 3/, "only suspects are in the index"],
   [
     /^SCAN deployments USING (COVERING )?INDEX deployments_running$/,
     /status in \('building', 'deploying'\)/,

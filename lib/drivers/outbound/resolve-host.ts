@@ -13,17 +13,6 @@ const systemLookup: ResolveHost = async (host) =>
  */
 const loopback = ["127.0.0.1", "::1"];
 
-/** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
-export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
-  const inFlight = new Map<string, Promise<readonly string[]>>();
-  return async (host) => {
-    if (host.endsWith(".localhost")) return loopback;
-    const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
-    inFlight.set(host, lookedUp);
-    return lookedUp;
-  };
-}
-
 /** No address if a name has none or its lookup takes longer than this. */
 export const noneWithout =
   (resolve: ResolveHost, limit_ms: number): ResolveHost =>
@@ -33,3 +22,21 @@ export const noneWithout =
       const stopTimer = systemTimer(limit_ms, none);
       resolve(host).then(done, none).finally(stopTimer);
     });
+
+/** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
+export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
+  const inFlight = new Map<string, Promise<readonly string[]>>();
+  const shared: ResolveHost = async (host) => {
+    const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
+    inFlight.set(host, lookedUp);
+    return lookedUp;
+  };
+  /** The system says which of its addresses come first. On a busy machine it may be late. */
+  const localhost = noneWithout(shared, 1_000);
+  return async (host) => {
+    if (host.endsWith(".localhost")) return loopback;
+    if (host !== "localhost") return shared(host);
+    const addresses = await localhost(host);
+    return addresses.length > 0 ? addresses : loopback;
+  };
+}
