@@ -6,16 +6,16 @@ import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Row } from "../store/tables.ts";
+import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.ts";
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 import { orderOf, type ReadVariables } from "./stored-releases.ts";
-import { createTurns, type TurnPorts } from "./turns.ts";
 
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
 
-interface Ports extends TurnPorts {
+interface Ports extends QueuePorts {
   readonly bus: Bus;
   readonly feed: ChangeFeed;
   readonly driver: DeploymentDriver;
@@ -74,8 +74,8 @@ export function createRollout(ports: Ports) {
     await scheduleAdvance(tx, row);
   };
 
-  const turns = createTurns(ports, start);
-  const { startNext } = turns;
+  const queues = createEnvironmentQueues(ports, start);
+  const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
     const row = await move(tx, "fail", before);
@@ -174,7 +174,7 @@ export function createRollout(ports: Ports) {
     publish,
     move,
     eventData,
-    ...turns,
+    ...queues,
 
     /**
      * An environment was deleted. What builds or rolls out in it fails now: an environment of this name that is made next is

@@ -35,6 +35,7 @@ export const closed = ["states", "schema", "repository", "service", "operations"
 export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
+  "deployments/environment-queues": "which deployment of an environment is next",
   "deployments/stored-releases": "deployments as a runtime starts them again",
   "apps/supervisor": "keeps live releases running",
   "apps/logs": "what live releases print",

@@ -10,7 +10,7 @@ import { deploymentsRepository } from "./repository.ts";
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
 
-export interface TurnPorts {
+export interface QueuePorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly queue: Queue;
@@ -19,8 +19,8 @@ export interface TurnPorts {
 }
 
 /** The queues of the environments, and the limit over all of them; `start` begins a build. */
-export function createTurns(
-  { store, clock, queue, concurrency }: TurnPorts,
+export function createEnvironmentQueues(
+  { store, clock, queue, concurrency }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<void>,
 ) {
   const deployments = store.using(deploymentsRepository);
