@@ -37,6 +37,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/rollout": "how deployments advance",
   "deployments/environment-queues": "which deployment of an environment is next",
   "deployments/stored-releases": "deployments as a runtime starts them again",
+  "deployments/turns": "the queues of the environments, and the limit over all of them",
   "apps/supervisor": "keeps live releases running",
   "apps/logs": "what live releases print",
   "apps/removal": "what runs of deleted environments and projects",

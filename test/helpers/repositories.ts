@@ -38,15 +38,28 @@ export function repositories(t: TestContext) {
   };
 }
 
-/** Serves a folder of repositories over smart HTTP, as code hosts do; `token` is the password that it asks for. */
-export async function serveRepositories(t: TestContext, root: string, token?: string): Promise<string> {
-  const wanted = token && `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+/** How repositories are served; a change holds from the next request on. */
+interface Serving {
+  /** The password that it asks for. */
+  token?: string;
+  /** Called with each path; another URL sends the client there. */
+  redirect?: (path: string) => string | undefined;
+  /** Called once a long answer has begun, which then stays as it is: the client waits for ever. */
+  onStalled?: (() => void) | undefined;
+}
+
+/** Serves a folder of repositories over smart HTTP, as code hosts do. */
+export async function serveRepositories(t: TestContext, root: string, serving: Serving = {}): Promise<string> {
   const server = createServer((request, response) => {
+    const { token, redirect, onStalled } = serving;
+    const wanted = token && `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
     if (wanted && request.headers.authorization !== wanted) {
       response.writeHead(401, { "www-authenticate": 'Basic realm="git"' }).end();
       return;
     }
     const { pathname, search } = new URL(request.url ?? "/", "http://localhost");
+    const location = redirect?.(pathname);
+    if (location) return void response.writeHead(302, { location }).end();
     const child = spawn("git", ["http-backend"], {
       env: {
         PATH: process.env["PATH"],
@@ -78,7 +91,17 @@ export async function serveRepositories(t: TestContext, root: string, token?: st
       const headers = Object.fromEntries(lines.map((line) => line.split(/: (.*)/s, 2) as [string, string]));
       response.writeHead(Number(headers["Status"]?.slice(0, 3) ?? 200), headers);
       response.write(Buffer.from(head.slice(end + 4), "latin1"));
-      child.stdout.pipe(response);
+      if (!onStalled) return void child.stdout.pipe(response);
+      let sent = 0;
+      child.stdout.on("data", (chunk: Buffer) => {
+        sent += chunk.length;
+        response.write(chunk);
+        if (sent < 128 * 1024) return;
+        child.kill("SIGKILL");
+        child.stdout.removeAllListeners();
+        onStalled();
+      });
+      child.stdout.on("end", () => response.end());
     };
     child.stdout.on("data", readHead);
   });

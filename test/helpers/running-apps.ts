@@ -36,7 +36,7 @@ export interface Running extends World {
   readonly repos: ReturnType<typeof repositories>;
   /** Deploys the repository acme/web and waits for the end. */
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field
-  release(project_id: string, source?: object): Promise<any>;
+  release(project_id: string, source?: object, environment?: string): Promise<any>;
   /** Asks an app by its host; answers status and body. */
   ask(host: string, path?: string, init?: { method?: string; body?: string }): Promise<string>;
   /** The messages of a deployment's log. */
@@ -79,8 +79,8 @@ function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | 
     throw new Error(`the log ended without ${line}`);
   };
   return {
-    async release(project_id, source = {}) {
-      const { id } = await deploy(project_id, { source: { type: "git", repo: "acme/web", ...source } });
+    async release(project_id, source = {}, environment = "production") {
+      const { id } = await deploy(project_id, { environment, source: { type: "git", repo: "acme/web", ...source } });
       return expect(await call("developer", "GET", `/v1/deployments/${id}?wait=60`), 200);
     },
     ask: (host, path = "/", { method = "GET", body } = {}) =>

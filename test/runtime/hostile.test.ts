@@ -75,7 +75,7 @@ test("A repository that is not there, private, or without the ref fails with its
   const repos = repositories(t);
   repos.commit("acme/web", app("one"));
   repos.commit("acme/private", app("one"));
-  const url = await serveRepositories(t, repos.root, "another-token");
+  const url = await serveRepositories(t, repos.root, { token: "another-token" });
   const here = await runtimeWorld(t, { codeHost: { url, token: "hush-token" } });
   const local = await runtimeWorld(t);
   local.repos.commit("acme/web", app("one"));

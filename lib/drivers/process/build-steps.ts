@@ -4,7 +4,7 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { type Child, startChild } from "./child.ts";
 import type { Step } from "./detect.ts";
-import { folderBytes } from "./disk.ts";
+import { bytesOf } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import { createLineReader, tellsOfMemory } from "./lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "./process-table.ts";
@@ -25,18 +25,30 @@ export interface Build {
   /** Whether more lines are of any use. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
-  /** Folders that count for the limit of disk space. */
+  /** Folders that count for the limit of disk space, and what they held before. */
   readonly folders: readonly string[];
+  readonly before_bytes: number;
 }
 
 const watch_ms = 100;
 /** Looking through all files of a build takes a while, so it happens less often than it took. */
 const diskPause = 10;
 
+/** The reason to end a build that has written too much; undefined while it has not. */
+export async function diskReason({
+  limits: { disk_bytes },
+  folders,
+  before_bytes,
+}: Pick<Build, "limits" | "folders" | "before_bytes">): Promise<string | undefined> {
+  const most = before_bytes + disk_bytes;
+  if ((await bytesOf(folders, most)) <= most) return undefined;
+  return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
+}
+
 /** Watches the limits of all processes of a build together; answers the reason when one is passed. */
 export function watchLimits(
   usage: () => { memory_bytes: number; processes: number },
-  { limits, folders }: Pick<Build, "limits" | "folders">,
+  { limits, folders, before_bytes }: Pick<Build, "limits" | "folders" | "before_bytes">,
   passed: (reason: string) => void,
 ): () => void {
   let stopped = false;
@@ -52,10 +64,8 @@ export function watchLimits(
     if (processes > maxProcesses) return over(`it ran more than ${maxProcesses} processes`);
     const begun = monotonicNow();
     if (begun >= nextDisk) {
-      let bytes = 0;
-      for (const folder of folders) bytes += await folderBytes(folder, limits.disk_bytes);
-      if (bytes > limits.disk_bytes)
-        return over(`it wrote more than deployments.buildDisk (${byteSizeText(limits.disk_bytes)})`);
+      const reason = await diskReason({ limits, folders, before_bytes });
+      if (reason !== undefined) return over(reason);
       nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
     }
     if (!stopped) cancel = systemTimer(watch_ms, () => void look());

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
@@ -7,8 +7,8 @@ import { hideValues } from "../../kernel/secret-values.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { App, LogLine } from "../deployment/contract.ts";
-import { type Build, type BuildLimits, runStep, watchLimits } from "./build-steps.ts";
-import { detect, staticFolder } from "./detect.ts";
+import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
+import { detect, readWithin, staticFolder } from "./detect.ts";
 import { folderBytes, freeBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
@@ -107,25 +107,26 @@ async function fetchSource(
   const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
   const resolved = await git.resolve(order, signal);
-  const { cache } = resolved;
-  const stored = await folderBytes(cache);
-  const room = { limits: { ...limits, disk_bytes: limits.disk_bytes + stored }, folders: [cache, app] };
-  let isTooLarge = false;
-  const unwatch = watchLimits(
-    () => ({ memory_bytes: 0, processes: 0 }),
-    room,
-    (reason) => {
+  await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
+    const room = { limits, folders: [resolved.cache, app], before_bytes };
+    let isTooLarge = false;
+    const passed = (reason: string) => {
       isTooLarge = true;
       end(`the repository is too large: ${reason}`);
-    },
-  );
-  try {
-    await git.fetch(resolved, source.repo, signal);
-    await git.checkout(resolved, app, signal);
-  } finally {
-    unwatch();
-    if (isTooLarge) await rm(cache, { recursive: true, force: true });
-  }
+    };
+    const unwatch = watchLimits(() => ({ memory_bytes: 0, processes: 0 }), room, passed);
+    try {
+      await git.fetch(resolved, source.repo, signal);
+      await git.checkout(resolved, app, signal);
+      // A fast one is here before anybody has looked.
+      const reason = await diskReason(room);
+      if (reason !== undefined) passed(reason);
+    } finally {
+      unwatch();
+      if (isTooLarge) await rm(resolved.cache, { recursive: true, force: true, maxRetries: 3 });
+    }
+  });
+  if (signal.aborted) throw new Failure("it was ended");
   log({ level: "info", message: `Checked out commit ${resolved.commit}` });
   for (const message of notices(app)) log({ level: "warn", message });
   return resolved.commit;
@@ -133,8 +134,7 @@ async function fetchSource(
 
 /** What is not fetched, and would be missed. */
 function notices(app: string): string[] {
-  const attributes = join(app, ".gitattributes");
-  const usesLfs = existsSync(attributes) && /filter=lfs/.test(readFileSync(attributes, "utf8"));
+  const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   return [
     ...(existsSync(join(app, ".gitmodules")) ? ["Submodules are not fetched"] : []),
     ...(usesLfs ? ["Files of Git LFS are not fetched: the release holds their pointers"] : []),
@@ -146,13 +146,16 @@ async function make(order: Order, commit: string, run: Run, ports: BuildPorts): 
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const cache = join(caches, order.project_id, "packages");
-  if ((await folderBytes(cache, limits.disk_bytes / 2)) > limits.disk_bytes / 2) await rm(cache, { recursive: true });
+  const stored = await folderBytes(cache, limits.disk_bytes / 2);
+  const isFull = stored > limits.disk_bytes / 2;
+  if (isFull) await rm(cache, { recursive: true });
   await mkdir(cache, { recursive: true });
   const plan = detect(app);
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues(order.secrets);
-  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders: [app, temporary, cache] };
+  const folders = [app, temporary, cache];
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders, before_bytes: isFull ? 0 : stored };
   const building = {
     app,
     build: { cache, temporary },

@@ -55,7 +55,7 @@ export interface Plan {
 const largestSetting = 1024 * 1024;
 
 /** The text of a file of the repository. A link that leads out of it counts as no file. */
-function readWithin(root: string, name: string): string | undefined {
+export function readWithin(root: string, name: string): string | undefined {
   const path = join(root, name);
   if (!existsSync(path)) return undefined;
   const real = realpathSync(path);

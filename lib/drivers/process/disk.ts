@@ -21,6 +21,13 @@ export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINI
   return bytes;
 }
 
+/** The bytes of several folders together, counted as far as the limit. */
+export async function bytesOf(folders: readonly string[], limit: number): Promise<number> {
+  let bytes = 0;
+  for (const folder of folders) bytes += await folderBytes(folder, limit - bytes);
+  return bytes;
+}
+
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;

@@ -54,6 +54,8 @@ const config = (scheme: string) => `[safe]
 	auto = false
 [fetch]
 	recurseSubmodules = false
+	# A pack is written to the disk as it comes; few and large objects would be unpacked in memory.
+	unpackLimit = 1
 [advice]
 	detachedHead = false
 `;

@@ -5,6 +5,7 @@ import { join, resolve as resolvePath } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DeploymentSource } from "../deployment/contract.ts";
 import { Failure } from "./failure.ts";
+import { createGitCaches } from "./git-cache.ts";
 import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
 
 const commitId = /^[0-9a-f]{40}$/;
@@ -36,8 +37,7 @@ function commitIn(stdout: string, ref: string): string | undefined {
 /** Repositories by their name: looks a ref up, fetches a commit into a cache of the project, and writes its files. */
 export function createGit(folder: string, caches: string, host: CodeHost) {
   const git = createGitCommand(folder, host);
-  /** The last use of each cache: two fetches into one cache would wait for each other's locks, and fail. */
-  const inUse = new Map<string, Promise<unknown>>();
+  const caching = createGitCaches();
 
   const urlOf = (repo: string): string => {
     if (host.repos === undefined) return host.url.replaceAll("{repo}", repo);
@@ -51,21 +51,17 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
   const cacheOf = (project_id: string, url: string) =>
     join(caches, project_id, "git", `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.git`);
 
-  const exclusively = <T>(cache: string, work: () => Promise<T>): Promise<T> => {
-    const result = (inUse.get(cache) ?? Promise.resolve()).then(work, work);
-    inUse.set(
-      cache,
-      result.catch(() => {}),
-    );
-    return result;
-  };
-
-  const explain = (repo: string | null, { reason }: GitResult) =>
-    new Failure(
+  const explain = (repo: string | null, { reason }: GitResult) => {
+    if (/error: 30[12378]|redirect/.test(reason))
+      return new Failure(
+        `${repo} cannot be read: the code host leads elsewhere, and redirects are not followed; has it moved?`,
+      );
+    return new Failure(
       /askpass|Authentication failed|could not read Username|error: 40[13]/.test(reason)
         ? `${repo} cannot be read: the code host refuses ${host.token === undefined ? "a fetch without a credential; set" : "the credential; correct"} codeHost.token`
         : `${repo} cannot be read: ${reason}`,
     );
+  };
 
   return {
     /** The commit of a source. A known commit is not looked up again, however its branch or tag has moved since. */
@@ -81,32 +77,33 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       return { url, cache, commit, ref };
     },
 
+    /** Runs work that has the cache of a repository for itself, and says how large the cache is. */
+    alone: ({ cache }: Resolved, largest_bytes: number, signal: AbortSignal, work: (bytes: number) => Promise<void>) =>
+      caching.alone(cache, signal, async () => work(await caching.shrink(cache, largest_bytes))),
+
     /** Fetches a commit into the cache of its repository, unless it is there. */
-    fetch: ({ url, cache, commit, ref }: Resolved, repo: string | null, signal: AbortSignal): Promise<void> => {
+    async fetch({ url, cache, commit, ref }: Resolved, repo: string | null, signal: AbortSignal): Promise<void> {
       const inCache = ["--git-dir", cache];
       const target = `refs/svc/${commit}`;
-      const verify = () =>
-        git([...inCache, "rev-parse", "--quiet", "--verify", `${commit}^{commit}`], { signal, timeout: "30s" });
+      const verify = (name: string) =>
+        git([...inCache, "rev-parse", "--quiet", "--verify", name], { signal, timeout: "30s" });
       const fetchInto = (depth: readonly string[], refspec: string) =>
         git([...inCache, "fetch", "--quiet", ...depth, "--no-tags", "--no-recurse-submodules", "--", url, refspec], {
           signal,
           timeout: "5m",
         });
-      return exclusively(cache, async () => {
-        if (!existsSync(join(cache, "HEAD"))) {
-          await mkdir(cache, { recursive: true });
-          await git(["init", "--quiet", "--bare", "--", cache], { signal, timeout: "30s" });
-        }
-        if ((await git([...inCache, "rev-parse", "--quiet", "--verify", target], { signal, timeout: "30s" })).ok)
-          return;
-        const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
-        if (exact.ok) return;
-        // Some servers give no commit by its id alone.
-        const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
-        if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact);
-        if (!(await verify()).ok) throw new Failure(`${repo} no longer has the commit ${commit}`);
-        await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
-      });
+      if (!existsSync(join(cache, "HEAD"))) {
+        await mkdir(cache, { recursive: true });
+        await git(["init", "--quiet", "--bare", "--", cache], { signal, timeout: "30s" });
+      }
+      if ((await verify(target)).ok) return;
+      const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
+      if (exact.ok) return;
+      // Some servers give no commit by its id alone.
+      const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
+      if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact);
+      if (!(await verify(`${commit}^{commit}`)).ok) throw new Failure(`${repo} no longer has the commit ${commit}`);
+      await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
     },
 
     /** Writes the files of a fetched commit. No `.git` comes with them. */

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { folderBytes } from "./disk.ts";
+import { Failure } from "./failure.ts";
+
+/** A cache that holds more commits is begun anew: each fetch adds a pack, and git looks through all of them. */
+export const mostCommits = 100;
+
+/** What git leaves behind when it is killed: locks, which stop the next one, and halves of packs, as large as what was fetched. */
+const leftover = /\.lock$|^tmp_/;
+
+/** The caches of fetched commits: bare repositories, one for each project and URL. */
+export function createGitCaches() {
+  /** The last use of each cache. */
+  const uses = new Map<string, Promise<unknown>>();
+  /** Caches whose last use in this process went well. */
+  const tidy = new Set<string>();
+
+  const removeLeftovers = async (cache: string) => {
+    const files = await readdir(cache, { recursive: true, withFileTypes: true });
+    for (const { name, parentPath } of files)
+      if (leftover.test(name)) await rm(join(parentPath, name), { force: true });
+  };
+
+  const commitsIn = async (cache: string) => {
+    const folder = join(cache, "refs/svc");
+    return existsSync(folder) ? (await readdir(folder)).length : 0;
+  };
+
+  return {
+    /**
+     * Runs work that has the cache for itself: two fetches would meet each other's locks, and fail, and what shrinks it
+     * would take away what a checkout reads. Whoever is ended while waiting waits no longer.
+     */
+    async alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+      const before = uses.get(cache) ?? Promise.resolve();
+      let free = () => {};
+      const own = new Promise<void>((resolve) => {
+        free = resolve;
+      });
+      const use = before.then(() => own);
+      uses.set(cache, use);
+      void use.then(() => uses.get(cache) === use && uses.delete(cache));
+      let leave = () => {};
+      const ended = new Promise<void>((resolve) => {
+        leave = resolve;
+        signal.addEventListener("abort", leave);
+      });
+      await Promise.race([before, ended]);
+      signal.removeEventListener("abort", leave);
+      try {
+        if (signal.aborted) throw new Failure("it was ended");
+        const isTidy = tidy.delete(cache);
+        if (!isTidy && existsSync(cache)) await removeLeftovers(cache);
+        const result = await work();
+        tidy.add(cache);
+        return result;
+      } finally {
+        free();
+      }
+    },
+
+    /**
+     * Begins a cache anew that has become too large, and answers its bytes. Stored releases need nothing of it; a commit
+     * that is built again is fetched again.
+     */
+    async shrink(cache: string, largest_bytes: number): Promise<number> {
+      const bytes = await folderBytes(cache, largest_bytes);
+      if (bytes <= largest_bytes && (await commitsIn(cache)) < mostCommits) return bytes;
+      await rm(cache, { recursive: true, force: true, maxRetries: 3 });
+      return 0;
+    },
+  };
+}
