@@ -4,6 +4,7 @@ import { mediaTypeOf } from "../drivers/generation/media-type.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
 import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
@@ -12,6 +13,7 @@ import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
 import { parseInputs } from "./inputs.ts";
 import { costOf, type Model, microsOf } from "./models.ts";
 import { generationsRepository } from "./repository.ts";
@@ -51,6 +53,8 @@ export function workOf(
   };
 }
 
+/** When a file is stored again that found no room. */
+const untilRoom_ms = milliseconds("10s");
 const maxMessageLength = 1000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
@@ -127,13 +131,39 @@ export function createExecution(ports: Ports) {
     return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
   };
 
-  /** A file that an earlier process received but did not record is used as it is, and not paid for again. */
+  /** Answers whose files wait for room on the disk. */
+  const waitForRoom = new Map<string, Answer>();
+
+  /** A file that was received but not recorded is used as it is, and not paid for again. */
   const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
+    const waiting = waitForRoom.get(row.id);
+    if (waiting) return waiting;
     const work = workOf(row, clock.now());
     if (row.handle !== null) return judged(await driver.poll(work, row.handle));
     const bytes = await assets.find(row.id);
     if (!bytes) return judged(await driver.submit(work));
     return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
+  };
+
+  /** Stores the file of an answer; otherwise what becomes of the job. */
+  const storeFile = async (row: Generation, answer: Answer & { state: "done" }): Promise<Outcome | undefined> => {
+    try {
+      await assets.store(row.id, answer.bytes);
+      waitForRoom.delete(row.id);
+      return undefined;
+    } catch (error) {
+      const obstacle = obstacleOfFile(error);
+      if (!obstacle) throw error;
+      const reason = describeObstacle(obstacle);
+      if (!waitForRoom.has(row.id))
+        log.error("the file of a generation could not be stored", { generation: row.id, reason });
+      if (obstacle === "disk_full" || obstacle === "too_many_files") {
+        waitForRoom.set(row.id, answer);
+        return snooze(untilRoom_ms);
+      }
+      const message = `the file could not be stored: ${reasonOfObstacle(obstacle)}`;
+      return done((tx) => fail(tx, row, "generation_failed", message));
+    }
   };
 
   return {
@@ -168,7 +198,10 @@ export function createExecution(ports: Ports) {
     /** The job `generations.advance`. */
     async advance(generation_id: string): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
-      if (row?.status !== "in_progress") return discard("the generation is not in progress");
+      if (row?.status !== "in_progress") {
+        waitForRoom.delete(generation_id);
+        return discard("the generation is not in progress");
+      }
       const { model, driver } = driverOf(row.model);
       const answer = await askDriver(row, driver).catch(async (error) => {
         // A request that the shutdown interrupted has not failed: the next start continues it.
@@ -186,7 +219,8 @@ export function createExecution(ports: Ports) {
           await queue.add(tx, "generations.cancel", { generation_id, handle });
         });
       }
-      await assets.store(row.id, answer.bytes);
+      const unstored = await storeFile(row, answer);
+      if (unstored) return unstored;
       const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : microsOf(answer.cost_usd);
       return done((tx) => complete(tx, row, answer.bytes, cost));
     },

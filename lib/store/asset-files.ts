@@ -77,6 +77,24 @@ function entryOf(folder: string, name: string): [string, Uint8Array][] {
   }
 }
 
+/** Writes a file under another name first. On a full disk nothing of it stays. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const half = path + partial;
+  try {
+    const file = await open(half, "w", 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(half, path);
+  } catch (error) {
+    await rm(half, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
 /** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
 export function assetsInFolder(folder: string): Assets {
   const pathOf = (name: string) => {
@@ -100,14 +118,7 @@ export function assetsInFolder(folder: string): Assets {
   return {
     async store(name, bytes) {
       makeFolder(folder, 0o700);
-      const file = await open(pathOf(name + partial), "w", 0o600);
-      try {
-        await file.writeFile(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(pathOf(name + partial), pathOf(name));
+      await writeWhole(pathOf(name), bytes);
       await syncFolder();
     },
     // Without a folder nothing is read: Node reads on threads, whose answers come in no fixed order. A run that makes no

@@ -42,6 +42,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
   let obstacle: Obstacle | undefined;
   let watcher: Watcher | undefined;
   let cancelTimer = () => {};
+  let cancelRefill = () => {};
   let ended = false;
 
   const enter = (found: Obstacle, error: unknown) => {
@@ -60,6 +61,17 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
   const retryLater = () => {
     cancelTimer();
     if (!ended) cancelTimer = systemTimer("1s", () => void recover());
+  };
+  /** The reserve grows once there is room for it. While writes are stopped, the recovery refills it. */
+  const refillLater = () => {
+    cancelRefill = systemTimer("60s", () => {
+      try {
+        if (obstacle === undefined && reserve.refill()) return;
+      } catch {
+        // The disk is gone for the moment.
+      }
+      refillLater();
+    });
   };
   const recover = async () => {
     try {
@@ -89,11 +101,13 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     started() {
       const hasReserve = reserve.refill();
       if (!hasReserve && usedReserve) enter("disk_full", "the reserve was needed to start");
+      else if (!hasReserve) refillLater();
       return hasReserve || usedReserve;
     },
     end() {
       ended = true;
       cancelTimer();
+      cancelRefill();
       if (obstacle === "disk_full") reserve.keepRest();
     },
   };

@@ -19,6 +19,15 @@ export const reasonOfObstacle = (obstacle: Obstacle): string => obstacles[obstac
 export const describeObstacle = (obstacle: Obstacle): string =>
   `${obstacles[obstacle].reason}; ${obstacles[obstacle].remedy}`;
 
+/** What an error of a file beside the database says. */
+export function obstacleOfFile(error: unknown): Obstacle | undefined {
+  const code = codeOf(error);
+  if (/^E(NOSPC|DQUOT)$/.test(code)) return "disk_full";
+  if (/^E(MFILE|NFILE)$/.test(code)) return "too_many_files";
+  if (/^E(ROFS|ACCES|PERM)$/.test(code)) return "read_only";
+  return code === "EIO" ? "io_error" : undefined;
+}
+
 /** 503. The store's log has the error already, once for all requests. */
 export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
   new Problem(

@@ -1,52 +1,17 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Service } from "../../lib/index.ts";
 import { bearer, jsonBearer } from "../helpers/headers.ts";
+import { mockTime } from "../helpers/mock-time.ts";
+import { cannotMount, smallDisk } from "../helpers/small-disk.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
 const reserve_bytes = 8 * 1024 * 1024;
-
-/** A disk of a few megabytes, and a file that fills it. */
-function smallDisk(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "svc-disk-"));
-  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], { stdio: "ignore" });
-  t.after(() => {
-    // A service may still be open on it.
-    if (status === 0) spawnSync("umount", ["-l", folder]);
-    rmdirSync(folder);
-  });
-  if (status !== 0) return undefined;
-  const ballast = join(folder, "ballast");
-  return {
-    database: join(folder, "svc.db"),
-    fill() {
-      for (const bytes of [1024 * 1024, 4096]) {
-        try {
-          for (let i = 0; i < 10_000; i++) appendFileSync(ballast, Buffer.alloc(bytes));
-        } catch (error) {
-          assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
-        }
-      }
-    },
-    clear: () => rmSync(ballast),
-  };
-}
 
 /** A hosted service, what it logs, and the promise of a line. */
 async function hosted(t: TestContext, database: string) {
@@ -89,7 +54,6 @@ function callsOf(service: Service) {
 }
 
 const full = /the store cannot be written: the disk is full; free space/;
-const cannotMount = "this user cannot mount a small disk";
 
 test("On a full disk reads and deletes go on, and writes do once there is room, without a restart", async (t) => {
   const disk = smallDisk(t);
@@ -151,6 +115,24 @@ test("A start on a full disk serves reads and deletes, even after another progra
   disk.clear();
   await second.line(/the store can be written again/);
   assert.equal((await second.create("accepted")).status, 201);
+});
+
+test("A reserve that had no room at the start grows once there is some", async (t) => {
+  const disk = smallDisk(t);
+  if (!disk) return t.skip(cannotMount);
+  mockTime(t, { apis: ["setTimeout"] });
+  disk.fill(16);
+  const here = await hosted(t, disk.database);
+  const reserve = () => statSync(`${disk.database}.reserve`, { throwIfNoEntry: false })?.size ?? 0;
+  assert.match(here.lines.join("\n"), /the disk is nearly full/);
+  const { id } = JSON.parse((await here.create("one")).text);
+  t.mock.timers.tick(60_000);
+  assert.equal(reserve(), 0);
+  disk.clear();
+  t.mock.timers.tick(60_000);
+  assert.equal(reserve(), reserve_bytes);
+  disk.fill();
+  assert.equal((await here.call("DELETE", `/v1/projects/${id}`)).status, 204);
 });
 
 test("The emulator keeps no reserve, and says that the disk is full", async (t) => {
