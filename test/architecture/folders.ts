@@ -48,6 +48,7 @@ export const splits: Readonly<Record<string, string>> = {
   "endpoints/signed-json": "the format of webhooks and custom integrations",
   "endpoints/signature": "the signature, and nothing else",
   "endpoints/response-redaction": "removes secrets from responses",
+  "endpoints/delivery-request": "what an attempt sends, and what callers see of it",
   "endpoints/attempts": "one attempt of a delivery: counted, sent, settled",
   "endpoints/backoff": "the delays between attempts",
   "endpoints/delivery-api": "deliveries as callers see and use them",
