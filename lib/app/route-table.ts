@@ -101,6 +101,16 @@ const refuse = () => {
   throw notHere();
 };
 
+/** After a restore the same link may lead to another picture, so a browser asks each time whether its own is the same. */
+const uncached = (route: Route): Route => ({
+  ...route,
+  leavesNoTrace: true,
+  async answer(request, authentication) {
+    const answer = await route.answer(request, authentication);
+    return { ...answer, headers: { ...answer.headers, "cache-control": "private, no-cache" } };
+  },
+});
+
 /** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
 function dashboardTable(
   { log, clock }: Foundation,
@@ -131,7 +141,7 @@ function dashboardTable(
   });
   const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
   return [
-    ...assetRoutes(features, `${dashboardPath}/media/`).map((route) => ({ ...route, leavesNoTrace: true })),
+    ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
     createLiveSocket({ access, feed, now: clock.iso, meter, closing }),
     ...dashboardRoutes({
       mode,
