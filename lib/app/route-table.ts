@@ -2,11 +2,12 @@ import type { Settings } from "../config/parse-options.ts";
 import { callsOf } from "../control/calls.ts";
 import { controlRoutes } from "../control/control-routes.ts";
 import { createDashboardAccess } from "../dashboard/access.ts";
-import { dashboardApi, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
+import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
 import { createLiveSocket } from "../dashboard/live-socket.ts";
 import { createPeople } from "../dashboard/people.ts";
 import { assetRoutes } from "../downloads/asset-downloads.ts";
 import { stream } from "../events/operations.ts";
+import { createHistory } from "../health/history.ts";
 import { healthRoutes } from "../health/probes.ts";
 import { hookRoutes } from "../hooks/code-host-pushes.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
@@ -21,6 +22,7 @@ import { createRunOperation } from "../http/run-operation.ts";
 import type { Faults } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
+import type { QueueLoad } from "../jobs/runner.ts";
 import { createLiveRoute } from "../live/websocket.ts";
 import { operations } from "../operations.ts";
 import { reasonOfObstacle } from "../store/write-failure.ts";
@@ -35,6 +37,7 @@ export interface Ports {
   readonly meter: Meter;
   /** Answers the metrics as text. */
   readonly metrics: () => Promise<string>;
+  readonly queueLoad: () => Promise<QueueLoad>;
   readonly clockControl: ClockControl;
   readonly instruments: { readonly inbox: Inbox; readonly faults: Faults; readonly journal: Journal };
   readonly closing: AbortSignal;
@@ -98,11 +101,21 @@ const refuse = () => {
   throw notHere();
 };
 
+/** After a restore the same link may lead to another picture, so a browser asks each time whether its own is the same. */
+const uncached = (route: Route): Route => ({
+  ...route,
+  leavesNoTrace: true,
+  async answer(request, authentication) {
+    const answer = await route.answer(request, authentication);
+    return { ...answer, headers: { ...answer.headers, "cache-control": "private, no-cache" } };
+  },
+});
+
 /** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
 function dashboardTable(
   { log, clock }: Foundation,
   { mode, publicUrl, behindProxy, bodyLimit }: Settings,
-  { features, limits, meter, closing, authenticator }: Ports & Access,
+  { features, limits, meter, queueLoad, closing, authenticator }: Ports & Access,
 ): Route[] {
   const { sessions, watchSession, organizations, users, feed } = features;
   const people = createPeople(features);
@@ -126,8 +139,21 @@ function dashboardTable(
     log,
     closing,
   });
+  const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
   return [
+    ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
     createLiveSocket({ access, feed, now: clock.iso, meter, closing }),
-    ...dashboardRoutes({ mode, access, sessions, people, organizations, users, operations, run, now: clock.iso }),
+    ...dashboardRoutes({
+      mode,
+      access,
+      sessions,
+      people,
+      organizations,
+      users,
+      history,
+      operations,
+      run,
+      now: clock.iso,
+    }),
   ];
 }

@@ -64,9 +64,9 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   if (mode === "dev") features.feed.listen(journal.change);
 
   const meter = createMeter();
-  const metrics = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
+  const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
   const instruments = { inbox, faults, journal };
-  const http = { features, limits, meter, metrics, clockControl, instruments, closing: closing.signal };
+  const http = { features, limits, ...measured, clockControl, instruments, closing: closing.signal };
   let app: App | undefined;
 
   /** The state beside the rows, in the order in which a snapshot loads it. */
@@ -142,7 +142,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
 type Process = Pick<Parameters<typeof createMetrics>[0], "meter" | "mode" | "closing">;
 
 function wireMetrics({ store, clock }: Foundation, features: Features, runner: Runner, process: Process) {
-  return createMetrics({
+  const metrics = createMetrics({
     ...process,
     clock,
     feed: features.feed,
@@ -154,4 +154,5 @@ function wireMetrics({ store, clock }: Foundation, features: Features, runner: R
     deployments: features.rollout.unfinished,
     generations: features.execution.unfinished,
   });
+  return { meter: process.meter, metrics, queueLoad: runner.load };
 }

@@ -88,6 +88,8 @@ export const calls = {
     test: "POST /integrations/{id}/test",
     /** List deliveries, newest first. `GET /integrations/{id}/deliveries` with the scope `integrations:read`. */
     deliveries: "GET /integrations/{id}/deliveries",
+    /** Get a delivery with its request. `GET /integrations/{id}/deliveries/{dlv}` with the scope `integrations:read`. */
+    delivery: "GET /integrations/{id}/deliveries/{dlv}",
     /** Send a delivery again. `POST /integrations/{id}/deliveries/{dlv}/redeliver` with the scope `integrations:write`. */
     redeliver: "POST /integrations/{id}/deliveries/{dlv}/redeliver",
     /** Send missed deliveries again. `POST /integrations/{id}/recover` with the scope `integrations:write`. */
@@ -108,6 +110,8 @@ export const calls = {
     test: "POST /webhooks/{id}/test",
     /** List deliveries, newest first. `GET /webhooks/{id}/deliveries` with the scope `webhooks:read`. */
     deliveries: "GET /webhooks/{id}/deliveries",
+    /** Get a delivery with its request. `GET /webhooks/{id}/deliveries/{dlv}` with the scope `webhooks:read`. */
+    delivery: "GET /webhooks/{id}/deliveries/{dlv}",
     /** Send a delivery again. `POST /webhooks/{id}/deliveries/{dlv}/redeliver` with the scope `webhooks:write`. */
     redeliver: "POST /webhooks/{id}/deliveries/{dlv}/redeliver",
     /** Send missed deliveries again. `POST /webhooks/{id}/recover` with the scope `webhooks:write`. */

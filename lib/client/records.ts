@@ -18,6 +18,8 @@ export type IntegrationItem = Result<"integrations.list">;
 export type Webhook = Result<"webhooks.get">;
 /** A delivery to a webhook or an integration, with its attempts. */
 export type Delivery = Result<"webhooks.deliveries">;
+/** One delivery with what it sends. */
+export type DeliveryDetail = Result<"webhooks.delivery">;
 /** How many deliveries a recovery sends. */
 export type Recovered = Result<"webhooks.recover">;
 export type Generation = Result<"generations.get">;

@@ -1,3 +1,4 @@
+import type { History } from "../health/history.ts";
 import { type Answer, createWriter } from "../http/answer.ts";
 import type { Authentication } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
@@ -8,6 +9,7 @@ import type { RunOperation } from "../http/run-operation.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
+import type { Role } from "../kernel/roles.ts";
 import { check, record, text } from "../kernel/validation.ts";
 import { type Sessions, sessionLength } from "../keys/sessions.ts";
 import type { OrganizationsService } from "../organizations/service.ts";
@@ -23,6 +25,7 @@ interface Ports<Services> {
   readonly people: ReturnType<typeof createPeople>;
   readonly organizations: Pick<OrganizationsService, "get">;
   readonly users: Pick<UsersService, "get">;
+  readonly history: History;
   readonly operations: readonly Operation<Services>[];
   readonly run: RunOperation<Services>;
   readonly now: () => string;
@@ -31,6 +34,9 @@ interface Ports<Services> {
 /** The paths below which the dashboard has its own. */
 export const dashboardPath = "/dashboard";
 export const dashboardApi = `${dashboardPath}/api`;
+
+/** As for `/metrics`: they are of the whole service. */
+const metricsRoles: readonly Role[] = ["owner", "admin"];
 
 const newSession = record({ key: text() });
 const mostBytes = 4096;
@@ -97,6 +103,12 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
     access: byKey,
     answer: async ({ id }) => writer.list(await people.all(), id),
   });
+  const metrics = row({
+    method: "GET",
+    path: `${dashboardPath}/session/metrics`,
+    access: byKey,
+    answer: lastHour(ports),
+  });
   const asset = row({
     method: "GET",
     path: `${dashboardPath}/assets/{name}`,
@@ -130,6 +142,7 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
   return [
     ...rows,
     ...(ports.mode === "dev" ? [persons] : []),
+    metrics,
     asset,
     ...unrepeated,
     shell(dashboardPath),
@@ -145,6 +158,14 @@ const whoAmI =
     const { name: organization, plan } = await organizations.get(caller);
     const { id: user_id, name, email, role } = await users.get(caller, caller.user_id);
     return writer.object(200, { mode, organization, plan, user_id, name, email, role, scopes: caller.scopes }, id);
+  };
+
+const lastHour =
+  <Services>({ history, now }: Ports<Services>): Route["answer"] =>
+  async ({ id }, { caller: { role } }) => {
+    const refused = `metrics need the role owner or admin, and yours is ${role}`;
+    if (!metricsRoles.includes(role)) throw new Problem("insufficient_role", refused);
+    return createWriter({ envelope: "flat", now, base: "" }).object(200, { data: await history.read() }, id);
   };
 
 const cookie = (name: string, value: string, isHttps: boolean, seconds: number) =>

@@ -13,15 +13,21 @@ const guarded = {
   "content-security-policy": "default-src 'none'; sandbox",
 } as const;
 
-/** The rows of signed links, beside `/v1`: files of generations, without a key. CONTRACT section 5. */
-export function assetRoutes({ generations, links }: { generations: GenerationsService; links: AssetLinks }): Route[] {
+/**
+ * The rows of signed links, beside `/v1`: files of generations, without a key. CONTRACT section 5. The dashboard has them
+ * below a prefix of its own, because a browser that shows a picture must leave no trace.
+ */
+export function assetRoutes(
+  { generations, links }: { generations: GenerationsService; links: AssetLinks },
+  prefix = assetsPath,
+): Route[] {
   const access = ({ path }: RequestContext) => {
     // The router takes the prefix without its slash too.
-    if (!path.startsWith(assetsPath)) throw notHere();
+    if (!path.startsWith(prefix)) throw notHere();
     return unauthenticated;
   };
   const answer = async ({ path, query, method, header, id: request_id }: RequestContext): Promise<Answer> => {
-    const link = links.verify(path, query());
+    const link = links.verify(assetsPath + path.slice(prefix.length), query());
     if (!link)
       throw new Problem("link_expired", "this link is invalid or has expired; get the generation again for a new link");
     const asset = await generations.asset(link.id);
@@ -56,5 +62,5 @@ export function assetRoutes({ generations, links }: { generations: GenerationsSe
     if (method === "HEAD") return { status, headers: file, body: null, request_id };
     return { status, headers: file, body: await asset.read(start, end), request_id };
   };
-  return withOtherMethods([{ method: "GET", path: `${assetsPath}**`, name: unnamed, access, answer }]);
+  return withOtherMethods([{ method: "GET", path: `${prefix}**`, name: unnamed, access, answer }]);
 }

@@ -4,15 +4,14 @@ import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { version } from "../kernel/version.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { retryDelay } from "./backoff.ts";
-import { type DeliveryFormat, headersOf, type Settings } from "./delivery-format.ts";
+import type { DeliveryFormat, Settings } from "./delivery-format.ts";
+import { type DeliveryRequest, requestOf, withoutSecrets } from "./delivery-request.ts";
 import { deliveriesRepository, endpointsRepository } from "./repository.ts";
 import { redactor } from "./response-redaction.ts";
 import type { Endpoints } from "./service.ts";
-import { standardHeaders } from "./signature.ts";
 
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
@@ -61,9 +60,8 @@ export function createAttempts(ports: Ports) {
   const { jitter, standardWebhooks, retryAfter } = ports;
   const deliveries = store.using(deliveriesRepository);
   const endpointRows = store.using(endpointsRepository);
-  const agent = `svc-server/${version()}`;
 
-  const targetOf = async (tx: Tx, endpoint_id: string) => {
+  const targetOf = async (tx: Tx | undefined, endpoint_id: string) => {
     const endpoint = await endpointRows(tx).forJob({ id: endpoint_id });
     const format = endpoint && formats[endpoint.type];
     if (!endpoint || !format) return undefined;
@@ -171,15 +169,17 @@ export function createAttempts(ports: Ports) {
 
     async send({ delivery, format, settings, redact }: StartedAttempt, signal: AbortSignal): Promise<AttemptResult> {
       const at = clock.iso();
-      const { url, headers: own } = format.request(delivery, settings);
-      const { secret } = settings.secrets;
-      const signed =
-        standardWebhooks && secret !== undefined
-          ? { ...own, ...standardHeaders(secret, delivery.id, at, delivery.body) }
-          : own;
-      const headers = headersOf(delivery, agent, signed);
-      const sent = await outbound.send({ url, headers, body: delivery.body, signal });
+      const request = requestOf({ delivery, format, settings }, at, standardWebhooks);
+      const sent = await outbound.send({ ...request, signal });
       return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
+    },
+
+    /** What a delivery sends, without secrets; undefined where its endpoint is gone. */
+    async request(delivery: Delivery, showsSignature: boolean): Promise<DeliveryRequest | undefined> {
+      const target = await targetOf(undefined, delivery.endpoint_id);
+      if (!target) return undefined;
+      const request = requestOf({ delivery, ...target }, clock.iso(), standardWebhooks);
+      return withoutSecrets(request, target.settings.secrets, showsSignature);
     },
 
     /** Records scheduled attempts of one endpoint, and what each means for its delivery. */

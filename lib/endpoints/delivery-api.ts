@@ -4,9 +4,11 @@ import { invalid, notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
-import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import { inScope, rolesFor } from "../kernel/roles.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import type { Attempts } from "./attempts.ts";
 import type { Outbox } from "./outbox.ts";
 import { deliveriesRepository, recoveryBatch } from "./repository.ts";
 import type { Endpoints, Family } from "./service.ts";
@@ -23,6 +25,7 @@ interface Ports {
   readonly queue: Queue;
   readonly endpoints: Endpoints;
   readonly outbox: Outbox;
+  readonly attempts: Pick<Attempts, "request">;
 }
 
 /** Sorts after every identifier. */
@@ -37,7 +40,7 @@ const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
 /** The deliveries of webhooks and integrations, as callers see them. CONTRACT section 9. */
-export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox }: Ports) {
+export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox, attempts: sender }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
   /** Consecutive deliveries of an endpoint with their attempts, which one query reads for all of them. */
@@ -51,12 +54,30 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
     return rows.map((row) => ({ ...withStatus(row, endpoint), attempts: attemptsOf(row.id) }));
   };
 
+  const find = async ({ organization_id }: Caller, endpoint_id: string, id: string, tx?: Tx) => {
+    const found = await deliveries(tx).find({ organization_id, endpoint_id, id });
+    if (!found) throw notFound("delivery");
+    return found;
+  };
+
   return {
     async list(family: Family, caller: Caller, id: string, query: PageQuery) {
       const endpoint = await endpoints.get(family, caller, id);
       const { organization_id } = endpoint;
       const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
       return { ...page, data: await views(endpoint, page.data) };
+    },
+
+    /** One delivery, with what it sends. */
+    async get(family: Family, caller: Caller, id: string, dlv: string) {
+      const endpoint = await endpoints.get(family, caller, id);
+      const found = await find(caller, id, dlv);
+      const [view] = await views(endpoint, [found]);
+      const need = `${family}s:write` as const;
+      const mayWrite = rolesFor(need).includes(caller.role) && inScope(caller.scopes, need);
+      const request = await sender.request(found, mayWrite);
+      if (!view || !request) throw notFound("delivery");
+      return { ...view, request };
     },
 
     /** Sends a `ping` event to this endpoint alone, even while it is turned off. */
@@ -78,9 +99,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox 
     redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
       store.transaction(async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
-        const { organization_id } = endpoint;
-        const found = await deliveries(tx).find({ organization_id, endpoint_id: id, id: dlv });
-        if (!found) throw notFound("delivery");
+        const found = await find(caller, id, dlv, tx);
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
         const [view] = await views(endpoint, [found]);
         return view ?? { ...found, attempts: [] };

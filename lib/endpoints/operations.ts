@@ -1,12 +1,12 @@
 import { operationsOf } from "../kernel/operation.ts";
 import { byId } from "../kernel/validation.ts";
 import type { DeliveryApi } from "./delivery-api.ts";
-import { byDelivery, deliveriesQuery, delivery, recovered, recovery } from "./schema.ts";
+import { byDelivery, deliveriesQuery, delivery, deliveryDetail, recovered, recovery } from "./schema.ts";
 import type { Family } from "./service.ts";
 
 const operation = operationsOf<{ deliveries: DeliveryApi }>();
 
-/** The four operations on deliveries, the same for webhooks and integrations. CONTRACT section 9. */
+/** The operations on deliveries, the same for webhooks and integrations. CONTRACT section 9. */
 export const deliveryOperations = <const F extends Family>(family: F) => {
   const feature = `${family}s` as const;
   return [
@@ -25,22 +25,7 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
       problems: ["not_found"],
       run: ({ params }, { deliveries }, caller) => deliveries.test(family, caller, params.id),
     }),
-    operation({
-      id: `${feature}.deliveries`,
-      summary: "List deliveries, newest first",
-      description:
-        "Lists the deliveries to this endpoint with every attempt: its time, status, duration, error, and the first 1 KiB of the response. `skipped` marks an event that happened while the endpoint was inactive.",
-      method: "GET",
-      path: `/${feature}/{id}/deliveries`,
-      needs: `${feature}:read`,
-      answers: "list",
-      addition: true,
-      params: byId,
-      query: deliveriesQuery,
-      result: delivery,
-      problems: ["not_found"],
-      run: ({ params, query }, { deliveries }, caller) => deliveries.list(family, caller, params.id, query),
-    }),
+    ...deliveryReads(family),
     operation({
       id: `${feature}.redeliver`,
       summary: "Send a delivery again",
@@ -71,6 +56,43 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
       result: recovered,
       problems: ["not_found"],
       run: ({ params, body }, { deliveries }, caller) => deliveries.recover(family, caller, params.id, body.since),
+    }),
+  ];
+};
+
+const deliveryReads = <const F extends Family>(family: F) => {
+  const feature = `${family}s` as const;
+  return [
+    operation({
+      id: `${feature}.deliveries`,
+      summary: "List deliveries, newest first",
+      description:
+        "Lists the deliveries to this endpoint with every attempt: its time, status, duration, error, and the first 1 KiB of the response. `skipped` marks an event that happened while the endpoint was inactive.",
+      method: "GET",
+      path: `/${feature}/{id}/deliveries`,
+      needs: `${feature}:read`,
+      answers: "list",
+      addition: true,
+      params: byId,
+      query: deliveriesQuery,
+      result: delivery,
+      problems: ["not_found"],
+      run: ({ params, query }, { deliveries }, caller) => deliveries.list(family, caller, params.id, query),
+    }),
+    operation({
+      id: `${feature}.delivery`,
+      summary: "Get a delivery with its request",
+      description:
+        "Returns one delivery with every attempt and with `request`: the URL, headers and body that an attempt sends now. Secrets are redacted; the signature is shown to callers who may send the delivery again.",
+      method: "GET",
+      path: `/${feature}/{id}/deliveries/{dlv}`,
+      needs: `${feature}:read`,
+      answers: "object",
+      addition: true,
+      params: byDelivery,
+      result: deliveryDetail,
+      problems: ["not_found"],
+      run: ({ params }, { deliveries }, caller) => deliveries.get(family, caller, params.id, params.dlv),
     }),
   ];
 };

@@ -1,7 +1,7 @@
 import { maxExcerpt } from "../drivers/outbound/http-response.ts";
 import { parseUrl } from "../kernel/url.ts";
 
-const redacted = "[redacted]";
+export const redacted = "[redacted]";
 /** Three characters or fewer occur everywhere. */
 const shortest = 4;
 

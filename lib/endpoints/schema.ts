@@ -48,6 +48,12 @@ export const delivery = v.object({
   ),
 });
 
+/** A delivery with what it sends. */
+export const deliveryDetail = v.object({
+  ...delivery.entries,
+  request: v.object({ url: v.string(), headers: v.record(v.string(), v.string()), body: v.string() }),
+});
+
 export const byDelivery = v.object({ id: v.string(), dlv: v.string() });
 export const deliveriesQuery = v.object(paging());
 export const recovery = v.object({

@@ -1,3 +1,4 @@
+import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -43,11 +44,12 @@ interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly queue: Queue;
+  readonly feed: ChangeFeed;
   readonly encryption: Encryption;
 }
 
 /** The rows behind webhooks and integrations. Secrets are encrypted, bound to their row. */
-export function createEndpoints({ store, clock, ids, queue, encryption }: Ports) {
+export function createEndpoints({ store, clock, ids, queue, feed, encryption }: Ports) {
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);
   const sealedPlace = (id: string) => `endpoints ${id} sealed`;
@@ -57,6 +59,8 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
     if (!found) throw notFound(family);
     return found;
   };
+
+  const publish = (tx: Tx, { organization_id, id }: Key) => feed.publish(tx, { kind: "record", organization_id, id });
 
   const configOf = ({ config }: Pick<Endpoint, "config">) => JSON.parse(config) as Settings["config"];
   const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
@@ -118,6 +122,7 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
         epoch: 0,
       };
       await endpoints(tx).insert(row);
+      publish(tx, row);
       return row;
     },
 
@@ -140,6 +145,7 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
         sealed: encryption.encrypt(sealedPlace(before.id), JSON.stringify(secrets)),
         epoch,
       });
+      publish(tx, before);
       return after ?? before;
     },
 
@@ -152,6 +158,7 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
     async deactivate(tx: Tx, row: Endpoint) {
       const epoch = await startEpoch(tx, row);
       await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
+      publish(tx, row);
     },
 
     /** "Deleting stops what is pending at once": an endpoint of more than one batch is hidden, and a job deletes its rows. */
@@ -163,6 +170,7 @@ export function createEndpoints({ store, clock, ids, queue, encryption }: Ports)
           await endpoints(tx).update({ ...row, family: "removed", type: "removed" });
           await queue.add(tx, "endpoints.clear", { organization_id: row.organization_id, id });
         }
+        publish(tx, row);
         tx.afterCommit(() => {
           for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
         });

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { AppsService, EnvironmentApp } from "../apps/service.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
@@ -29,11 +30,13 @@ export type EnvironmentsService = ReturnType<typeof environmentsService>;
 /** Environments: named targets of a project, each with variables. CONTRACT sections 3 and 9. */
 export function environmentsService({
   store,
+  feed,
   encryption,
   projects,
   apps,
 }: {
   store: Store;
+  feed: ChangeFeed;
   encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
   apps: Pick<AppsService, "ensure" | "setDomains" | "ofProject" | "removed" | "requireLive" | "restart" | "logs">;
@@ -120,6 +123,7 @@ export function environmentsService({
         await environments(tx).put(row);
         await apps.ensure(tx, key);
         if (domains) await apps.setDomains(tx, key, domains);
+        feed.publish(tx, { kind: "record", organization_id, id: project_id });
         return view(row, (await apps.ofProject(project_id, tx))(name));
       }, caller);
     },
@@ -146,6 +150,7 @@ export function environmentsService({
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         if ((await environments(tx).remove({ project_id, name })) === 0) throw noneOfThisName();
         await apps.removed(tx, { organization_id, project_id, environment: name });
+        feed.publish(tx, { kind: "record", organization_id, id: project_id });
       }, caller),
 
     async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {

@@ -44,6 +44,8 @@ export type Change =
     }
   /** A deployment's log grew. */
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
+  /** A record changed, and no event says so. An environment changes with its project. */
+  | { readonly kind: "record"; readonly organization_id: string; readonly id: string }
   /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
   | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string };
 

@@ -25,7 +25,7 @@ export const eventsOperations = [
     id: "events.list",
     summary: "List events, newest first",
     description:
-      "Lists the events of the organization, one page at a time, with the data that webhooks received. Events appear here even if nothing subscribed to them.",
+      "Lists the events of the organization, one page at a time, with the data that webhooks received; `event` selects one name. Events appear here even if nothing subscribed to them.",
     method: "GET",
     path: "/events",
     needs: "webhooks:read",

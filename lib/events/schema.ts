@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { datetime, id, paging } from "../kernel/validation.ts";
-import { catalog } from "./catalog.ts";
+import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
+import { catalog, type EventName } from "./catalog.ts";
 
 /** CONTRACT section 9, `GET /events`. */
 export const event = v.object({
@@ -9,7 +9,8 @@ export const event = v.object({
   timestamp: datetime(),
   data: v.record(v.string(), v.unknown()),
 });
-export const eventsQuery = v.object(paging());
+const names = Object.keys(catalog) as EventName[];
+export const eventsQuery = v.object({ ...paging(), event: v.optional(oneOf(names)) });
 
 /** The messages of a live stream besides events: a deployment or a generation entered a state. */
 export const stateChanges = { deployment: "deployment.status", generation: "generation.status" } as const;

@@ -3,6 +3,7 @@ import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import type { EventName } from "./catalog.ts";
 import { eventsRepository } from "./repository.ts";
 
 /** Every field is listed, because live streams send it unshaped. */
@@ -19,8 +20,12 @@ export type EventsService = ReturnType<typeof eventsService>;
 export function eventsService({ store }: { store: Store }) {
   const events = store.using(eventsRepository);
   return {
-    async list({ organization_id }: Caller, query: PageQuery) {
-      return mapPage(await paginate(query, "events", { organization_id }, events().list), view);
+    async list(
+      { organization_id }: Caller,
+      { event, ...page }: PageQuery & { readonly event?: EventName | undefined },
+    ) {
+      const filters = { organization_id, ...(event && { event }) };
+      return mapPage(await paginate(page, "events", filters, events().list), view);
     },
 
     /** At most `limit` events after this one, oldest first. */

@@ -12,6 +12,17 @@ export const defaults = {
   video: { aspect_ratio: "16:9", resolution: "480p", output_format: "mp4", seed: 0, duration: 2 },
 } as const;
 
+const ratios = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"] as const;
+/** What the built-in models take. */
+export const choices = {
+  image: {
+    aspect_ratio: ratios,
+    resolution: ["512", "1K", "2K"],
+    output_format: ["png", "jpeg", "jpg", "webp"],
+  },
+  video: { aspect_ratio: ratios, resolution: ["480p", "720p", "1080p"], output_format: ["mp4"] },
+} as const;
+
 /** A named resolution in pixels: the long side of images, the short side of films. */
 export const resolutions = { "512": 512, "1K": 1024, "2K": 2048, "480p": 480, "720p": 720, "1080p": 1080 } as const;
 const formats = {

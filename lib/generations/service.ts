@@ -18,7 +18,7 @@ import type { AssetLinks } from "./asset-links.ts";
 import { type GenerationsExecution, workOf } from "./execution.ts";
 import { defaults } from "./inputs.ts";
 import type { ModelDrivers } from "./model-drivers.ts";
-import { usdOf } from "./models.ts";
+import { usdOf } from "./price-list.ts";
 import { generationsRepository } from "./repository.ts";
 import type { newGeneration, usageQuery } from "./schema.ts";
 import { lifecycle } from "./states.ts";

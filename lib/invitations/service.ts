@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
@@ -26,6 +27,7 @@ const retention_ms = milliseconds("30d");
 interface Ports {
   readonly store: Store;
   readonly bus: Bus;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly random: Random;
@@ -34,12 +36,26 @@ interface Ports {
   readonly mails: MailsService;
   /** The address of the service: `https://svc.example.com`. */
   readonly origin: () => string;
+  /** Whether the mail's link leads to a page. */
+  readonly hasDashboard: boolean;
 }
 
 export type InvitationsService = ReturnType<typeof invitationsService>;
 
 /** Invitations by mail, with a single-use token. SPEC "Invitation and membership", CONTRACT section 2. */
-export function invitationsService({ store, bus, clock, ids, random, users, keys, mails, origin }: Ports) {
+export function invitationsService({
+  store,
+  bus,
+  feed,
+  clock,
+  ids,
+  random,
+  users,
+  keys,
+  mails,
+  origin,
+  hasDashboard,
+}: Ports) {
   const invitations = store.using(invitationsRepository);
 
   const get = async (organization_id: string, id: string, tx?: Tx) => {
@@ -47,6 +63,9 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
     if (!found) throw notFound("invitation");
     return found;
   };
+
+  const publish = (tx: Tx, { organization_id, id }: Pick<Row<"invitations">, "organization_id" | "id">) =>
+    feed.publish(tx, { kind: "record", organization_id, id });
 
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
@@ -61,10 +80,11 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
   };
 
   const sendMail = (tx: Tx, row: Row<"invitations">, token: string) => {
-    const link = `${origin()}/invitations/accept#token=${token}`;
+    const link = `${origin()}/dashboard/accept#${token}`;
     const text = [
       `You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`,
-      `Accept it with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
+      ...(hasDashboard ? [`Accept it here: ${link}`] : []),
+      `${hasDashboard ? "Or" : "Accept it"} with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
     ].join("\n\n");
     return mails.send(tx, row.organization_id, {
       to: row.email,
@@ -123,13 +143,15 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
         const { token, ...renewal } = newToken();
         const row = (await invitations(tx).renew({ ...before, ...renewal })) ?? before;
         await sendMail(tx, row, token);
+        publish(tx, row);
         return row;
       }, caller),
 
     revoke: (caller: Caller, id: string) =>
       store.transaction(async (tx) => {
-        await get(caller.organization_id, id, tx);
-        await invitations(tx).remove({ organization_id: caller.organization_id, id });
+        const { organization_id } = await get(caller.organization_id, id, tx);
+        await invitations(tx).remove({ organization_id, id });
+        publish(tx, { organization_id, id });
       }, caller),
 
     /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
@@ -139,6 +161,7 @@ export function invitationsService({ store, bus, clock, ids, random, users, keys
         if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
         const { organization_id, email, role } = found;
         await invitations(tx).remove(found);
+        publish(tx, found);
         const user = await users.insert(tx, organization_id, { name, email, role });
         const { key } = await keys.insert(tx, {
           organization_id,

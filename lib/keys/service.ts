@@ -203,6 +203,7 @@ export function keysService({
           expires_at,
           rate_limit,
         });
+        feed.publish(tx, { kind: "record", organization_id, id: row.id });
         return { ...view(row), key };
       }, caller);
     },

@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -19,6 +20,7 @@ export type OrganizationsService = ReturnType<typeof organizationsService>;
 /** Organizations: every record belongs to one, and nothing is visible across. CONTRACT section 2. */
 export function organizationsService({
   store,
+  feed,
   clock,
   ids,
   users,
@@ -26,6 +28,7 @@ export function organizationsService({
   onPlanChange,
 }: {
   store: Store;
+  feed: ChangeFeed;
   clock: Clock;
   ids: Ids;
   users: UsersService;
@@ -82,6 +85,7 @@ export function organizationsService({
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
         const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
         await onPlanChange(tx, organization_id, plan);
+        feed.publish(tx, { kind: "record", organization_id, id: organization_id });
         return after ?? before;
       }, caller),
 

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -18,6 +19,7 @@ import { lifecycle } from "./states.ts";
 interface Ports {
   readonly store: Store;
   readonly bus: Bus;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly queue: Queue;
   readonly ids: Ids;
@@ -39,6 +41,7 @@ export type ProjectsService = ReturnType<typeof projectsService>;
 export function projectsService({
   store,
   bus,
+  feed,
   clock,
   queue,
   ids,
@@ -89,6 +92,8 @@ export function projectsService({
     return row;
   };
 
+  const publish = (tx: Tx, { organization_id, id }: Key) => feed.publish(tx, { kind: "record", organization_id, id });
+
   const move = (caller: Caller, id: string, name: keyof typeof lifecycle.moves) =>
     store.transaction(async (tx) => {
       const before = await get(caller.organization_id, id, tx);
@@ -97,6 +102,7 @@ export function projectsService({
         status: lifecycle.moves[name].to,
         updated_at: clock.iso(),
       });
+      publish(tx, before);
       return after ?? before;
     }, caller);
 
@@ -150,6 +156,7 @@ export function projectsService({
           description,
           updated_at: clock.iso(),
         });
+        publish(tx, before);
         return after ?? before;
       }, caller),
 

@@ -11,7 +11,7 @@ export const usersOperations = [
     id: "users.list",
     summary: "List active members",
     description:
-      "Lists the active members of the organization: all of them, or one page if `per_page` or `cursor` is given. Suspended users and pending invitations are not listed.",
+      "Lists the active members of the organization: all of them, or one page if `per_page` or `cursor` is given. Pending invitations are not listed, and suspended users only with `status=suspended`.",
     method: "GET",
     path: "/users",
     needs: "users:read",

@@ -16,4 +16,4 @@ export const user = v.object({
 export const displayName = textOf(1, 128, { trim: true });
 export const role = oneOf(roles);
 export const userChanges = v.object({ role });
-export const usersQuery = v.object(paging());
+export const usersQuery = v.object({ ...paging(), status: v.optional(oneOf(lifecycle.states)) });

@@ -15,6 +15,7 @@ import { usersRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
 
 type User = Row<"users">;
+type UsersQuery = PageQuery & { readonly status?: User["status"] | undefined };
 type Changes = Partial<Pick<User, "role" | "status">>;
 
 export type UsersService = ReturnType<typeof usersService>;
@@ -76,9 +77,9 @@ export function usersService({
     /** The longest-serving active user of a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
-    /** SPEC "Users": "only active members, no pending invitations". */
-    list: ({ organization_id }: Caller, query: PageQuery) =>
-      paginate(query, "users", { organization_id, status: "active" as const }, users().list, { everything: true }),
+    /** SPEC "Users": "only active members, no pending invitations", unless it asks for those who are suspended. */
+    list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
+      paginate(page, "users", { organization_id, status }, users().list, { everything: true }),
 
     async insert(
       tx: Tx,

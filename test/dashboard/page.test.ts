@@ -127,7 +127,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await session.detach();
 
     const found: string[] = [];
-    const { project, failed, hook } = made;
+    const { project, failed, hook, film, chat, delivery } = made;
     const paths = [
       "",
       "/projects",
@@ -136,6 +136,16 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
       `/deployments/${failed}`,
       "/webhooks",
       `/webhooks/${hook}`,
+      `/projects/${project}/production`,
+      "/generations",
+      `/generations/${film}`,
+      "/usage",
+      "/integrations",
+      `/integrations/${chat}`,
+      `/integrations/${chat}/${delivery}`,
+      "/events",
+      "/system",
+      "/accept",
       "/people",
       "/keys",
     ];

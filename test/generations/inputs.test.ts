@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseInputs } from "../../lib/generations/inputs.ts";
-import { costOf, microsOf, modelOf, models, usdOf } from "../../lib/generations/models.ts";
+import { modelOf, models } from "../../lib/generations/models.ts";
+import { costOf, microsOf, usdOf } from "../../lib/generations/price-list.ts";
 
 const size = (kind: "image" | "video", asked: object) => {
   const { width, height } = parseInputs(kind, { ...asked });

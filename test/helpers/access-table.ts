@@ -58,6 +58,7 @@ const table = `
   DELETE /webhooks/{}                              oad   webhooks:write      404  204
   POST   /webhooks/{}/test                         oad   webhooks:write      404  202
   GET    /webhooks/{}/deliveries                   oadv  webhooks:read       404  200
+  GET    /webhooks/{}/deliveries/{}                oadv  webhooks:read       404  200
   POST   /webhooks/{}/deliveries/{}/redeliver      oad   webhooks:write      404  202
   POST   /webhooks/{}/recover                      oad   webhooks:write      400  202
   GET    /integrations                             oadv  integrations:read   200  -
@@ -67,6 +68,7 @@ const table = `
   DELETE /integrations/{}                          oad   integrations:write  404  204
   POST   /integrations/{}/test                     oad   integrations:write  404  202
   GET    /integrations/{}/deliveries               oadv  integrations:read   404  200
+  GET    /integrations/{}/deliveries/{}            oadv  integrations:read   404  200
   POST   /integrations/{}/deliveries/{}/redeliver  oad   integrations:write  404  202
   POST   /integrations/{}/recover                  oad   integrations:write  400  202
 `;

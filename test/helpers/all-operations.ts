@@ -32,6 +32,11 @@ const deliveries = (kind: "webhooks" | "integrations"): Record<string, Step> => 
     await here.service.settle();
   },
   [`${kind}.deliveries`]: ({ call, one }) => call(`${kind}.deliveries`, { id: one(kind) }),
+  [`${kind}.delivery`]: async ({ call, last }) => {
+    const id = last(kind);
+    const { body } = await call(`${kind}.deliveries`, { id });
+    await call(`${kind}.delivery`, { id, dlv: body.data?.[0]?.id ?? "dlv_none" });
+  },
   [`${kind}.redeliver`]: async ({ call, last }) => {
     const id = last(kind);
     const { body } = await call(`${kind}.deliveries`, { id });

@@ -29,11 +29,14 @@ export const quiet = [
 
 /** A browser with an empty profile, which closes with the test. */
 export async function browser(t: TestContext): Promise<{ open(url: string): Promise<Page> }> {
+  // It closes before its folder goes, or it would write into it meanwhile.
+  let close = async () => {};
+  t.after(() => close());
   const context = await chromium.launchPersistentContext(folderOf(t), {
     executablePath: chromiumProgram ?? "",
     args: quiet,
   });
-  t.after(() => context.close());
+  close = () => context.close();
   return {
     async open(url) {
       const page = await context.newPage();

@@ -43,5 +43,38 @@ export async function fillDashboard(service: Service) {
   const running = await deploy("production");
   await service.clock.advance("2s");
   await deploy("preview");
-  return { project, hook: hook.id, live: live.id, failed: failed.id, running: running.id };
+  return {
+    project,
+    hook: hook.id,
+    live: live.id,
+    failed: failed.id,
+    running: running.id,
+    ...(await fillMore(service)),
+  };
+}
+
+/** Generations in every state, an integration, an invitation, deliveries that failed. Answers their ids. */
+async function fillMore(service: Service) {
+  const client = service.client();
+  const film = await client.generations.create({ model: "video-standard", prompt: "Waves at dawn", duration: 1 });
+  const prompts = ["A harbour at dawn", "A mountain lake in the snow", "<img src=x onerror=alert(1)> \u202Egnp.exe"];
+  for (const [seed, prompt] of prompts.entries())
+    await client.generations.create({ model: "image-draft", prompt, resolution: "512", seed });
+  await service.scenarios.add({
+    match: { prompt: "*refused*" },
+    outcome: { result: "fail", message: "the model refused this prompt" },
+  });
+  await client.generations.create({ model: "image-standard", prompt: "A refused picture" });
+  service.inbox.script("chat", [500, 503]);
+  const chat = await client.integrations.create({
+    type: "chat",
+    config: { webhook_url: "https://chat.inbox.test/services/T0/B0", channel: "#deploys" },
+  });
+  await client.webhooks.test({ id: (await client.webhooks.list()).data[0]?.id ?? "" });
+  await client.integrations.test({ id: chat.id });
+  await client.users.invite({ email: "grace@acme.test", role: "developer" });
+  await service.clock.advance("40s");
+  await client.generations.create({ model: "image-draft", prompt: "A picture that is not there yet" });
+  const { data } = await client.integrations.deliveries({ id: chat.id });
+  return { film: film.id, chat: chat.id, delivery: data[0]?.id ?? "" };
 }

@@ -7,6 +7,7 @@ import { clientOver } from "../../client/typed-client.ts";
 export interface Session {
   readonly mode: "dev" | "start";
   readonly organization: string;
+  readonly plan: "starter" | "pro" | "enterprise";
   readonly user_id: string;
   readonly name: string;
   readonly email: string;
@@ -97,6 +98,24 @@ export interface Person {
   readonly role: string;
 }
 export const people = async () => ((await request("GET", "/dashboard/session/people")) as { data: Person[] }).data;
+
+/** Half a minute of the process. */
+export interface Moment {
+  readonly seconds_ago: number;
+  readonly requests_per_s: number;
+  readonly failures_per_s: number;
+  readonly p50_s: number | null;
+  readonly p99_s: number | null;
+  readonly cpu: number;
+  readonly memory_bytes: number;
+  readonly streams: number;
+  readonly jobs_waiting: number;
+  readonly jobs_running: number;
+  readonly lag_s: number;
+}
+/** The last hour, oldest first. */
+export const readMetrics = async (signal: AbortSignal) =>
+  ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;
 
 /** The control interface of `dev`. */
 export interface ClockState {

@@ -161,6 +161,7 @@ export function FormDialog({
   reason,
   kind,
   submit = label,
+  onOpen,
   run,
   children,
 }: {
@@ -168,6 +169,8 @@ export function FormDialog({
   readonly reason?: string | undefined;
   readonly kind?: ButtonProps["kind"];
   readonly submit?: string;
+  /** Fills the form with what is stored now. */
+  readonly onOpen?: () => void;
   readonly run: () => Promise<unknown>;
   readonly children: ComponentChildren;
 }) {
@@ -183,7 +186,14 @@ export function FormDialog({
   });
   return (
     <>
-      <Button {...(kind && { kind })} reason={reason} onClick={() => setOpen(true)}>
+      <Button
+        {...(kind && { kind })}
+        reason={reason}
+        onClick={() => {
+          onOpen?.();
+          setOpen(true);
+        }}
+      >
         {label}
       </Button>
       {isOpen && (

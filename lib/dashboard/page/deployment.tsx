@@ -2,7 +2,7 @@ import type { Deployment } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Cancel, RollBack } from "./deploy.tsx";
 import { useRead } from "./live.ts";
-import { LogPart } from "./log.tsx";
+import { deploymentLog, LogPart } from "./log.tsx";
 import { href } from "./router.ts";
 import { instantOf, lengthOf, secondOf } from "./time.ts";
 import { Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
@@ -62,7 +62,10 @@ export function DeploymentPage({ id }: { readonly id: string }) {
         )}
       </dl>
       <Section title="Log">
-        <LogPart id={id} isOver={deployment.completed_at !== null} />
+        <LogPart
+          of={deploymentLog(id)}
+          empty={deployment.completed_at === null ? "No line was written yet." : "The log is empty."}
+        />
       </Section>
     </Page>
   );

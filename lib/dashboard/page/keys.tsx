@@ -1,9 +1,21 @@
 import { useState } from "preact/hooks";
-import { scopes } from "../../kernel/roles.ts";
-import { api } from "./api.ts";
-import { Field, FormDialog, Once } from "./controls.tsx";
-import { useRead } from "./live.ts";
+import { covers, scopes } from "../../kernel/roles.ts";
+import { api, session } from "./api.ts";
+import { Field, FormDialog, Once, Select } from "./controls.tsx";
+import { useForm } from "./form.tsx";
+import { serviceTime, useRead } from "./live.ts";
+import { scopeRefusal } from "./may.ts";
+import { Table } from "./parts.tsx";
+import { instantOf } from "./time.ts";
 import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
+
+const day_ms = 86_400_000;
+const lifetimes: readonly (readonly [string, string])[] = [
+  ["", "never"],
+  ["1", "in a day"],
+  ["30", "in 30 days"],
+  ["365", "in a year"],
+];
 
 export function KeysPage() {
   const [made, setMade] = useState<string>();
@@ -13,7 +25,7 @@ export function KeysPage() {
       const [keys, users] = await Promise.all([api.keys.list({}, { signal }), api.users.list({}, { signal })]);
       return { keys: keys.data, names: new Map(users.data.map(({ id, name }) => [id, name])) };
     },
-    ({ kind }) => kind === "rights",
+    ({ kind }) => kind === "rights" || kind === "record",
   );
   return (
     <Page title="API keys" actions={<NewKey made={setMade} />}>
@@ -21,72 +33,68 @@ export function KeysPage() {
       {!data && <Loading error={error} />}
       {data?.keys.length === 0 && <Empty>No key yet. A program needs one to call the interface.</Empty>}
       {data && data.keys.length > 0 && (
-        <div class="table-place">
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Person</th>
-                <th scope="col">Scopes</th>
-                <th scope="col" class="wide">
-                  Created
-                </th>
-                <th scope="col">Last used</th>
-                <th scope="col">
-                  <span class="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.keys.map((one) => (
-                <tr key={one.id}>
-                  <td>
-                    <Text of={one.name} />
-                  </td>
-                  <td>
-                    <Text of={data.names.get(one.user_id) ?? one.user_id} />
-                  </td>
-                  <td>{one.scopes.includes("*") ? "all" : one.scopes.join(", ")}</td>
-                  <td class="wide">
-                    <Time at={one.created_at} />
-                  </td>
-                  <td>{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
-                  <td class="end">
-                    <FormDialog label="Revoke" kind="quiet" run={() => api.keys.revoke({ id: one.id })}>
-                      <p>
-                        The key <Text of={one.name} /> ends at once, and programs that use it are refused.
-                      </p>
-                    </FormDialog>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table head={["Name", "Person", "Scopes", "Created", "Last used", "Expires", ""]} wide={["Created"]}>
+          {data.keys.map((one) => (
+            <tr key={one.id}>
+              <td>
+                <Text of={one.name} />
+              </td>
+              <td>
+                <Text of={data.names.get(one.user_id) ?? one.user_id} />
+              </td>
+              <td>{one.scopes.includes("*") ? "all" : one.scopes.join(", ")}</td>
+              <td class="wide">
+                <Time at={one.created_at} />
+              </td>
+              <td>{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
+              <td>{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
+              <td class="end">
+                <FormDialog
+                  label="Revoke"
+                  kind="quiet"
+                  reason={scopeRefusal("users:write")}
+                  run={() => api.keys.revoke({ id: one.id })}
+                >
+                  <p>
+                    The key <Text of={one.name} /> ends at once, and programs that use it are refused.
+                  </p>
+                </FormDialog>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Page>
   );
 }
 
 function NewKey({ made }: { readonly made: (key: string) => void }) {
-  const [name, setName] = useState("");
+  const { values, field, choice, reset } = useForm({ name: "", expires: "" });
   const [chosen, setChosen] = useState<readonly (typeof scopes)[number][]>([]);
   const run = async () => {
-    const { key } = await api.keys.create({ name, ...(chosen.length > 0 && { scopes: [...chosen] }) });
+    const { name, expires } = values;
+    const now = serviceTime.value?.now ?? Date.now();
+    const { key } = await api.keys.create({
+      name,
+      ...(chosen.length > 0 && { scopes: [...chosen] }),
+      ...(expires && { expires_at: new Date(now + Number(expires) * day_ms).toISOString() }),
+    });
     made(key);
-    setName("");
+    reset();
   };
   return (
-    <FormDialog label="New API key" kind="main" submit="Create" run={run}>
-      <Field label="Name" value={name} onInput={setName} required />
+    <FormDialog label="New API key" kind="main" submit="Create" reason={scopeRefusal("users:write")} run={run}>
+      <Field label="Name" {...field("name")} required />
+      <Select label="Expires" {...choice("expires")} options={lifetimes} />
       <fieldset>
         <legend>Scopes</legend>
-        <p class="hint">None chosen means all that you have.</p>
+        <p class="hint">None chosen means all that you have; no key gets more than yours.</p>
         <div class="checks">
           {scopes.map((scope) => (
             <label key={scope} class="check">
               <input
                 type="checkbox"
+                disabled={!covers(session.value?.scopes ?? [], scope)}
                 checked={chosen.includes(scope)}
                 onChange={({ currentTarget }) =>
                   setChosen(currentTarget.checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))

@@ -20,9 +20,13 @@ const pages = [
   ["/", "Overview"],
   ["/projects", "Projects"],
   ["/deployments", "Deployments"],
+  ["/generations", "Generations"],
   ["/webhooks", "Webhooks"],
+  ["/integrations", "Integrations"],
+  ["/events", "Events"],
   ["/people", "People"],
   ["/keys", "API keys"],
+  ["/system", "System"],
 ] as const;
 
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => (

@@ -20,7 +20,8 @@ export const hearTime = (now: string): void => {
 };
 
 const listeners = new Set<(hint: Hint) => void>();
-const tell = (hint: Hint) => {
+/** Says to what is shown that something changed. */
+export const tell = (hint: Hint): void => {
   for (const listener of listeners) listener(hint);
 };
 

@@ -18,35 +18,55 @@ interface Pages {
   entries: LogEntry[];
 }
 
+/** What has a log: how a page of it is read, and where its lines are linked. */
+export interface Source {
+  /** It names the log, also in the changes that tell of new lines. */
+  readonly id: string;
+  /** The path of its page. */
+  readonly path: string;
+  read(
+    place: { readonly per_page: number; readonly cursor?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly data: readonly LogEntry[]; readonly meta: { readonly next_cursor: string | null } }>;
+}
+
+/** The log of a deployment. */
+export const deploymentLog = (id: string): Source => ({
+  id,
+  path: `/deployments/${id}`,
+  read: (at, signal) => api.deployments.logs({ id, ...at }, { signal }),
+});
+
 /** All lines of a log: whole pages are read once, the last one whenever the log has grown. */
-async function readOn(id: string, before: Pages, signal: AbortSignal): Promise<Pages> {
+async function readOn(source: Source, before: Pages, signal: AbortSignal): Promise<Pages> {
   const cursors = [...before.cursors];
   const entries = before.entries.slice(0, (cursors.length - 1) * perPage);
   for (;;) {
     const cursor = cursors.at(-1);
-    const page = await api.deployments.logs({ id, per_page: perPage, ...(cursor && { cursor }) }, { signal });
+    const page = await source.read({ per_page: perPage, ...(cursor && { cursor }) }, signal);
     entries.push(...page.data);
     if (page.meta.next_cursor === null) return { cursors, entries };
     cursors.push(page.meta.next_cursor);
   }
 }
 
-export function LogPart({ id, isOver }: { readonly id: string; readonly isOver: boolean }) {
+export function LogPart({ of, empty }: { readonly of: Source; readonly empty: string }) {
+  const { id } = of;
   const pages = useRef<Pages>({ cursors: [undefined], entries: [] });
   const { data, error } = useRead(
     `log ${id}`,
     async (signal) => {
-      pages.current = await readOn(id, pages.current, signal);
+      pages.current = await readOn(of, pages.current, signal);
       return pages.current.entries;
     },
     (hint) => hint.id === id,
   );
   if (!data) return <Loading error={error} />;
-  if (data.length === 0) return <Empty>{isOver ? "The log is empty." : "No line was written yet."}</Empty>;
-  return <Lines id={id} of={data} />;
+  if (data.length === 0) return <Empty>{empty}</Empty>;
+  return <Lines path={of.path} of={data} />;
 }
 
-function Lines({ id, of }: { readonly id: string; readonly of: readonly LogEntry[] }) {
+function Lines({ path, of }: { readonly path: string; readonly of: readonly LogEntry[] }) {
   const linked = Number(place.value.query.get("line") ?? 0);
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState(0);
@@ -122,7 +142,7 @@ function Lines({ id, of }: { readonly id: string; readonly of: readonly LogEntry
               <div key={number} class={classes.filter(Boolean).join(" ")} style={{ top: `${(number - 1) * row_px}px` }}>
                 <a
                   class="number"
-                  href={href(`/deployments/${id}?line=${number}`)}
+                  href={href(`${path}?line=${number}`)}
                   aria-label={`Line ${number}`}
                   onClick={(event) => {
                     event.preventDefault();

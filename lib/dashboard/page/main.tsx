@@ -1,9 +1,16 @@
 import "./style.css";
+import "./pages.css";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { AcceptPage } from "./accept.tsx";
 import { loadSession, session } from "./api.ts";
+import { DeliveryPage } from "./deliveries.tsx";
 import { DeploymentPage } from "./deployment.tsx";
 import { DeploymentsPage } from "./deployments.tsx";
+import { EnvironmentPage } from "./environment.tsx";
+import { EventsPage } from "./events.tsx";
+import { GenerationPage, GenerationsPage } from "./generations.tsx";
+import { IntegrationPage, IntegrationsPage } from "./integrations.tsx";
 import { KeysPage } from "./keys.tsx";
 import { Layout } from "./layout.tsx";
 import { keepConnected } from "./live.ts";
@@ -13,27 +20,50 @@ import { ProjectPage } from "./project.tsx";
 import { ProjectsPage } from "./projects.tsx";
 import { followLinks, href, place } from "./router.ts";
 import { SignInPage } from "./sign-in.tsx";
+import { SystemPage } from "./system.tsx";
 import { Loading, Page } from "./ui.tsx";
+import { UsagePage } from "./usage.tsx";
 import { WebhookPage, WebhooksPage } from "./webhooks.tsx";
 
+/** A part of the path as text; one that is written wrongly as it stands. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function Outlet() {
-  const [, feature = "", id = ""] = place.value.path.split("/");
-  const chosen = decodeURIComponent(id);
+  const [feature = "", id = "", part = ""] = place.value.path.slice(1).split("/").map(decoded);
   // A key of the person: what one may see is never shown for a moment to another.
-  const key = `${session.value?.user_id} ${chosen}`;
+  const key = `${session.value?.user_id} ${id} ${part}`;
   switch (feature) {
     case "":
       return <OverviewPage key={key} />;
     case "projects":
-      return chosen ? <ProjectPage key={key} id={chosen} /> : <ProjectsPage key={key} />;
+      if (part) return <EnvironmentPage key={key} project_id={id} name={part} />;
+      return id ? <ProjectPage key={key} id={id} /> : <ProjectsPage key={key} />;
     case "deployments":
-      return chosen ? <DeploymentPage key={key} id={chosen} /> : <DeploymentsPage key={key} />;
+      return id ? <DeploymentPage key={key} id={id} /> : <DeploymentsPage key={key} />;
+    case "generations":
+      return id ? <GenerationPage key={key} id={id} /> : <GenerationsPage key={key} />;
+    case "usage":
+      return <UsagePage key={key} />;
     case "webhooks":
-      return chosen ? <WebhookPage key={key} id={chosen} /> : <WebhooksPage key={key} />;
+      if (part) return <DeliveryPage key={key} family="webhooks" id={id} dlv={part} />;
+      return id ? <WebhookPage key={key} id={id} /> : <WebhooksPage key={key} />;
+    case "integrations":
+      if (part) return <DeliveryPage key={key} family="integrations" id={id} dlv={part} />;
+      return id ? <IntegrationPage key={key} id={id} /> : <IntegrationsPage key={key} />;
+    case "events":
+      return <EventsPage key={key} />;
     case "people":
       return <PeoplePage key={key} />;
     case "keys":
       return <KeysPage key={key} />;
+    case "system":
+      return <SystemPage key={key} />;
     default:
       return (
         <Page title="There is no such page">
@@ -50,6 +80,7 @@ function App() {
   useEffect(() => {
     loadSession().catch(setError);
   }, []);
+  if (place.value.path === "/accept") return <AcceptPage />;
   if (session.value === null) return <SignInPage />;
   if (session.value === undefined) return <Loading error={error} />;
   return (

@@ -7,6 +7,11 @@ export function refusal(need: Need): string | undefined {
   if (!who) return "Sign in first.";
   const roles = rolesFor(need);
   if (!roles.includes(who.role)) return `Your role ${who.role} cannot do this; it needs ${roles.join(" or ")}.`;
-  if (!inScope(who.scopes, need)) return `Your API key lacks the scope ${need}.`;
-  return undefined;
+  return scopeRefusal(need);
+}
+
+/** The same for what every role may do of its own. */
+export function scopeRefusal(need: Need): string | undefined {
+  const has = inScope(session.value?.scopes ?? [], need);
+  return has ? undefined : `Your API key lacks the scope ${need}.`;
 }

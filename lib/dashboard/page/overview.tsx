@@ -7,6 +7,9 @@ import { Empty, Loading, Page, Section, Status, Text } from "./ui.tsx";
 
 const states = ["queued", "building", "deploying", "failed"] as const;
 
+/** Whoever has deployed this often needs no first steps. */
+const mostOfBeginners = 5;
+
 export function OverviewPage() {
   const projects = useProjects();
   const { data, error } = useRead(
@@ -18,9 +21,10 @@ export function OverviewPage() {
         api.deployments.list({ per_page: 5 }, { signal }),
       ]);
       const off = webhooks.data.filter(({ status }) => status === "inactive");
-      return { off, of: lists.slice(0, 4).flatMap((list) => list.data), latest: lists[4]?.data ?? [] };
+      const hasWebhook = webhooks.data.length > 0;
+      return { off, hasWebhook, of: lists.slice(0, 4).flatMap((list) => list.data), latest: lists[4]?.data ?? [] };
     },
-    ({ kind, event }) => kind === "deployment" || kind === "delivery" || event !== undefined,
+    ({ kind, event }) => kind === "deployment" || kind === "delivery" || kind === "record" || event !== undefined,
   );
   const { data: usage } = useRead(
     "cost",
@@ -39,7 +43,20 @@ export function OverviewPage() {
   }
   const running = data.of.filter(isUnfinished);
   const failed = data.of.filter(({ status }) => status === "failed").slice(0, 5);
-  if (data.latest.length === 0) return <First hasProject={projects.size > 0} />;
+  const steps = stepsOf(projects.size > 0, data.latest.length > 0, data.hasWebhook);
+  if (data.latest.length === 0) {
+    return (
+      <Page title="Overview">
+        <Empty>
+          <p>
+            Nothing was deployed yet. Begin on the page of <a href={href("/projects")}>projects</a>, or with three
+            commands. Each is ticked off here as soon as it was run:
+          </p>
+          <Steps of={steps} />
+        </Empty>
+      </Page>
+    );
+  }
   return (
     <Page title="Overview">
       <dl class="figures">
@@ -73,6 +90,11 @@ export function OverviewPage() {
       <Section title="Latest deployments">
         <DeploymentRows of={data.latest} projects={projects} />
       </Section>
+      {data.latest.length < mostOfBeginners && steps.some(({ isDone }) => !isDone) && (
+        <Section title="First steps">
+          <Steps of={steps} />
+        </Section>
+      )}
     </Page>
   );
 }
@@ -84,36 +106,43 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
   </div>
 );
 
-/** What to do first, ticked off as it is done, from wherever. */
-function First({ hasProject }: { readonly hasProject: boolean }) {
-  const v1 = `${location.origin}/v1`;
-  const auth = `-H "Authorization: Bearer $KEY"`;
-  const json = `-H 'Content-Type: application/json'`;
-  const steps = [
-    ["Make a project", hasProject, `curl ${auth} ${json} -d '{"name":"web","region":"eu-west-1"}' ${v1}/projects`],
-    [
-      "Deploy it",
-      false,
-      `curl ${auth} ${json} -d '{"project_id":"proj_…","environment":"production","source":{"type":"git","repo":"acme/web"}}' ${v1}/deployments`,
-    ],
-    ["Read what happened", false, `curl ${auth} ${v1}/events`],
-  ] as const;
-  return (
-    <Page title="Overview">
-      <Empty>
-        <p>
-          Nothing was deployed yet. Begin on the page of <a href={href("/projects")}>projects</a>, or with three
-          commands. Each is ticked off here as soon as it was run:
-        </p>
-        <ol class="steps">
-          {steps.map(([text, isDone, command]) => (
-            <li key={text} class={isDone ? "done" : undefined}>
-              <strong>{text}</strong> {isDone && <Status of="succeeded" />}
-              <pre>{command}</pre>
-            </li>
-          ))}
-        </ol>
-      </Empty>
-    </Page>
-  );
+interface Step {
+  readonly text: string;
+  readonly isDone: boolean;
+  readonly command: string;
 }
+
+/** What to do first, each ticked off once it is done, from wherever. */
+function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolean): readonly Step[] {
+  const post = (path: string, body: object) =>
+    `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${location.origin}/v1/${path}`;
+  const source = { type: "git", repo: "acme/web" };
+  return [
+    {
+      text: "Make a project",
+      isDone: hasProject,
+      command: post("projects", { name: "web", region: "eu-west-1" }),
+    },
+    {
+      text: "Deploy it",
+      isDone: hasDeployment,
+      command: post("deployments", { project_id: "proj_…", environment: "production", source }),
+    },
+    {
+      text: "Hear of what happens",
+      isDone: hasWebhook,
+      command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }),
+    },
+  ];
+}
+
+const Steps = ({ of }: { readonly of: readonly Step[] }) => (
+  <ol class="steps">
+    {of.map(({ text, isDone, command }) => (
+      <li key={text} class={isDone ? "done" : undefined}>
+        <strong>{text}</strong> {isDone && <Status of="succeeded" />}
+        <pre>{command}</pre>
+      </li>
+    ))}
+  </ol>
+);

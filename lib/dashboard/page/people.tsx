@@ -3,25 +3,30 @@ import type { Invitation, User } from "../../client/records.ts";
 import { type Role, roles } from "../../kernel/roles.ts";
 import { api, session } from "./api.ts";
 import { Action, Field, FormDialog, Problem, Select } from "./controls.tsx";
+import { useForm } from "./form.tsx";
 import { tellAll, useRead } from "./live.ts";
 import { refusal } from "./may.ts";
+import { OrganizationPart } from "./organization.tsx";
+import { Table } from "./parts.tsx";
 import { instantOf } from "./time.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
 
-const roleOptions = roles.map((one): [string, string] => [one, one]);
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";
+/** Only an owner makes owners. */
+const roleOptions = (isOwner: boolean) =>
+  roles.filter((one) => isOwner || one !== "owner").map((one): [string, string] => [one, one]);
+const actsAsOwner = () => session.value?.role === "owner";
 
 function Invite() {
-  const [email, setEmail] = useState("");
-  const [role, setRole] = useState<Role>("developer");
+  const { values, field, choice, reset } = useForm({ email: "", role: "developer" });
   const run = async () => {
-    await api.users.invite({ email: email.trim(), role });
-    setEmail("");
+    await api.users.invite({ email: values.email.trim(), role: roleOf(values.role) });
+    reset();
   };
   return (
     <FormDialog label="Invite" kind="main" reason={refusal("users:write")} run={run}>
-      <Field label="Email" type="email" value={email} onInput={setEmail} required />
-      <Select label="Role" value={role} options={roleOptions} onChange={(text) => setRole(roleOf(text))} />
+      <Field label="Email" type="email" {...field("email")} required />
+      <Select label="Role" {...choice("role")} options={roleOptions(actsAsOwner())} />
     </FormDialog>
   );
 }
@@ -30,39 +35,34 @@ export function PeoplePage() {
   const { data, error } = useRead(
     "people-page",
     async (signal) => {
-      const [users, invitations] = await Promise.all([
+      const [users, suspended, invitations] = await Promise.all([
         api.users.list({}, { signal }),
+        api.users.list({ status: "suspended" }, { signal }),
         api.invitations.list({}, { signal }),
       ]);
-      return { users: users.data, invitations: invitations.data };
+      return { users: users.data, suspended: suspended.data, invitations: invitations.data };
     },
-    ({ kind, event }) => kind === "rights" || event?.startsWith("user.") === true,
+    ({ kind, event }) => kind === "rights" || kind === "record" || event?.startsWith("user.") === true,
   );
+  const owners = data?.users.filter(({ role }) => role === "owner").length ?? 0;
   return (
     <Page title="People" actions={<Invite />}>
+      <OrganizationPart />
       {!data && <Loading error={error} />}
       {data && (
         <>
-          <div class="table-place">
-            <table class="rows">
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Email</th>
-                  <th scope="col">Role</th>
-                  <th scope="col">Joined</th>
-                  <th scope="col">
-                    <span class="unseen">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.users.map((one) => (
-                  <Member key={one.id} of={one} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table head={["Name", "Email", "Role", "Joined", ""]}>
+            {data.users.map((one) => (
+              <Member key={one.id} of={one} isLastOwner={one.role === "owner" && owners === 1} />
+            ))}
+          </Table>
+          {data.suspended.length > 0 && (
+            <Section title="Suspended">
+              {data.suspended.map((one) => (
+                <Suspended key={one.id} of={one} />
+              ))}
+            </Section>
+          )}
           <Section title="Invitations">
             {data.invitations.length === 0 && <Empty>No open invitation.</Empty>}
             {data.invitations.map((one) => (
@@ -75,14 +75,16 @@ export function PeoplePage() {
   );
 }
 
-function Member({ of }: { readonly of: User }) {
-  const reason = refusal("users:write");
-  const [error, setError] = useState<unknown>();
-  const change = async (role: Role) => {
-    setError(undefined);
-    await api.users.update({ id: of.id, role }).catch(setError);
-    tellAll();
-  };
+/** Why this person may not change another one. */
+function refusalFor({ role }: Pick<User, "role">): string | undefined {
+  const isBarred = role === "owner" && !actsAsOwner();
+  return refusal("users:write") ?? (isBarred ? "Only an owner may change an owner." : undefined);
+}
+
+function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: boolean }) {
+  const last = isLastOwner ? "This is the last active owner; promote another person first." : undefined;
+  const reason = refusalFor(of) ?? last;
+  const { error, start } = useChange((role: Role) => api.users.update({ id: of.id, role }));
   return (
     <tr>
       <td>
@@ -96,9 +98,9 @@ function Member({ of }: { readonly of: User }) {
           isBare
           label={`Role of ${of.name}`}
           value={of.role}
-          options={roleOptions}
+          options={roleOptions(actsAsOwner() || of.role === "owner")}
           reason={reason}
-          onChange={(text) => void change(roleOf(text))}
+          onChange={(text) => void start(roleOf(text))}
         />
         <Problem error={error} />
       </td>
@@ -106,6 +108,11 @@ function Member({ of }: { readonly of: User }) {
         <Time at={of.joined_at} />
       </td>
       <td class="end">
+        <FormDialog label="Suspend" kind="quiet" reason={reason} run={() => api.users.suspend({ id: of.id })}>
+          <p>
+            The keys of <Text of={of.name} /> stop at once, and work again after a reactivation.
+          </p>
+        </FormDialog>
         <FormDialog label="Remove" kind="quiet" reason={reason} run={() => api.users.delete({ id: of.id })}>
           <p>
             <Text of={of.name} /> leaves the organization, and all keys of this person end at once.
@@ -116,15 +123,40 @@ function Member({ of }: { readonly of: User }) {
   );
 }
 
+/** A write with an input, after which everything is read again. */
+function useChange<T>(run: (input: T) => Promise<unknown>) {
+  const [error, setError] = useState<unknown>();
+  const start = async (input: T) => {
+    setError(undefined);
+    await run(input).catch(setError);
+    tellAll();
+  };
+  return { error, start };
+}
+
+function Suspended({ of }: { readonly of: User }) {
+  return (
+    <div class="row spread">
+      <span>
+        <Text of={of.name} />, <Text of={of.email} />, {of.role}
+      </span>
+      <Action kind="quiet" reason={refusalFor(of)} run={() => api.users.reactivate({ id: of.id })}>
+        Reactivate
+      </Action>
+    </div>
+  );
+}
+
 function Invited({ of }: { readonly of: Invitation }) {
   const reason = refusal("users:write");
+  const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite as owner." : undefined;
   return (
     <div class="row spread">
       <span>
         <Text of={of.email} /> as {of.role}, until {instantOf(of.expires_at)} UTC
       </span>
       <span class="row">
-        <Action kind="quiet" reason={reason} run={() => api.invitations.resend({ id: of.id })}>
+        <Action kind="quiet" reason={reason ?? isBarred} run={() => api.invitations.resend({ id: of.id })}>
           Send again
         </Action>
         <Action kind="quiet" reason={reason} run={() => api.invitations.revoke({ id: of.id })}>

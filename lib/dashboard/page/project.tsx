@@ -1,11 +1,12 @@
-import { useState } from "preact/hooks";
-import type { DeploymentItem, Environment } from "../../client/records.ts";
+import type { DeploymentItem, Environment, Project } from "../../client/records.ts";
 import { api } from "./api.ts";
-import { Action, Field, FormDialog, Select } from "./controls.tsx";
+import { Action, Field, FormDialog } from "./controls.tsx";
 import { Deploy, RollBack } from "./deploy.tsx";
+import { Address, Live, pathOf, Variables } from "./environment.tsx";
+import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./may.ts";
-import { href } from "./router.ts";
+import { go, href } from "./router.ts";
 import { DeploymentRows } from "./tables.tsx";
 import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
 
@@ -30,7 +31,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
         live: live.map(({ data: [one] }) => one),
       };
     },
-    ({ kind }) => kind === "deployment" || kind === "event",
+    (hint) => hint.kind === "deployment" || hint.id === id || hint.event === "project.deleted",
   );
   if (!data) {
     return (
@@ -40,20 +41,14 @@ export function ProjectPage({ id }: { readonly id: string }) {
     );
   }
   const { project, environments, latest, live } = data;
-  const isArchived = project.status === "archived";
-  const mayChange = refusal("projects:write");
   const actions = (
     <>
-      {isArchived ? (
-        <Action reason={mayChange} run={() => api.projects.unarchive({ id })}>
-          Restore
-        </Action>
-      ) : (
-        <Action reason={mayChange} run={() => api.projects.archive({ id })}>
-          Archive
-        </Action>
-      )}
-      <Deploy project_id={id} environments={environments.map(({ name }) => name)} isArchived={isArchived} />
+      <Actions of={project} />
+      <Deploy
+        project_id={id}
+        environments={environments.map(({ name }) => name)}
+        isArchived={project.status === "archived"}
+      />
     </>
   );
   return (
@@ -69,7 +64,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
           <Text of={project.description} />
         </p>
       )}
-      <Section title="Environments">
+      <Section title="Environments" actions={<NewEnvironment project_id={id} />}>
         {environments.length === 0 && <Empty>No environment yet. A deployment makes the one that it names.</Empty>}
         {environments.map((one, i) => (
           <EnvironmentPart key={one.name} project_id={id} of={one} live={live[i]} />
@@ -98,86 +93,81 @@ function EnvironmentPart({
   readonly of: Environment;
   readonly live: DeploymentItem | undefined;
 }) {
-  const variables = Object.entries(of.variables);
-  const reason = refusal("deployments:write");
-  const put = (changed: Environment["variables"]) =>
-    api.environments.put({ id: project_id, name: of.name, variables: changed });
   return (
     <article class="environment">
       <div class="section-head">
         <h3>
-          <Text of={of.name} />
+          <a href={href(pathOf(project_id, of.name))}>
+            <Text of={of.name} />
+          </a>
         </h3>
-        {live ? (
-          <span class="row">
-            <a href={href(`/deployments/${live.id}`)}>
-              Live: <span class="mono">{live.version?.slice(0, 12) ?? live.id.slice(-8)}</span>
-            </a>
-            <Time at={live.deployed_at ?? live.updated_at} />
-            <RollBack of={live} />
-          </span>
-        ) : (
-          <span class="hint">Nothing is live.</span>
-        )}
+        <span class="row">
+          <Address of={of} />
+          <Live of={live} />
+          {live && <RollBack of={live} />}
+        </span>
       </div>
-      <table class="rows variables">
-        <caption class="unseen">Variables of {of.name}</caption>
-        <tbody>
-          {variables.map(([name, value]) => (
-            <tr key={name}>
-              <th scope="row" class="mono">
-                {name}
-              </th>
-              <td class="mono">{typeof value === "string" ? <Text of={value} /> : <em>secret</em>}</td>
-              <td class="end">
-                <Action
-                  kind="quiet"
-                  reason={reason}
-                  run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
-                >
-                  Remove
-                </Action>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <SetVariable reason={reason} set={(name, value) => put({ ...of.variables, [name]: value as string })} />
+      <Variables project_id={project_id} of={of} />
     </article>
   );
 }
 
-function SetVariable({
-  reason,
-  set,
-}: {
-  readonly reason: string | undefined;
-  readonly set: (
-    name: string,
-    value: string | { readonly value: string; readonly secret: boolean },
-  ) => Promise<unknown>;
-}) {
-  const [name, setName] = useState("");
-  const [value, setValue] = useState("");
-  const [kind, setKind] = useState("plain");
+/** An environment before its first deployment, for its variables. */
+function NewEnvironment({ project_id }: { readonly project_id: string }) {
+  const { values, field } = useForm({ name: "" });
   const run = async () => {
-    await set(name.trim(), kind === "secret" ? { value, secret: true } : value);
-    setName("");
-    setValue("");
+    const name = values.name.trim();
+    await api.environments.put({ id: project_id, name, variables: {} });
+    go(pathOf(project_id, name));
   };
   return (
-    <FormDialog label="Set a variable" submit="Save" reason={reason} run={run}>
-      <Field label="Variable" value={name} onInput={setName} hint="The next deployment uses it." required />
-      <Field label="Value" value={value} onInput={setValue} />
-      <Select
-        label="Kind"
-        value={kind}
-        options={[
-          ["plain", "Plain: everybody may read it"],
-          ["secret", "Secret: nobody reads it again"],
-        ]}
-        onChange={setKind}
-      />
+    <FormDialog label="New environment" submit="Create" reason={refusal("deployments:write")} run={run}>
+      <Field label="Environment" {...field("name")} hint="Letters, digits, dot, underscore and hyphen" required />
+    </FormDialog>
+  );
+}
+
+function Actions({ of }: { readonly of: Project }) {
+  const { id } = of;
+  const reason = refusal("projects:write");
+  const isArchived = of.status === "archived";
+  const stored = { name: of.name, description: of.description ?? "" };
+  const { values, field, reset } = useForm(stored);
+  return (
+    <>
+      <FormDialog
+        label="Edit"
+        submit="Save"
+        reason={reason}
+        onOpen={() => reset(stored)}
+        run={() => api.projects.update({ id, ...values })}
+      >
+        <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
+        <Field label="Description" {...field("description")} />
+      </FormDialog>
+      <Action reason={reason} run={() => (isArchived ? api.projects.unarchive({ id }) : api.projects.archive({ id }))}>
+        {isArchived ? "Restore" : "Archive"}
+      </Action>
+      <DeleteProject of={of} reason={reason} />
+    </>
+  );
+}
+
+/** Its name is asked for, because nothing brings it back. */
+function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: string | undefined }) {
+  const { values, field, reset } = useForm({ name: "" });
+  const run = async () => {
+    if (values.name.trim() !== of.name) throw new Error("This is not the name of the project");
+    await api.projects.delete({ id: of.id });
+    go("/projects");
+  };
+  return (
+    <FormDialog label="Delete" kind="danger" reason={reason} onOpen={() => reset()} run={run}>
+      <p>
+        <Text of={of.name} /> goes for good, with its deployments, logs, environments and variables, and what runs of it
+        stops. Archive it to keep its records.
+      </p>
+      <Field label="Name of the project" {...field("name")} required />
     </FormDialog>
   );
 }

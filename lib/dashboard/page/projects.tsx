@@ -1,24 +1,24 @@
-import { useState } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Field, FormDialog } from "./controls.tsx";
+import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./may.ts";
+import { Table } from "./parts.tsx";
 import { go, href, place, setQuery } from "./router.ts";
 import { Empty, Loading, Page, Status, Text, Time } from "./ui.tsx";
 
 export function NewProject() {
-  const [name, setName] = useState("");
-  const [region, setRegion] = useState("eu-west-1");
-  const [description, setDescription] = useState("");
+  const { values, field } = useForm({ name: "", region: "eu-west-1", description: "" });
   const run = async () => {
+    const { name, region, description } = values;
     const made = await api.projects.create({ name, region: region.trim(), ...(description && { description }) });
     go(`/projects/${made.id}`);
   };
   return (
     <FormDialog label="New project" kind="main" submit="Create" reason={refusal("projects:write")} run={run}>
-      <Field label="Name" value={name} onInput={setName} hint="3 to 64 characters" required />
-      <Field label="Region" value={region} onInput={setRegion} hint="It stays as it is from then on." required />
-      <Field label="Description" value={description} onInput={setDescription} />
+      <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
+      <Field label="Region" {...field("region")} hint="It stays as it is from then on." required />
+      <Field label="Description" {...field("description")} />
     </FormDialog>
   );
 }
@@ -28,7 +28,7 @@ export function ProjectsPage() {
   const { data, error } = useRead(
     `projects ${cursor}`,
     (signal) => api.projects.list({ per_page: 50, ...(cursor && { cursor }) }, { signal }),
-    ({ event }) => event?.startsWith("project.") ?? false,
+    ({ kind, event }) => kind === "record" || event?.startsWith("project.") === true,
   );
   return (
     <Page title="Projects" actions={<NewProject />}>
@@ -37,42 +37,27 @@ export function ProjectsPage() {
         <Empty>No project yet. A project holds environments, their variables and deployments.</Empty>
       )}
       {data && data.data.length > 0 && (
-        <div class="table-place">
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Region</th>
-                <th scope="col" class="wide">
-                  Description
-                </th>
-                <th scope="col">Created</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.data.map((one) => (
-                <tr key={one.id}>
-                  <td>
-                    <a href={href(`/projects/${one.id}`)}>
-                      <Text of={one.name} />
-                    </a>
-                  </td>
-                  <td>
-                    <Status of={one.status} />
-                  </td>
-                  <td class="mono">{one.region}</td>
-                  <td class="wide">
-                    <Text of={one.description ?? ""} />
-                  </td>
-                  <td>
-                    <Time at={one.created_at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table head={["Name", "State", "Region", "Description", "Created"]} wide={["Description"]}>
+          {data.data.map((one) => (
+            <tr key={one.id}>
+              <td>
+                <a href={href(`/projects/${one.id}`)}>
+                  <Text of={one.name} />
+                </a>
+              </td>
+              <td>
+                <Status of={one.status} />
+              </td>
+              <td class="mono">{one.region}</td>
+              <td class="wide">
+                <Text of={one.description ?? ""} />
+              </td>
+              <td>
+                <Time at={one.created_at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       <Pages next={data?.meta.next_cursor ?? null} />
     </Page>

@@ -1,50 +1,49 @@
-import { useState } from "preact/hooks";
-import type { Delivery } from "../../client/records.ts";
+import type { Webhook } from "../../client/records.ts";
 import { catalog } from "../../events/catalog.ts";
 import { api } from "./api.ts";
 import { Action, Field, FormDialog } from "./controls.tsx";
+import { DeliveriesPart } from "./deliveries.tsx";
+import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./may.ts";
+import { Table } from "./parts.tsx";
 import { go, href } from "./router.ts";
-import { instantOf } from "./time.ts";
-import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
+import { Empty, Loading, Page, Status, Text, Time } from "./ui.tsx";
+
+export const eventNames = ["*", ...Object.keys(catalog)];
+/** The service refuses a name that it does not know. */
+const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
 
 function NewWebhook() {
-  const [url, setUrl] = useState("");
-  const [events, setEvents] = useState("*");
-  const [secret, setSecret] = useState("");
+  const { values, field } = useForm({ url: "", events: "*", secret: "" });
   const run = async () => {
-    const names = events.split(/[\s,]+/).filter(Boolean) as ("*" | keyof typeof catalog)[];
-    const made = await api.webhooks.create({ url: url.trim(), events: names, ...(secret && { secret }) });
+    const { url, events, secret } = values;
+    const made = await api.webhooks.create({ url: url.trim(), events: eventsOf(events), ...(secret && { secret }) });
     go(`/webhooks/${made.id}`);
   };
   return (
     <FormDialog label="New webhook" kind="main" submit="Create" reason={refusal("webhooks:write")} run={run}>
-      <Field label="URL" type="url" value={url} onInput={setUrl} hint="https://…" required />
-      <Field
-        label="Events"
-        value={events}
-        onInput={setEvents}
-        hint="Names with commas between them, or * for all"
-        list={["*", ...Object.keys(catalog)]}
-        required
-      />
+      <Field label="URL" type="url" {...field("url")} hint="https://…" required />
+      <EventsField {...field("events")} />
       <Field
         label="Secret"
         type="password"
-        value={secret}
-        onInput={setSecret}
+        {...field("secret")}
         hint="It signs every delivery. Nobody reads it again."
       />
     </FormDialog>
   );
 }
 
+export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+  <Field label="Events" {...field} hint="Names with commas between them, or * for all" list={eventNames} required />
+);
+
 export function WebhooksPage() {
   const { data, error } = useRead(
     "webhooks",
     (signal) => api.webhooks.list({}, { signal }),
-    ({ kind }) => kind === "delivery" || kind === "event",
+    ({ kind }) => kind === "delivery" || kind === "record",
   );
   return (
     <Page title="Webhooks" actions={<NewWebhook />}>
@@ -53,64 +52,62 @@ export function WebhooksPage() {
         <Empty>No webhook yet. A webhook gets the events of this organization as they happen.</Empty>
       )}
       {data && data.data.length > 0 && (
-        <div class="table-place">
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">State</th>
-                <th scope="col">URL</th>
-                <th scope="col">Events</th>
-                <th scope="col">Created</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.data.map((one) => (
-                <tr key={one.id}>
-                  <td>
-                    <Status of={one.status} />
-                  </td>
-                  <td>
-                    <a href={href(`/webhooks/${one.id}`)}>
-                      <Text of={one.url} />
-                    </a>
-                  </td>
-                  <td>{one.events.join(", ")}</td>
-                  <td>
-                    <Time at={one.created_at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table head={["State", "URL", "Events", "Created"]}>
+          {data.data.map((one) => (
+            <tr key={one.id}>
+              <td>
+                <Status of={one.status} />
+              </td>
+              <td>
+                <a href={href(`/webhooks/${one.id}`)}>
+                  <Text of={one.url} />
+                </a>
+              </td>
+              <td>{one.events.join(", ")}</td>
+              <td>
+                <Time at={one.created_at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Page>
   );
 }
 
 export function WebhookPage({ id }: { readonly id: string }) {
-  const { data, error } = useRead(
+  const { data: webhook, error } = useRead(
     `webhook ${id}`,
-    async (signal) => {
-      const [webhook, deliveries] = await Promise.all([
-        api.webhooks.get({ id }, { signal }),
-        api.webhooks.deliveries({ id, per_page: 50 }, { signal }),
-      ]);
-      return { webhook, deliveries: deliveries.data };
-    },
-    ({ kind }) => kind === "delivery" || kind === "event",
+    (signal) => api.webhooks.get({ id }, { signal }),
+    (hint) => hint.id === id || hint.kind === "delivery",
   );
-  if (!data) {
+  if (!webhook) {
     return (
       <Page title="Webhook">
         <Loading error={error} />
       </Page>
     );
   }
-  const { webhook, deliveries } = data;
+  return (
+    <Page title={webhook.url} actions={<Actions of={webhook} />}>
+      <p class="facts">
+        <Status of={webhook.status} />
+        <span class="mono">{webhook.id}</span>
+        <span>{webhook.events.join(", ")}</span>
+      </p>
+      <DeliveriesPart family="webhooks" id={id} />
+    </Page>
+  );
+}
+
+function Actions({ of }: { readonly of: Webhook }) {
+  const { id } = of;
   const reason = refusal("webhooks:write");
-  const isOff = webhook.status === "inactive";
-  const actions = (
+  const isOff = of.status === "inactive";
+  const stored = { url: of.url, events: of.events.join(", ") };
+  const { values, field, reset } = useForm(stored);
+  const secret = useForm({ secret: "" });
+  return (
     <>
       <Action reason={reason} run={() => api.webhooks.update({ id, status: isOff ? "active" : "inactive" })}>
         {isOff ? "Turn on" : "Turn off"}
@@ -118,6 +115,33 @@ export function WebhookPage({ id }: { readonly id: string }) {
       <Action reason={reason} run={() => api.webhooks.test({ id })}>
         Send a test
       </Action>
+      <FormDialog
+        label="Edit"
+        submit="Save"
+        reason={reason}
+        onOpen={() => reset(stored)}
+        run={() => api.webhooks.update({ id, url: values.url.trim(), events: eventsOf(values.events) })}
+      >
+        <Field label="URL" type="url" {...field("url")} required />
+        <EventsField {...field("events")} />
+      </FormDialog>
+      <FormDialog
+        label="New secret"
+        submit="Save"
+        reason={reason}
+        run={async () => {
+          await api.webhooks.update({ id, secret: secret.values.secret || null });
+          secret.reset();
+        }}
+      >
+        <p>It signs every attempt from now on, retries too. Give it to the receiver first.</p>
+        <Field
+          label="Secret"
+          type="password"
+          {...secret.field("secret")}
+          hint="Empty removes the stored one: deliveries are not signed then."
+        />
+      </FormDialog>
       <FormDialog
         label="Delete"
         kind="danger"
@@ -130,47 +154,5 @@ export function WebhookPage({ id }: { readonly id: string }) {
         <p>The webhook goes with its deliveries, and pending ones are not sent.</p>
       </FormDialog>
     </>
-  );
-  return (
-    <Page title={webhook.url} actions={actions}>
-      <p class="facts">
-        <Status of={webhook.status} />
-        <span class="mono">{webhook.id}</span>
-        <span>{webhook.events.join(", ")}</span>
-      </p>
-      <Section title="Deliveries">
-        {deliveries.length === 0 && <Empty>No delivery yet. Send a test, or deploy something.</Empty>}
-        {deliveries.map((one) => (
-          <DeliveryPart key={one.id} webhook_id={id} of={one} />
-        ))}
-      </Section>
-    </Page>
-  );
-}
-
-function DeliveryPart({ webhook_id, of }: { readonly webhook_id: string; readonly of: Delivery }) {
-  return (
-    <details class="delivery">
-      <summary>
-        <Status of={of.status} />
-        <span class="mono">{of.event}</span>
-        <Time at={of.created_at} />
-        <span class="hint">
-          {of.attempts.length} {of.attempts.length === 1 ? "attempt" : "attempts"}
-          {of.next_attempt_at !== null && `, next at ${instantOf(of.next_attempt_at)} UTC`}
-        </span>
-      </summary>
-      <ol class="attempts">
-        {of.attempts.map((one) => (
-          <li key={one.number}>
-            <span class="mono">{instantOf(one.at)}</span> {one.status ?? one.error} in {one.duration_ms} ms
-            {one.response && <pre>{one.response}</pre>}
-          </li>
-        ))}
-      </ol>
-      <Action reason={refusal("webhooks:write")} run={() => api.webhooks.redeliver({ id: webhook_id, dlv: of.id })}>
-        Send again
-      </Action>
-    </details>
   );
 }

@@ -1,0 +1,72 @@
+import { useState } from "preact/hooks";
+import type { Member } from "../../client/records.ts";
+import { actAs, api, loadSession, people, session, signIn } from "./api.ts";
+import { Action, Button, Field, Once, Problem, useWork } from "./controls.tsx";
+import { useForm } from "./form.tsx";
+import { go } from "./router.ts";
+import { Page, Text } from "./ui.tsx";
+
+/** The page behind the link of an invitation's mail, `/accept#<token>`. It needs no session: the token is what counts. */
+export function AcceptPage() {
+  const [token] = useState(() => location.hash.slice(1));
+  const [member, setMember] = useState<Member>();
+  const { values, field } = useForm({ name: "" });
+  const { isBusy, error, start } = useWork(async () => {
+    const made = await api.invitations.accept({ token, name: values.name });
+    // The token is used up, and the history of the browser need not hold it.
+    history.replaceState(null, "", location.pathname);
+    setMember(made);
+  });
+  if (member) return <Welcome of={member} />;
+  return (
+    <div class="sign-in">
+      <Page title="Accept the invitation">
+        {token === "" ? (
+          <p>This link has no token. Open the link in the mail again, or ask for a new invitation.</p>
+        ) : (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void start();
+            }}
+          >
+            <Field label="Your name" {...field("name")} hint="Others see it." required />
+            <Problem error={error} />
+            {error !== undefined && (
+              <p class="hint">An invitation is good once and for 7 days. Whoever invited you can send a new one.</p>
+            )}
+            <Button type="submit" kind="main" reason={isBusy ? "This is under way." : undefined}>
+              Accept
+            </Button>
+          </form>
+        )}
+      </Page>
+    </div>
+  );
+}
+
+/** The new member's first key, shown this once, and the way in. */
+function Welcome({ of }: { readonly of: Member }) {
+  const enter = async () => {
+    if (session.value?.mode === "dev") {
+      const own = (await people()).find(({ person }) => person.endsWith(`.${of.id}`));
+      if (own) actAs(own.person);
+      await loadSession();
+    } else await signIn(of.api_key);
+    go("/");
+  };
+  return (
+    <div class="sign-in">
+      <Page title="Welcome">
+        <p>
+          <Text of={of.name} />, you are now a member as {of.role}.
+        </p>
+        <Once label="Your API key" secret={of.api_key} />
+        <p class="hint">You sign in with it, and programs call the interface with it.</p>
+        <Action kind="main" run={enter}>
+          Go to the dashboard
+        </Action>
+      </Page>
+    </div>
+  );
+}

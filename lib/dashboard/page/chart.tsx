@@ -1,0 +1,80 @@
+/** One line of a chart. */
+export interface Line {
+  readonly name: string;
+  /** A value for each point; null where there is none. */
+  readonly values: readonly (number | null)[];
+}
+
+const width = 320;
+const height = 80;
+
+/** A round number that is at least this one. */
+function roundUp(value: number): number {
+  if (value <= 0) return 1;
+  const size = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((step) => step * size >= value) ?? 10) * size;
+}
+
+/** The path through the values, from left to right, broken where there is none. */
+function pathOf(values: readonly (number | null)[], most: number): string {
+  const step = width / Math.max(1, values.length - 1);
+  let isDrawing = false;
+  const parts = values.map((value, i) => {
+    const command = isDrawing ? "L" : "M";
+    isDrawing = value !== null;
+    return value === null ? "" : `${command}${(i * step).toFixed(1)} ${(height - (value / most) * height).toFixed(1)}`;
+  });
+  return parts.join("");
+}
+
+/** Lines over time with their latest values in words, so that nothing is said by the drawing alone. */
+export function LineChart({
+  title,
+  lines,
+  show,
+  from,
+}: {
+  readonly title: string;
+  readonly lines: readonly Line[];
+  readonly show: (value: number) => string;
+  /** What the left end is. */
+  readonly from: string;
+}) {
+  const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  return (
+    <figure class="chart">
+      <figcaption>
+        <h2>{title}</h2>
+        {lines.map(({ name, values }, i) => {
+          const latest = values.at(-1) ?? null;
+          return (
+            <span key={name} class={`key line-${i}`}>
+              <svg viewBox="0 0 16 4" width="16" height="4" aria-hidden="true">
+                <path d="M0 2H16" />
+              </svg>
+              {name} <strong>{latest === null ? "none" : show(latest)}</strong>
+            </span>
+          );
+        })}
+      </figcaption>
+      <svg viewBox={`0 -2 ${width} ${height + 4}`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="grid" d={`M0 0H${width}M0 ${height / 2}H${width}M0 ${height}H${width}`} />
+        {lines.map(({ name, values }, i) => (
+          <path key={name} class={`line-${i}`} d={pathOf(values, most)} />
+        ))}
+      </svg>
+      <p class="hint row spread">
+        <span>{from}</span>
+        <span>top: {show(most)}</span>
+        <span>now</span>
+      </p>
+    </figure>
+  );
+}
+
+/** A share of a row's width, for numbers that are compared. */
+export const Bar = ({ share }: { readonly share: number }) => (
+  <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+    <rect width={Math.max(0.5, Math.min(100, share * 100))} height="8" />
+  </svg>
+);
