@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { posix } from "node:path";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
 import type { TestContext } from "node:test";
 import { chromium, type Page } from "playwright-core";
 import { compiled } from "./bundle.ts";
-import { folderOf } from "./temporary-store.ts";
 
 export const chromiumProgram = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
   existsSync,
@@ -29,11 +29,16 @@ export const quiet = [
 
 /** A browser with an empty profile, which closes with the test. */
 export async function browser(t: TestContext): Promise<{ open(url: string): Promise<Page> }> {
-  const context = await chromium.launchPersistentContext(folderOf(t), {
+  const profile = mkdtempSync(join(tmpdir(), "svc-test-browser-"));
+  const context = await chromium.launchPersistentContext(profile, {
     executablePath: chromiumProgram ?? "",
     args: quiet,
   });
-  t.after(() => context.close());
+  // A browser that runs still writes into its profile.
+  t.after(async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  });
   return {
     async open(url) {
       const page = await context.newPage();

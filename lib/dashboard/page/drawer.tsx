@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { session } from "./api.ts";
 import { commandOf, curlOf, typescriptOf } from "./call-forms.ts";
 import { type Call, done, type Ended, forgetPage, shown } from "./calls.ts";
@@ -24,7 +24,7 @@ const isForm = (text: string | null): text is Form => text !== null && Object.ha
 export function Drawer() {
   const panel = useRef<HTMLElement>(null);
   const isOpen = isDrawerOpen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const before = document.activeElement;
     panel.current?.focus();

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { prefixes } from "../../client/calls.ts";
 import { api } from "./api.ts";
 import { useRead } from "./live.ts";
@@ -47,13 +47,20 @@ function byIdentifier(text: string, pages: Pages): Item[] {
 
 const most = 12;
 
+/** The same text before one that begins with it, and that before one that holds it. */
+const rankOf = (text: string, wanted: string) => {
+  const lower = text.toLowerCase();
+  return lower === wanted ? 0 : lower.startsWith(wanted) ? 1 : 2;
+};
+
 function Open({ pages }: { readonly pages: Pages }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
   const [search, setSearch] = useState("");
   const [at, setAt] = useState(0);
   const [actions] = useState(actionsOf);
-  const { data } = useRead(
+  const [isChosen, setIsChosen] = useState(false);
+  const { data, error } = useRead(
     "palette",
     async (signal) => {
       const [projects, deployments] = await Promise.all([
@@ -64,11 +71,10 @@ function Open({ pages }: { readonly pages: Pages }) {
     },
     () => false,
   );
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
 
   const wanted = search.trim().toLowerCase();
-  const items: Item[] = [
-    ...byIdentifier(search.trim(), pages),
+  const all: Item[] = [
     ...pages.map(([path, text]): Item => ({ key: path, text, kind: "page", run: () => go(path) })),
     ...actions,
     ...(data?.projects ?? []).map(
@@ -77,10 +83,21 @@ function Open({ pages }: { readonly pages: Pages }) {
   ].filter(({ text }) => text.toLowerCase().includes(wanted));
   // Tables show the last characters of an identifier.
   const ending = wanted.replace(/^…/, "");
-  if (ending.length >= 4)
-    for (const { id, environment } of data?.deployments ?? [])
-      if (id.toLowerCase().endsWith(ending))
-        items.push({ key: id, text: id, kind: `deployment to ${environment}`, run: () => go(`/deployments/${id}`) });
+  const deployments = ending.length < 4 || wanted.includes("_") ? [] : (data?.deployments ?? []);
+  const items: Item[] = [
+    ...byIdentifier(search.trim(), pages),
+    ...all.sort((a, b) => rankOf(a.text, wanted) - rankOf(b.text, wanted)),
+    ...deployments
+      .filter(({ id }) => id.toLowerCase().endsWith(ending))
+      .map(
+        ({ id, environment }): Item => ({
+          key: id,
+          text: id,
+          kind: `deployment to ${environment}`,
+          run: () => go(`/deployments/${id}`),
+        }),
+      ),
+  ];
   const offered = items.slice(0, most);
   const chosen = Math.min(at, offered.length - 1);
 
@@ -89,10 +106,17 @@ function Open({ pages }: { readonly pages: Pages }) {
     dialog.current?.close();
     item.run();
   };
+  // Who types fast means what is not read yet.
+  useEffect(() => {
+    if (isChosen && (data || error !== undefined)) {
+      setIsChosen(false);
+      choose(offered[chosen]);
+    }
+  }, [isChosen, data, error]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && offered.length > 0) setAt((chosen + step + offered.length) % offered.length);
-    else if (event.key === "Enter") choose(offered[chosen]);
+    else if (event.key === "Enter") setIsChosen(true);
     else return;
     event.preventDefault();
   };

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { Fragment } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
 import { isPaletteOpen } from "./palette.tsx";
@@ -65,7 +65,7 @@ export function Shortcuts() {
 
 function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
       <h2 id="help-title">Shortcuts</h2>
