@@ -1,4 +1,4 @@
-// `npm run gallery [FOLDER]`: a screenshot of every page of the dashboard, in two themes and two widths, to be looked at.
+// `npm run gallery [FOLDER]`: a screenshot of every page of the dashboard, in two themes and four widths, to be looked at.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,16 +44,31 @@ const pages: Readonly<Record<string, string>> = {
   "sign-in": `${start.url}/dashboard`,
 };
 
+/** What lies over a page, by the key that opens it. */
+const overlays = [
+  [".", "calls"],
+  ["Control+k", "palette"],
+  ["?", "help"],
+] as const;
+
 const browser = await chromium.launch({ executablePath: chromiumProgram, args: quiet });
 for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [390, 1440]) {
-    const context = await browser.newContext({ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } });
+  for (const width of [390, 768, 1280, 2560]) {
+    const height = width === 2560 ? 1440 : 900;
+    const context = await browser.newContext({ colorScheme, viewport: { width, height }, hasTouch: width < 1000 });
     const page = await context.newPage();
     for (const [name, address] of Object.entries(pages)) {
       await page.goto(address);
       await page.locator("h1").waitFor();
       await page.waitForLoadState("networkidle");
-      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
+      const take = (what: string) => page.screenshot({ path: join(folder, `${what}-${colorScheme}-${width}.png`) });
+      await take(name);
+      for (const [key, what] of name === "deployment" ? overlays : []) {
+        await page.keyboard.press(key);
+        await page.waitForLoadState("networkidle");
+        await take(what);
+        await page.keyboard.press("Escape");
+      }
     }
     await context.close();
   }

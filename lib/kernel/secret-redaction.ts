@@ -5,6 +5,9 @@ const secretive =
   "[\\w-]{0,32}(?:secret|token|password|passphrase|signature|credential|authorization|cookie|api[-_]?key)[\\w-]{0,32}";
 const named = new RegExp(`^(?:key|${secretive})$`, "i");
 
+/** Whether a field of this name holds a secret. */
+export const isSecretName = (name: string): boolean => named.test(name);
+
 /** A quoted value ends at the same quote without a backslash before it, so JSON within JSON is matched correctly. */
 const quoted = String.raw`(?<quote>\\*["'])(?:(?!(?<!\\)\k<quote>)[\s\S])*`;
 const assigned = new RegExp(
@@ -39,7 +42,7 @@ export function redact(text: string): string {
 
 /** A field of a log entry with its secrets replaced. */
 export const redactField = <T>(name: string, value: T): T | string =>
-  named.test(name) && value !== null && value !== undefined
+  isSecretName(name) && value !== null && value !== undefined
     ? hidden
     : typeof value === "string"
       ? redact(value)

@@ -10,7 +10,8 @@ const unsafe =
   /\b(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|srcdoc|document\.write|DOMParser|createContextualFragment|eval|new Function)\b/;
 
 /** What of ours a page may hold beside itself; types cost nothing. */
-const known = /^\.\.\/\.\.\/(client\/|kernel\/roles|deployments\/states|events\/catalog|generations\/(inputs|price-list))/;
+const known =
+  /^\.\.\/\.\.\/(client\/|kernel\/roles|kernel\/secret-redaction|deployments\/states|events\/catalog|generations\/(inputs|price-list))/;
 
 function mistakesOf(name: string, text: string): string[] {
   const lines = text.split("\n");

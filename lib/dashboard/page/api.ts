@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { ClientProblem, problemOf } from "../../client/problem.ts";
 import type { Request as Call, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
+import { callOf, note } from "./calls.ts";
 
 /** The one who acts: in `start` the session's, in `dev` the chosen person. */
 export interface Session {
@@ -30,8 +31,18 @@ export function actAs(name: string): void {
 /** Its own ids, so that watching takes none from the service's sequence. */
 const requestId = () => `dashboard-${crypto.randomUUID()}`;
 
-/** Sends a request to the service that served the page. Rejects with {ClientProblem}. */
-async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+/** Sends a request to the service that served the page, and notes it for the drawer. Rejects with {ClientProblem}. */
+export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+  const { response, answer } = await exchange(method, path, body, signal);
+  const problem = response.ok ? undefined : problemOf(response, answer);
+  const call = callOf(method, path, body);
+  if (call) note({ call, answer, problem: problem?.code }, signal);
+  if (!problem) return answer;
+  if (response.status === 401 && session.value) session.value = null;
+  throw problem;
+}
+
+async function exchange(method: string, path: string, body: unknown, signal: AbortSignal | undefined) {
   let response: Response;
   try {
     response = await fetch(path, {
@@ -51,10 +62,7 @@ async function request(method: string, path: string, body?: unknown, signal?: Ab
     throw new ClientProblem("unreachable", "The service cannot be reached. Is it running?", { cause });
   }
   const text = await response.text();
-  const answer: unknown = text === "" ? undefined : JSON.parse(text);
-  if (response.ok) return answer;
-  if (response.status === 401 && session.value) session.value = null;
-  throw problemOf(response, answer);
+  return { response, answer: text === "" ? undefined : (JSON.parse(text) as unknown) };
 }
 
 const sender: Sender = {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
 import { tellAll } from "./live.ts";
 
@@ -7,12 +7,14 @@ interface ButtonProps {
   readonly children: string;
   /** Why it cannot be used; it is disabled then, and says so. */
   readonly reason?: string | undefined;
+  /** While its work is under way it keeps the focus, so that the keyboard does not lose its place. */
+  readonly isBusy?: boolean;
   readonly kind?: "main" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly onClick?: () => unknown;
 }
 
-export function Button({ children, reason, kind, type = "button", onClick }: ButtonProps) {
+export function Button({ children, reason, isBusy, kind, type = "button", onClick }: ButtonProps) {
   const id = useId();
   return (
     <span class="button-place" title={reason}>
@@ -20,6 +22,7 @@ export function Button({ children, reason, kind, type = "button", onClick }: But
         type={type}
         class={kind}
         disabled={reason !== undefined}
+        aria-disabled={isBusy || undefined}
         aria-describedby={reason === undefined ? undefined : id}
         onClick={onClick}
       >
@@ -42,7 +45,7 @@ export function Action({
   const { isBusy, error, start } = useWork(run);
   return (
     <span class="action">
-      <Button {...button} reason={isBusy ? "This is under way." : button.reason} onClick={start} />
+      <Button {...button} isBusy={isBusy} onClick={start} />
       <Problem error={error} />
     </span>
   );
@@ -177,12 +180,14 @@ export function FormDialog({
   const [isOpen, setOpen] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
-  useEffect(() => {
+  // Before the next key, however soon it comes.
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
   const { isBusy, error, start } = useWork(async () => {
     await run();
-    setOpen(false);
+    // Closing gives the focus back to the button that opened it.
+    dialog.current?.close();
   });
   return (
     <>
@@ -211,7 +216,7 @@ export function FormDialog({
               <Button kind="quiet" onClick={() => dialog.current?.close()}>
                 Close
               </Button>
-              <Button type="submit" kind="main" reason={isBusy ? "This is under way." : undefined}>
+              <Button type="submit" kind="main" isBusy={isBusy}>
                 {submit}
               </Button>
             </div>

@@ -12,8 +12,11 @@ import {
   signOut,
 } from "./api.ts";
 import { Action, Select } from "./controls.tsx";
+import { Drawer } from "./drawer.tsx";
 import { hearTime, isLive, serviceTime, tellAll, useRead } from "./live.ts";
+import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
+import { Shortcuts } from "./shortcuts.tsx";
 
 /** The pages of the rail. */
 const pages = [
@@ -51,6 +54,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
       <div class="rail-foot">
         <Who />
         <Theme />
+        <Shortcuts />
         <span class="live-mark" role="status">
           <i class={isLive.value ? "dot on" : "dot"} aria-hidden="true" />
           {isLive.value ? "Live" : "Connecting"}
@@ -60,6 +64,8 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
     <div id="content" class="content" tabIndex={-1}>
       {children}
     </div>
+    <Drawer />
+    <Palette pages={pages} />
     {session.value?.mode === "dev" && <ClockBar />}
   </div>
 );

@@ -24,7 +24,7 @@ export function SignInPage() {
             hint="Its role and scopes decide what you may do here. The browser does not keep it."
           />
           <Problem error={error} />
-          <Button type="submit" kind="main" reason={isBusy ? "This is under way." : undefined}>
+          <Button type="submit" kind="main" isBusy={isBusy}>
             Sign in
           </Button>
         </form>

@@ -1,0 +1,161 @@
+import { isSecretName } from "../../kernel/secret-redaction.ts";
+import type { Call } from "./calls.ts";
+
+/** A secret of a body stands in no form: its place is a variable of the environment. */
+class Secret {
+  readonly variable: string;
+  constructor(name: string) {
+    const upper = name.toUpperCase().replaceAll(/\W/g, "_");
+    this.variable = upper === "SECRET" ? upper : `SECRET_${upper}`;
+  }
+}
+
+type Tree = { readonly [name: string]: unknown };
+const isTree = (value: unknown): value is Tree =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Secret);
+
+/** The value with each secret in it replaced: by its name, by its form, or because it is said to be one. */
+export function withoutSecrets(value: unknown, name = ""): unknown {
+  if (typeof value === "string") {
+    const isSecret = isSecretName(name) || name === "webhook_url" || /^(sk_live_|whsec_)/.test(value);
+    return isSecret && value !== "" ? new Secret(name) : value;
+  }
+  if (Array.isArray(value)) return value.map((one) => withoutSecrets(one, name));
+  if (!isTree(value)) return value;
+  if (value["secret"] === true && typeof value["value"] === "string")
+    return { ...value, value: new Secret(name === "" ? "value" : name) };
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(one, key)]));
+}
+
+/** Characters that a terminal obeys, or that turn the text beside them. */
+const control = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+const escaped = (json: string) =>
+  json.replaceAll(new RegExp(control, "gu"), (found) =>
+    [...Array(found.length).keys()].map((i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""),
+  );
+
+/** JSON in pieces: text, and the variables of secrets between. */
+function piecesOf(value: unknown): readonly (string | Secret)[] {
+  const secrets: Secret[] = [];
+  let mark = "~";
+  while (JSON.stringify(value).includes(mark)) mark += "~";
+  const text = JSON.stringify(value, (_, one) => (one instanceof Secret ? mark + (secrets.push(one) - 1) + mark : one));
+  return escaped(text)
+    .split(mark)
+    .map((piece, i) => (i % 2 === 0 ? piece : (secrets[Number(piece)] ?? piece)));
+}
+
+const quoted = (text: string) => (/^[\w.,:/=@%+*-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+const inShell = (pieces: readonly (string | Secret)[]) =>
+  pieces.map((piece) => (piece instanceof Secret ? `"$${piece.variable}"` : piece && quoted(piece))).join("");
+
+export function curlOf({ id, method, path, body }: Call, origin: string): string {
+  const lines = [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(origin + path)}`,
+    ...(id === undefined ? [] : [`-H "Authorization: Bearer $SVC_API_KEY"`]),
+    ...(body === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d ${inShell(piecesOf(withoutSecrets(body)))}`]),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+const isName = (text: string) => /^[A-Za-z_$][\w$]*$/.test(text);
+
+/** A value as TypeScript. `written` may write a part of it in another way. */
+export function literalOf(value: unknown, written: (value: unknown) => string | undefined = () => undefined): string {
+  const own = written(value);
+  if (own !== undefined) return own;
+  if (value instanceof Secret) return `process.env.${value.variable}`;
+  if (Array.isArray(value)) return `[${value.map((one) => literalOf(one, written)).join(", ")}]`;
+  if (!isTree(value)) return escaped(JSON.stringify(value) ?? "undefined");
+  const fields = Object.entries(value)
+    .filter(([, one]) => one !== undefined)
+    .map(([name, one]) => `${isName(name) ? name : escaped(JSON.stringify(name))}: ${literalOf(one, written)}`);
+  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+}
+
+/** What the typed client and the command take: path, query and body in one. A query has no numbers, but their digits. */
+export const inputOf = ({ params, query, body }: Call): Tree => ({
+  ...params,
+  ...Object.fromEntries(
+    Object.entries(query).map(([name, text]) => [name, /^\d{1,9}$/.test(text) ? Number(text) : text]),
+  ),
+  ...(withoutSecrets(body ?? {}) as Tree),
+});
+
+export function typescriptOf(call: Call, origin: string): string {
+  const { id, method, path, body } = call;
+  if (id === undefined) {
+    const init = {
+      method,
+      ...(body !== undefined && { headers: { "content-type": "application/json" } }),
+    };
+    const more = body === undefined ? "" : `, body: JSON.stringify(${literalOf(withoutSecrets(body))})`;
+    return `const response = await fetch(${literalOf(origin + path)}, ${literalOf(init).replace(/ \}$/, "")}${more} });
+console.log(await response.json());`;
+  }
+  const input = literalOf(inputOf(call));
+  return `import { createClient } from "svc-server/client";
+
+const client = createClient({ baseUrl: ${literalOf(`${origin}/v1`)}, apiKey: process.env.SVC_API_KEY });
+console.log(await client.${id}(${input === "{}" ? "" : input}));`;
+}
+
+/** The words that give an input on the command line; undefined for what words cannot say. */
+function wordsOf(input: Tree, prefix = ""): string[] | undefined {
+  const words: string[] = [];
+  for (const [name, value] of Object.entries(input)) {
+    const place = prefix + name;
+    if (!/^[\w-]+$/.test(name)) return undefined;
+    if (value instanceof Secret) words.push(`${place}="$${value.variable}"`);
+    else if (isTree(value)) {
+      const below = wordsOf(value, `${place}.`);
+      if (!below || below.length === 0) return undefined;
+      words.push(...below);
+    } else if (Array.isArray(value)) {
+      if (!value.every((one) => typeof one === "string" && isPlain(one) && !one.includes(","))) return undefined;
+      words.push(`${place}=${quoted(value.join(","))}`);
+    } else if (typeof value === "string" ? isPlain(value) : value !== undefined)
+      words.push(`${place}=${value === "" ? "" : quoted(String(value))}`);
+    else if (value !== undefined) return undefined;
+  }
+  return words;
+}
+
+/** Text that stays text wherever a field allows other values too. */
+const isPlain = (text: string) => !control.test(text) && !/^(-?\d+(\.\d+)?|true|false|null|[[{"].*)$/s.test(text);
+
+/** The commands of the control interface that are none of `svc-server call`. */
+const commands: readonly (readonly [call: RegExp, words: (found: RegExpExecArray, body: Tree) => string])[] = [
+  [/^GET \/_svc\/clock$/, () => "clock show"],
+  [
+    /^POST \/_svc\/clock\/advance$/,
+    (_, { by, to }) => `clock advance ${by === undefined ? `--to ${quoted(String(to))}` : quoted(String(by))}`,
+  ],
+  [/^POST \/_svc\/snapshots$/, () => "snapshots create"],
+  [
+    /^POST \/_svc\/snapshots\/([^/]+)\/restore$/,
+    ([, id = ""]) => `snapshots restore ${quoted(decodeURIComponent(id))}`,
+  ],
+  [/^POST \/_svc\/reset$/, () => "reset"],
+];
+
+/** Undefined where no command makes this call. */
+export function commandOf(call: Call, origin: string): string | undefined {
+  const url = `--url ${quoted(origin)}`;
+  if (call.id === undefined) {
+    for (const [pattern, words] of commands) {
+      const found = pattern.exec(`${call.method} ${call.path}`);
+      if (found) return `svc-server ${words(found, isTree(call.body) ? call.body : {})} ${url}`;
+    }
+    return undefined;
+  }
+  const input = inputOf(call);
+  const words = wordsOf(input);
+  if (words) return ["svc-server call", call.id, ...words, url].join(" ");
+  const json = piecesOf(input)
+    .map((piece) => (piece instanceof Secret ? `$${piece.variable}` : piece.replaceAll(/[\\$`]/g, "\\$&")))
+    .join("");
+  return `svc-server call ${call.id} body=@- ${url} <<END\n${json}\nEND`;
+}

@@ -1,0 +1,97 @@
+import { signal } from "@preact/signals";
+import { calls as operations } from "../../client/calls.ts";
+
+/** A call as a program with a key would make it. */
+export interface Call {
+  /** The name of the operation; undefined for the control interface. */
+  readonly id: string | undefined;
+  readonly method: string;
+  /** With the query: `/v1/projects?per_page=50`. */
+  readonly path: string;
+  /** The parameters of the path and those of the query, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** How a call ended: with its answer, or with the code of a problem. */
+export interface Ended {
+  readonly call: Call;
+  readonly answer: unknown;
+  readonly problem: string | undefined;
+}
+
+/** The reads behind what is on the screen now. */
+export const shown = signal<readonly Ended[]>([]);
+/** The writes of this tab, the newest first. */
+export const done = signal<readonly Ended[]>([]);
+const mostDone = 30;
+
+const api = "/dashboard/api/";
+const patterns = Object.entries(operations)
+  .flatMap(([feature, verbs]) =>
+    Object.entries(verbs).map(([verb, text]: [string, string]) => {
+      const [method = "", template = ""] = text.split(" ");
+      const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+      const path = new RegExp(`^${template.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "([^/]+)")}$`);
+      return { id: `${feature}.${verb}`, method, names, path };
+    }),
+  )
+  .sort((a, b) => a.names.length - b.names.length);
+
+/** The call behind a request of this page; undefined for what only the page itself may ask. */
+export function callOf(method: string, path: string, body: unknown): Call | undefined {
+  const [place = "", search = ""] = path.split("?", 2);
+  const query = Object.fromEntries(new URLSearchParams(search));
+  if (place.startsWith("/_svc/")) return { id: undefined, method, path, params: {}, query, body };
+  if (!place.startsWith(api)) return undefined;
+  const below = place.slice(api.length - 1);
+  for (const { id, names, ...pattern } of patterns) {
+    const found = pattern.method === method ? pattern.path.exec(below) : null;
+    if (!found) continue;
+    const params = Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? "")]));
+    return { id, method, path: `/v1${below}${search && `?${search}`}`, params, query, body };
+  }
+  return undefined;
+}
+
+type Listener = (ended: Ended) => void;
+const listeners = new Set<Listener>();
+/** Hears of every call of this tab. Answers the end of it. */
+export function onCall(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Pages of one list are one reading. */
+const keyOf = ({ method, path, query }: Call) =>
+  `${method} ${path.split("?", 1)[0]} ${new URLSearchParams({ ...query, cursor: "" })}`;
+const owners = new Map<string, AbortSignal | undefined>();
+
+function forget(key: string, owner: AbortSignal | undefined): void {
+  if (owners.get(key) !== owner) return;
+  owners.delete(key);
+  shown.value = shown.value.filter(({ call }) => keyOf(call) !== key);
+}
+
+/** Readings without an owner are of the page that is left. */
+export function forgetPage(): void {
+  for (const [key, owner] of owners) if (!owner) forget(key, owner);
+}
+
+/** Notes how a call ended. A reading is shown until its owner, the part of the page that shows it, is gone. */
+export function note(ended: Ended, owner: AbortSignal | undefined): void {
+  for (const listener of listeners) listener(ended);
+  if (ended.call.method !== "GET") {
+    done.value = [ended, ...done.value].slice(0, mostDone);
+    return;
+  }
+  const key = keyOf(ended.call);
+  if (owner?.aborted) return;
+  if (owners.get(key) !== owner || !owners.has(key)) owner?.addEventListener("abort", () => forget(key, owner));
+  const isNew = !owners.has(key);
+  owners.set(key, owner);
+  const isFurther = ended.call.query["cursor"] !== undefined;
+  if (isNew) shown.value = [...shown.value, ended];
+  else if (!isFurther) shown.value = shown.value.map((one) => (keyOf(one.call) === key ? ended : one));
+}

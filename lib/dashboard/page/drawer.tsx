@@ -1,0 +1,127 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { session } from "./api.ts";
+import { commandOf, curlOf, typescriptOf } from "./call-forms.ts";
+import { type Call, done, type Ended, forgetPage, shown } from "./calls.ts";
+import { Code } from "./code.tsx";
+import { Button } from "./controls.tsx";
+import { Recorder } from "./recorder.tsx";
+import { place } from "./router.ts";
+
+export const isDrawerOpen = signal(false);
+
+const forms = {
+  curl: curlOf,
+  TypeScript: typescriptOf,
+  "svc-server call": commandOf,
+} as const;
+type Form = keyof typeof forms;
+const stored = "svc-form";
+const isForm = (text: string | null): text is Form => text !== null && Object.hasOwn(forms, text);
+
+/** What the page shows and has done, as one would call it from a program. */
+export function Drawer() {
+  const panel = useRef<HTMLElement>(null);
+  const isOpen = isDrawerOpen.value;
+  useLayoutEffect(() => {
+    if (!isOpen) return;
+    const before = document.activeElement;
+    panel.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, [isOpen]);
+  // What the page before has read without an owner goes with it.
+  const { path } = place.value;
+  useEffect(() => forgetPage, [path]);
+  if (!isOpen) return null;
+  return (
+    <aside
+      class="drawer"
+      aria-label="Calls"
+      tabIndex={-1}
+      ref={panel}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") isDrawerOpen.value = false;
+      }}
+    >
+      <div class="section-head">
+        <h2>Calls</h2>
+        <Button kind="quiet" onClick={() => (isDrawerOpen.value = false)}>
+          Close
+        </Button>
+      </div>
+      <Calls />
+    </aside>
+  );
+}
+
+function Calls() {
+  const [form, setForm] = useState<Form>(() => {
+    const text = localStorage.getItem(stored);
+    return isForm(text) ? text : "curl";
+  });
+  const choose = (text: Form) => {
+    localStorage.setItem(stored, text);
+    setForm(text);
+  };
+  return (
+    <>
+      <fieldset class="forms">
+        <legend class="unseen">Form</legend>
+        {(Object.keys(forms) as Form[]).map((one) => (
+          <label key={one} class="check">
+            <input type="radio" name="form" checked={one === form} onChange={() => choose(one)} />
+            {one}
+          </label>
+        ))}
+      </fieldset>
+      <p class="hint">
+        Set <code>SVC_API_KEY</code> to a key of yours first. No key and no secret stands in a call.
+      </p>
+      {session.value?.mode === "dev" && <Recorder />}
+      <List title="This tab did" of={done.value} form={form} isOpen>
+        Nothing was changed from this tab yet.
+      </List>
+      <List title="This page shows" of={shown.value} form={form}>
+        This page reads nothing.
+      </List>
+    </>
+  );
+}
+
+function List({
+  title,
+  of,
+  form,
+  isOpen = false,
+  children,
+}: {
+  readonly title: string;
+  readonly of: readonly Ended[];
+  readonly form: Form;
+  readonly isOpen?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {of.length === 0 && <p class="hint">{children}</p>}
+      {of.map((one, i) => (
+        <details key={`${one.call.method} ${one.call.path} ${of.length - i}`} class="call" open={isOpen && i === 0}>
+          <summary>
+            <strong>{one.call.id ?? one.call.path}</strong>{" "}
+            <span class="hint">
+              {one.call.method}
+              {one.problem !== undefined && `, refused: ${one.problem}`}
+            </span>
+          </summary>
+          <Code text={forms[form](one.call, location.origin)} name={nameOf(one.call)} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+const nameOf = ({ id, method, path }: Call) => id ?? `${method} ${path}`;

@@ -1,0 +1,87 @@
+import { signal } from "@preact/signals";
+import { Fragment } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "./controls.tsx";
+import { isDrawerOpen } from "./drawer.tsx";
+import { isPaletteOpen } from "./palette.tsx";
+
+const isHelpOpen = signal(false);
+
+const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+const shortcuts = [
+  [`${command} K`, "Go to a page, a project or an identifier, or do what this page offers"],
+  ["?", "Show these shortcuts"],
+  [".", "Show the calls of this page, and close them"],
+  ["/", "Search on this page"],
+  ["Esc", "Close what is open"],
+  ["Tab", "Go to the next link, button or field"],
+] as const;
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement &&
+  target.closest("input:not([type='radio'],[type='checkbox']), textarea, select") !== null;
+
+function onKey(event: KeyboardEvent): void {
+  const { key, metaKey, ctrlKey, altKey } = event;
+  if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === "k") {
+    event.preventDefault();
+    if (!document.querySelector("dialog[open]")) isPaletteOpen.value = true;
+    return;
+  }
+  if (metaKey || ctrlKey || altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  if (key === "?") isHelpOpen.value = true;
+  else if (key === ".") isDrawerOpen.value = !isDrawerOpen.value;
+  else if (key === "/") {
+    const field = document.querySelector<HTMLElement>("main input[type='search'], main search :is(input, select)");
+    if (!field) return;
+    field.focus();
+  } else return;
+  event.preventDefault();
+}
+
+/** The keys that work on every page, and the buttons for the same. */
+export function Shortcuts() {
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <>
+      <div class="row shortcuts">
+        <Button kind="quiet" onClick={() => (isPaletteOpen.value = true)}>
+          Go to
+        </Button>
+        <Button kind="quiet" onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
+          Calls
+        </Button>
+        <Button kind="quiet" onClick={() => (isHelpOpen.value = true)}>
+          Keys
+        </Button>
+      </div>
+      {isHelpOpen.value && <Help />}
+    </>
+  );
+}
+
+function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
+      <h2 id="help-title">Shortcuts</h2>
+      <dl class="details keys">
+        {shortcuts.map(([key, text]) => (
+          <Fragment key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{text}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      <div class="row end">
+        <Button onClick={() => dialog.current?.close()}>Close</Button>
+      </div>
+    </dialog>
+  );
+}

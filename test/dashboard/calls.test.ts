@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { compiled } from "../helpers/bundle.ts";
+import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { program, temporaryFolder } from "../helpers/program.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
+
+const execute = promisify(execFile);
+/** Where programs find the package. */
+const packageFolder = compiled("../");
+
+/** Runs what was copied as people would: in a shell, or as a module. */
+function pasteInto(t: TestContext, variables: Readonly<Record<string, string>>) {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, ".curlrc"), "fail-with-body\nsilent\n");
+  writeFileSync(join(folder, "svc-server"), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
+    mode: 0o755,
+  });
+  const PATH = `${folder}${delimiter}${process.env["PATH"]}`;
+  const options = { cwd: packageFolder, env: { ...process.env, ...variables, CURL_HOME: folder, PATH } };
+  return (form: string, text: string) =>
+    form === "TypeScript"
+      ? execute(process.execPath, ["--input-type=module", "--eval", text], options)
+      : execute("sh", ["-c", text], options);
+}
+
+/** Makes a project, a deployment, variables and a webhook, with texts that a shell takes apart. */
+async function act(page: Page): Promise<void> {
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
+  await button("New project").click();
+  await fill("Name", `it's a "shop" $HOME \`id\``);
+  await fill("Description", "line\u0007 with \u202Eturned text, [1] and ~ marks");
+  await button("Create").click();
+  await page.getByText("No environment yet.", { exact: false }).waitFor();
+  await button("Deploy").click();
+  await fill("Repository", "acme/shop");
+  await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
+  await page.locator(".facts").getByText("queued").waitFor();
+  await page.goBack();
+  for (const [name, value, kind] of [
+    ["PORT", "8080", "plain"],
+    ["NOTE", "a, b=c 'd'", "plain"],
+    ["DATABASE_URL", "postgres://demo_password", "secret"],
+  ] as const) {
+    await button("Set a variable").click();
+    await fill("Variable", name);
+    await fill("Value", value);
+    await page.getByLabel("Kind").selectOption(kind);
+    await button("Save").click();
+    await page.getByRole("rowheader", { name, exact: true }).waitFor();
+  }
+  await page.getByRole("link", { name: "Webhooks", exact: true }).click();
+  await button("New webhook").click();
+  await fill("URL", "https://shop.inbox.test/hooks?a=1");
+  await fill("Events", "deployment.succeeded, deployment.failed");
+  await fill("Secret", "whsec_demo_of_the_shop_0123456789");
+  await button("Create").click();
+  await page.getByText("shop.inbox.test", { exact: false }).first().waitFor();
+}
+
+/** The calls of a part of the drawer, by their names, the oldest first. */
+async function callsOf(page: Page, part: string): Promise<[name: string, text: string][]> {
+  const blocks = await page.getByRole("region", { name: part, exact: true }).locator(".code-text").all();
+  return Promise.all(
+    blocks
+      .reverse()
+      .map(async (one) => [(await one.getAttribute("aria-label")) ?? "", (await one.textContent()) ?? ""]),
+  );
+}
+
+test("Chromium: calls and recordings", {
+  skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
+}, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test(
+    "what the page did and shows works as curl, TypeScript and command, and holds no secret",
+    async (t) => {
+      const { port, call } = await listeningWorld(t);
+      const origin = `http://127.0.0.1:${port}`;
+      const page = await dashboardPage(t, open, origin, "/projects");
+      await act(page);
+      await page.keyboard.press(".");
+
+      const paste = pasteInto(t, {
+        SVC_API_KEY: keyOf("owner"),
+        SECRET: "whsec_demo_in_the_shell_0123456789",
+        SECRET_DATABASE_URL: "x",
+      });
+      for (const form of ["curl", "TypeScript", "svc-server call"]) {
+        await page.getByRole("radio", { name: form, exact: true }).check();
+        const did = await callsOf(page, "This tab did");
+        const shows = await callsOf(page, "This page shows");
+        assert.deepEqual(
+          did.map(([name]) => name),
+          ["projects.create", "deployments.create", ...Array(3).fill("environments.put"), "webhooks.create"],
+        );
+        assert.ok(
+          shows.some(([name]) => name === "webhooks.get"),
+          String(shows.map(([name]) => name)),
+        );
+        const count = async () => {
+          const [projects, hooks, deployments] = await Promise.all(
+            ["projects", "webhooks", "deployments"].map((name) => call("owner", "GET", `/v1/${name}`)),
+          );
+          return [projects, hooks, deployments].map((reply) => reply?.body.data.length);
+        };
+        const before = await count();
+        for (const [name, text] of [...did, ...shows]) {
+          assert.doesNotMatch(text, /sk_live_|demo_password|whsec_/, name);
+          const ours = name === "projects.create" ? text.replaceAll("shop", form) : text;
+          const { stdout } = await paste(form, ours).catch((error) =>
+            assert.fail(`${form}: ${ours}\n${error.stdout}${error.stderr}`),
+          );
+          assert.ok(stdout.length > 0, name);
+        }
+        assert.deepEqual(
+          await count(),
+          before.map((one) => one + 1),
+          form,
+        );
+      }
+      const { body } = await call("owner", "GET", "/v1/projects");
+      const named = body.data.map(({ name, description }: { name: string; description: string }) => [
+        name,
+        description,
+      ]);
+      for (const name of ["shop", "curl", "TypeScript", "svc-server call"])
+        assert.ok(
+          named.some(
+            ([one, text]: [string, string]) =>
+              one === `it's a "${name}" $HOME \`id\`` && text === "line\u0007 with \u202Eturned text, [1] and ~ marks",
+          ),
+          `${name} of ${JSON.stringify(named)}`,
+        );
+    },
+  );
+
+  await suite.test("a page shows its own calls, ready to be copied", async (t) => {
+    const { port } = await listeningWorld(t);
+    const origin = `http://127.0.0.1:${port}`;
+    const page = await dashboardPage(t, open, origin, "/webhooks");
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    await page.keyboard.press(".");
+    await page.getByLabel("webhooks.list").waitFor({ state: "attached" });
+    // A page shows its own readings and no others.
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "API keys", exact: true }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await button("Calls").click();
+    await page.getByLabel("keys.list").waitFor({ state: "attached" });
+    assert.equal(await page.getByLabel("webhooks.list").count(), 0);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+    await page.getByRole("radio", { name: "curl", exact: true }).check();
+    await page.getByText("keys.list", { exact: false }).click();
+    const first = page.locator("details.call[open]").filter({ hasText: "keys.list" });
+    await first.getByRole("button", { name: "Copy" }).click();
+    await first.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), await first.locator("pre").textContent());
+  });
+
+  await suite.test("a recording becomes a test that passes", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("old");
+    await deploy(id);
+    await service.clock.advance("1m");
+    const { id: second } = await deploy(id);
+    await service.clock.advance("1m");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/deployments/${second}`);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
+    const state = page.locator(".facts .status");
+    await button("Calls").click();
+    await button("Record").click();
+    await page.getByText("Recording: 0 calls").waitFor();
+    await page.keyboard.press("Escape");
+    await button("Roll back").click();
+    await page.waitForURL((url) => !url.pathname.endsWith(second));
+    await button("+10s").click();
+    await state.getByText("active").waitFor();
+    await page.getByRole("link", { name: "Projects", exact: true }).click();
+    for (const name of ["old", "new"]) {
+      await button("New project").click();
+      await fill("Name", name);
+      await button("Create").click();
+      if (name === "old") await page.getByRole("alert").waitFor();
+      if (name === "old") await button("Close").click();
+    }
+    await page.getByRole("heading", { name: "new" }).waitFor();
+    await button("Deploy").click();
+    await fill("Repository", "acme/new");
+    await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
+    await state.getByText("queued").waitFor();
+    await button("Cancel deployment").click();
+    await state.getByText("cancelled").waitFor();
+    await button("Calls").click();
+    await page.getByText("Recording: 6 calls").waitFor();
+    await button("Stop").click();
+    await page.getByLabel("recorded.test.ts").waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), button("Save the test").click()]);
+    assert.equal(download.suggestedFilename(), "recorded.test.ts");
+    const file = join(temporaryFolder(t), "recorded.test.ts");
+    await download.saveAs(file);
+    const text = readFileSync(file, "utf8");
+    assert.doesNotMatch(text, /_[0-9A-Z]{26}/, text);
+    for (const line of [
+      "const deployment3 = await client.deployments.rollback({ id: deployment2.id });",
+      'await service.clock.advance("10s");',
+      'await assert.rejects(client.projects.create({ name: "old", region: "eu-west-1" }), { code: "name_taken" });',
+      'assert.equal((await client.deployments.get({ id: deployment4.id })).status, "cancelled");',
+    ])
+      assert.ok(text.includes(line), text);
+    await passes(text);
+  });
+});
+
+/** A test file has no syntax of types, so it runs as it is. */
+async function passes(text: string): Promise<void> {
+  const file = join(packageFolder, `recorded-${process.pid}.test.mjs`);
+  writeFileSync(file, text);
+  await execute(process.execPath, ["--test", file], { cwd: packageFolder }).catch((error) =>
+    assert.fail(`${text}\n${error.stdout}${error.stderr}`),
+  );
+}

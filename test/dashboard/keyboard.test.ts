@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { simulatedDeployments } from "../../lib/drivers/deployment/simulated.ts";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
+
+/** What has the focus: its tag, and its name as people hear it. Text, because these tests know no types of a browser. */
+const focused = `(() => {
+  const at = document.activeElement;
+  const label = at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent;
+  return at.tagName.toLowerCase() + " " + label.trim();
+})()`;
+
+function keyboardOf(page: Page) {
+  const press = (key: string) => page.keyboard.press(key);
+  const at = () => page.evaluate<string>(focused);
+  return {
+    press,
+    at,
+    type: (text: string) => page.keyboard.type(text),
+    /** Goes on with Tab until this has the focus. */
+    async to(wanted: string, key = "Tab"): Promise<void> {
+      const seen: string[] = [];
+      for (let i = 0; i < 80; i++) {
+        await press(key);
+        seen.push(await at());
+        if (seen.at(-1) === wanted) return;
+      }
+      assert.fail(`Tab reaches no ${wanted}, but ${seen.join("; ")}`);
+    },
+  };
+}
+
+test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:dashboard runs it") }, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test("alone signs in, makes a project, deploys, rolls back and signs out", async (t) => {
+    const { port } = await listeningWorld(t, {
+      mode: "start",
+      clock: "real",
+      random: undefined,
+      deployments: { driver: simulatedDeployments(() => ({ pace: "instant" })) },
+    });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const { press, type, to, at } = keyboardOf(page);
+    const headed = (name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
+    await to("input API key");
+    await type(keyOf("owner"));
+    await press("Enter");
+    await headed("Overview");
+
+    await press("Control+k");
+    await type("projects");
+    await press("Enter");
+    await headed("Projects");
+    assert.equal(await at(), "h1 Projects", "a new page begins at its heading");
+    await to("button New project");
+    await press("Enter");
+    assert.equal(await at(), "input Name", "a dialog begins at its first field");
+    await press("Escape");
+    assert.equal(await at(), "button New project", "a dialog gives the focus back");
+    await press("Space");
+    await type("web");
+    await press("Enter");
+    await headed("web");
+
+    for (const repository of ["acme/web", "acme/next"]) {
+      await press("Control+k");
+      await type("web");
+      await press("Enter");
+      await headed("web");
+      await to("button Deploy");
+      await press("Enter");
+      await to("input Repository");
+      await type(repository);
+      await press("Enter");
+      await headed("web to production");
+      await page.locator(".facts").getByText("active").waitFor();
+    }
+    const before = page.url();
+    await to("button Roll back");
+    await press("Enter");
+    await page.waitForURL((url) => url.href !== before);
+    await page.locator(".facts").getByText("active").waitFor();
+    await page.locator(".details").getByText("acme/web").waitFor();
+
+    await to("button Sign out", "Shift+Tab");
+    await press("Enter");
+    await headed("Sign in");
+  });
+
+  await suite.test("reaches all of a page: skip link, help, palette, drawer, search, lines", async (t) => {
+    const { port, project, deploy, service } = await listeningWorld(t);
+    const { id } = await project("shop");
+    const { id: deployment } = await deploy(id);
+    await service.clock.advance("1m");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const { press, type, to, at } = keyboardOf(page);
+    await page.reload();
+    await page.getByText("Latest deployments").waitFor();
+    await press("Tab");
+    assert.equal(await at(), "a Skip to the page");
+    await press("Enter");
+    assert.match(await at(), /^div Overview/);
+
+    await press("?");
+    await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
+    assert.equal(await at(), "button Close");
+    await press("Escape");
+    assert.match(await at(), /^div Overview/);
+
+    // By the end of an identifier, as tables show it, and by the whole.
+    for (const text of [`…${deployment.slice(-8)}`, deployment]) {
+      await press("Control+k");
+      await type(text);
+      await page.getByRole("option", { name: deployment }).waitFor();
+      await press("Enter");
+      await page.waitForURL(`**/deployments/${deployment}`);
+      await page.getByRole("heading", { name: "shop to production" }).waitFor();
+      if (text === deployment) break;
+      await page.goBack();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+    }
+    await page.getByText("lines", { exact: false }).first().waitFor();
+    await press("/");
+    assert.equal(await at(), "input Search");
+    await type("?.build");
+    assert.equal(await page.getByRole("dialog").count(), 0, "text is text");
+    await to("section Lines");
+    await press("Tab");
+    assert.match(await at(), /^a Line \d+$/);
+    await press("Enter");
+    await page.waitForURL(/\?line=\d+$/);
+
+    await press(".");
+    assert.match(await at(), /^aside Calls/);
+    await to("summary deployments.get GET");
+    await press("Enter");
+    await to("button Copy");
+    await press("Escape");
+    assert.match(await at(), /^a Line \d+$/, "the drawer gives the focus back");
+
+    // The palette offers what the page offers.
+    const url = page.url();
+    await press("Control+k");
+    await type("roll");
+    await page.locator('.palette [aria-selected="true"]').getByText("Roll back").waitFor();
+    await press("ArrowDown");
+    await press("Escape");
+    await press("Control+k");
+    await type("nothing of this name");
+    await page.getByText("Nothing is found.").waitFor();
+    await press("Enter");
+    await press("Escape");
+    assert.equal(page.url(), url);
+  });
+});
