@@ -10,7 +10,6 @@ import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
 import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
-import { checkInvariants } from "../store/check-invariants.ts";
 import type { Violation } from "../store/invariants.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
@@ -221,7 +220,7 @@ export function createFacade(host: Host): Service {
     async invariants() {
       requireOpen();
       const { foundation, wiring } = host.state;
-      return checkInvariants(foundation.opened, wiring.closing.signal);
+      return foundation.opened.violations(wiring.closing.signal);
     },
     sinkErrors: host.sinks.errors,
     get busy() {

@@ -29,8 +29,13 @@ export interface DatabaseFile {
   readonly open: () => Database;
 }
 
+export interface SqliteEngine extends Engine {
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  betweenTransactions<T>(work: () => T): Promise<T>;
+}
+
 /** `file` is left out for a database in memory, which no disk can stop. */
-export function createSqliteEngine(database: Database, file?: DatabaseFile): Engine {
+export function createSqliteEngine(database: Database, file?: DatabaseFile): SqliteEngine {
   const statements = new Map<string, Statement>();
   const fault = (error: unknown) => translate(error, recovery);
   const isTrusted = () => {
@@ -68,8 +73,8 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Eng
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),
     // SQLite counts for each connection, so a number of another one must never be the same.
-    dataVersion: () => link.reopened * 2 ** 32 + link.group.dataVersion(),
-    size: () =>
+    others: () => link.reopened * 2 ** 32 + link.group.others(),
+    size: async () =>
       ["page_count", "page_size"].reduce(
         (size, name) => size * Number(link.database.pragma(name, { simple: true })),
         1,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { done, snooze } from "../../lib/kernel/job.ts";
+import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { blocker } from "../helpers/deployments.ts";
 import { startRunner } from "../helpers/job-runner.ts";
 
@@ -30,7 +31,8 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
         entered.open();
         await finish.passed;
       }
-      return time === 1 ? done(async () => void written.push(1)) : snooze(60_000, async () => void written.push(time));
+      const write = async (tx: Tx) => tx.afterCommit(() => written.push(time));
+      return time === 1 ? done(write) : snooze(60_000, write);
     });
     await add("a");
     const [slow, fast] = [process("slow"), process("fast")];
