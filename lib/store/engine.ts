@@ -1,4 +1,4 @@
-import type { QueryCreator, QueryExecutorProvider } from "kysely";
+import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
 import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
 import type { Violation } from "./invariants.ts";
 import type { Watcher } from "./recovery.ts";
@@ -30,6 +30,8 @@ export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
   readonly db: QueryBuilder;
+  /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
+  later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /**

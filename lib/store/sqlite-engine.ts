@@ -1,4 +1,5 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
+import { sql } from "kysely";
 import { compileRecord } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
@@ -60,6 +61,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
   return {
     name: "sqlite",
     db: queryBuilder,
+    later: (instant, seconds) => sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, ${seconds} || ' seconds')`,
     connection,
     transaction(work, { deletes = false } = {}) {
       const mayUseReserve = deletes || isStarting;
