@@ -1,10 +1,33 @@
 // The tests run as JavaScript: translated in each of their processes, the sources took more time than the tests.
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { entries, external, webFromNode } from "../.scripts/entries.mjs";
 import { writePage } from "../.scripts/page.mjs";
+
+/** The body of each transaction runs, is rolled back, and runs again: it may change nothing but rows. `TEST_RERUN=1` */
+const transactionsTwice = {
+  name: "transactions-twice",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/lib\/store\/store\.ts$/ }, ({ path }) => {
+      const [before, after, ...more] = readFileSync(path, "utf8").split("await engine.transaction(async");
+      if (after === undefined || more.length > 0) throw new Error("store.ts does not have one transaction");
+      const twice = `const twice = (work: any) => async (connection: any) => {
+        const control = (text: string) => connection.statement(text).run([]);
+        await control("SAVEPOINT again");
+        await work(connection);
+        await control("ROLLBACK TO again");
+        await control("RELEASE again");
+        return work(connection);
+      };\n`;
+      return {
+        contents: `${before}await engine.transaction(twice(async${after.replace("}, hooks);", "}), hooks);")}\n${twice}`,
+        loader: "ts",
+      };
+    });
+  },
+};
 
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
@@ -33,7 +56,7 @@ export async function compile({ tests = true } = {}) {
       format: "esm",
       target: "node20.19",
       external: [...external, "esbuild", "oxc-parser", "playwright-core", "axe-core"],
-      plugins: [webFromNode],
+      plugins: [webFromNode, ...(process.env.TEST_RERUN ? [transactionsTwice] : [])],
     });
   // Bundled separately, because code shared by more entries is split into more files, and each file costs time at every
   // start.

@@ -22,6 +22,8 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     let by = 0;
     try {
       await store.transaction(async (tx) => {
+        // It may run again.
+        clock.shift(-by);
         by = clock.setBy();
         if (by === 0) return;
         clock.shift(by);

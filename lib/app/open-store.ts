@@ -7,8 +7,9 @@ import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
 import { assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
-import { type OpenDatabase, openFile, openMemory } from "../store/database-files.ts";
+import { openFile, openMemory } from "../store/database-files.ts";
 import { createEncryption, readOrCreateKey, wrongKey } from "../store/encryption.ts";
+import type { OpenDatabase } from "../store/engine.ts";
 import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
@@ -23,7 +24,7 @@ const inMemory = ":memory:";
  * without it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
-  const opened =
+  const opened: OpenDatabase =
     settings.database === inMemory
       ? openMemory()
       : openFile(settings.database, {

@@ -9,7 +9,6 @@ import type { Role, Scope } from "../kernel/roles.ts";
 import { checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
 import { ownRequest } from "../kernel/web.ts";
 import type { Plan } from "../organizations/schema.ts";
-import { checkInvariants } from "../store/check-invariants.ts";
 import type { Violation } from "../store/invariants.ts";
 import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
@@ -223,7 +222,7 @@ export function createFacade(host: Host): Service {
       refuseArguments("invariants", given, "it checks all rules");
       requireOpen();
       const { foundation, wiring } = host.state;
-      return checkInvariants(foundation.opened, wiring.closing.signal);
+      return foundation.opened.violations(wiring.closing.signal);
     },
     sinkErrors: host.sinks.errors,
     get busy() {

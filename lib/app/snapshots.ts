@@ -4,7 +4,8 @@ import { createHosts } from "../http/hosts.ts";
 import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Scenario } from "../scenarios/service.ts";
-import { type OpenDatabase, openImage } from "../store/database-files.ts";
+import { openImage } from "../store/database-files.ts";
+import type { Images, OpenDatabase } from "../store/engine.ts";
 import type { HostContext } from "./host-context.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { createRuntimes } from "./runtimes.ts";
@@ -60,8 +61,20 @@ const reallyRuns = () =>
     "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
   );
 
-const snapshotOf = ({ foundation, wiring, apiKey }: HostState): Snapshot => ({
-  database: foundation.opened.image(),
+const noImages = () =>
+  new Problem(
+    "limit_reached",
+    "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file",
+  );
+
+const imagesOf = ({ foundation }: HostState): Images => {
+  const { images } = foundation.opened;
+  if (!images) throw noImages();
+  return images;
+};
+
+const snapshotOf = ({ wiring, apiKey }: HostState, images: Images): Snapshot => ({
+  database: images.take(),
   beside: Object.fromEntries(Object.entries(wiring.snapshotables).map(([name, part]) => [name, part.save()])),
   apiKey,
 });
@@ -98,7 +111,10 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return current();
   };
   /** Taken between two transactions, so nothing in it is half done and no running work has to end first. */
-  const take = () => openState().foundation.store.engine.betweenTransactions(() => snapshotOf(openState()));
+  const take = async () => {
+    const images = imagesOf(openState());
+    return images.between(() => snapshotOf(openState(), imagesOf(openState())));
+  };
   const load: Host["load"] = async ({ beside, apiKey }, opened, from) => {
     const foundation = copyFoundation(opened, settings, from);
     const wiring = wire(foundation, settings, context);
@@ -113,12 +129,12 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   };
   /** One restore at a time, or one would start a state that the next has already replaced. */
   const restore = (snapshot: Snapshot | undefined, missing: () => Problem): Promise<string> => {
-    openState();
+    imagesOf(openState());
     if (!snapshot) throw missing();
     const restored = restoring.then(async () => {
       const { foundation } = openState();
-      const { opened, store } = foundation;
-      await store.engine.betweenTransactions(() => load(snapshot, opened.withImage(snapshot.database), foundation));
+      const images = imagesOf(openState());
+      await images.between(() => load(snapshot, images.replace(snapshot.database), foundation));
       return context.iso();
     });
     restoring = restored.catch(() => {});
@@ -152,8 +168,9 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     },
     async start(started) {
       state = started;
-      if (settings.mode === "dev" && !runsForReal(settings) && started.foundation.store.engine.size() <= maxForReset)
-        first = await take();
+      const { opened, store } = started.foundation;
+      if (settings.mode !== "dev" || runsForReal(settings) || !opened.images) return;
+      if ((await store.engine.size()) <= maxForReset) first = await take();
     },
     load,
     async fork() {

@@ -146,7 +146,8 @@ export function createOutbox(ports: Ports) {
      */
     async pump(endpoint_id: string): Promise<Outcome> {
       const inFlight = new Map<string, Promise<void>>();
-      let results: AttemptResult[] = [];
+      const results: AttemptResult[] = [];
+      let settled = 0;
       let failure: { readonly error: unknown } | undefined;
       const deletion = endpoints.deletionSignal(endpoint_id);
       const nextWakeUp = () => new Promise<void>((wakeUp) => wakeUps.set(endpoint_id, wakeUp));
@@ -163,17 +164,19 @@ export function createOutbox(ports: Ports) {
       };
       const tick = async (tx: Tx) => {
         // Read inside the transaction, so that responses that arrive until then share the commit.
-        const arrived = results;
-        results = [];
+        settled = results.length;
         wakeUp = nextWakeUp();
-        await attempts.settle(tx, arrived);
+        await attempts.settle(tx, results.slice(0, settled));
         const free = stopping || failure ? 0 : concurrency - inFlight.size;
         const due = free > 0 ? await readDue(tx, endpoint_id, inFlight) : [];
         return attempts.start(tx, endpoint_id, due.slice(0, free));
       };
       try {
         for (;;) {
-          for (const started of await store.transaction(tick)) inFlight.set(started.delivery.id, send(started));
+          const begun = await store.transaction(tick);
+          // Not in the transaction, which may run again.
+          results.splice(0, settled);
+          for (const started of begun) inFlight.set(started.delivery.id, send(started));
           if (inFlight.size === 0 && results.length === 0) break;
           // A new event starts a tick although responses are outstanding, unless all places are taken.
           while (results.length === 0 && inFlight.size > 0) {

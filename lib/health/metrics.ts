@@ -20,7 +20,7 @@ interface Ports {
   readonly deliveries: () => Promise<number>;
   readonly deployments: () => Promise<Readonly<Record<string, number>>>;
   readonly generations: () => Promise<Readonly<Record<string, number>>>;
-  readonly databaseBytes: () => number;
+  readonly databaseBytes: () => Promise<number>;
   readonly logBytes: () => number;
   readonly isWritable: () => boolean;
 }
@@ -124,11 +124,12 @@ export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Po
   });
 
   return async () => {
-    const [jobs, deliveries, deployments, generations] = await Promise.all([
+    const [jobs, deliveries, deployments, generations, bytes] = await Promise.all([
       read.jobs(),
       read.deliveries(),
       read.deployments(),
       read.generations(),
+      read.databaseBytes(),
     ]);
     const { waiting, running, due_at } = jobs;
     const lag_ms = due_at === undefined ? 0 : Math.max(0, clock.now() - due_at);
@@ -148,7 +149,7 @@ export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Po
       gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
       counter("svc_generations_total", "Generations that entered a state.", moves.generation.by("state")),
       gauge("svc_store_writable", "Whether the store takes writes: 1 or 0.", read.isWritable() ? 1 : 0),
-      gauge("svc_database_bytes", "The size of the database, without its write-ahead log.", read.databaseBytes()),
+      gauge("svc_database_bytes", "The size of the database, without its write-ahead log.", bytes),
       gauge("svc_database_log_bytes", "The size of the write-ahead log of the database.", read.logBytes()),
       gauge("svc_event_loop_delay_seconds", "The delay of the event loop since the last scrape.", delays),
       ...ofProcess(mode),

@@ -4,6 +4,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
+import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
@@ -78,7 +79,8 @@ export function createIdempotency({
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
     /** Runs the work once. Of two at the same time one runs; the other waits for it and replays. */
-    async once(key: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
+    async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
+      const key = { ...given, path: indexText(given.path) };
       const place = placeOf(key);
       for (let other = running.get(place); other; other = running.get(place)) await other;
       let finish = () => {};

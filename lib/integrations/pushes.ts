@@ -4,6 +4,7 @@ import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { pushesRepository } from "./repository.ts";
@@ -64,7 +65,7 @@ export function pushesService({ store, clock, endpoints, deployments }: Ports) {
     receive: (push: Push, { id, delivery, signed }: PushOrigin) =>
       store.transaction(async (tx) => {
         const created: { integration_id: string; deployment_id: string }[] = [];
-        const name = `${id ?? "app"} ${delivery}`;
+        const name = indexText(`${id ?? "app"} ${delivery}`);
         if (delivery !== undefined && (await pushes(tx).insertOnce({ id: name, received_at: clock.iso() })) === 0)
           return created;
         const one = id === undefined ? undefined : await endpoints.codeHost(id, tx);

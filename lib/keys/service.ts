@@ -136,7 +136,7 @@ export function keysService({
 
     /** The caller of a bearer token; undefined if the token is not valid, for any reason. */
     async identify(token: string, tx?: Tx): Promise<Identity | undefined> {
-      const [rights, dataVersion] = [feed.rightsChanges(), store.engine.dataVersion()];
+      const [rights, others] = [feed.rightsChanges(), store.engine.others()];
       const row = await keys(tx).identify({ hash: hashOf(token) });
       if (row?.status !== "active") return undefined;
       const { organization_id, user_id, role, key_id, expires_at } = row;
@@ -149,8 +149,7 @@ export function keysService({
         caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
         rate_limit: row.rate_limit,
         expires_at,
-        isCurrent: () =>
-          feed.rightsChanges() === rights && store.engine.dataVersion() === dataVersion && !hasExpired(expires_at),
+        isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(expires_at),
       };
     },
 

@@ -33,7 +33,7 @@ export function createSessions({
 
   /** The caller of a session; undefined if it has ended, for any reason. It is no use of the key. */
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
-    const [rights, dataVersion] = [feed.rightsChanges(), store.engine.dataVersion()];
+    const [rights, others] = [feed.rightsChanges(), store.engine.others()];
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
     if (row?.status !== "active") return undefined;
     const { organization_id, user_id, role, key_id, key_expires_at } = row;
@@ -44,7 +44,7 @@ export function createSessions({
       caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
       rate_limit: null,
       expires_at,
-      isCurrent: () => feed.rightsChanges() === rights && store.engine.dataVersion() === dataVersion && !hasExpired(),
+      isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(),
     };
   };
 

@@ -1,13 +1,14 @@
+import type { Database } from "better-sqlite3";
 import { startWorker } from "../kernel/worker-thread.ts";
-import type { OpenDatabase } from "./database-files.ts";
 import { invariants, type Violation, violationOf } from "./invariants.ts";
+import type { SqliteEngine } from "./sqlite-engine.ts";
 
 /**
  * Checks the rules of an open database: one in a file in a thread of its own, so that the event loop goes on; one in memory
  * between two transactions, a rule a turn.
  */
 export async function checkInvariants(
-  { database, engine }: Pick<OpenDatabase, "database" | "engine">,
+  { database, engine }: { readonly database: Database; readonly engine: SqliteEngine },
   signal: AbortSignal,
 ): Promise<Violation[]> {
   if (!database.memory) return inThread(database.name, signal);

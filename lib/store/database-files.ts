@@ -2,37 +2,28 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { settleSwitch } from "./atomic-switch.ts";
+import { checkInvariants } from "./check-invariants.ts";
 import { Damage, DatabaseError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import { lockDatabase } from "./database-lock.ts";
 import { noReserve, reserveFile } from "./disk-reserve.ts";
-import type { Engine } from "./engine.ts";
+import type { OpenDatabase } from "./engine.ts";
 import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
 import { openDatabase, openRaw } from "./sqlite.ts";
-import { createSqliteEngine, type DatabaseFile } from "./sqlite-engine.ts";
+import { createSqliteEngine, type DatabaseFile, type SqliteEngine } from "./sqlite-engine.ts";
 import { makeFolder } from "./sync-folder.ts";
 import { obstacleOf } from "./write-failure.ts";
 
-/** An open database, before a store is made on it. */
-export interface OpenDatabase {
-  readonly engine: Engine;
+interface OpenSqlite extends OpenDatabase {
+  readonly engine: SqliteEngine;
+  /** The connection of the engine. */
   readonly database: Database;
-  /** Whether this call created it. */
-  readonly created: boolean;
-  /** Which files count after a restore that was interrupted, as a sentence. */
-  readonly warning?: string | undefined;
-  /** The current rows, as the image of a database in memory. */
-  image(): Buffer;
-  /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
-  withImage(image: Buffer): OpenDatabase;
-  /** Unlocks the file for other processes. */
-  release(): void;
 }
 
 let emptyImage: Buffer | undefined;
 
 /** An empty database in memory. The migrated image is cached, so later ones open in a fraction of a millisecond. */
-export function openMemory(): OpenDatabase {
+export function openMemory(): OpenSqlite {
   if (!emptyImage) {
     const first = openDatabase(":memory:");
     migrate(first);
@@ -43,14 +34,15 @@ export function openMemory(): OpenDatabase {
 }
 
 /** A database in memory with the rows of an image. The image stays as it is. */
-export function openImage(image: Buffer): OpenDatabase {
+export function openImage(image: Buffer): OpenSqlite {
   const database = openDatabase(image);
+  const engine = createSqliteEngine(database);
   return {
-    engine: createSqliteEngine(database),
+    engine,
     database,
     created: true,
-    image: imagesOf(() => database),
-    withImage: openImage,
+    images: { between: engine.betweenTransactions, take: imagesOf(() => database), replace: openImage },
+    violations: (signal) => checkInvariants({ database, engine }, signal),
     release: () => {},
   };
 }
@@ -67,7 +59,7 @@ interface OpenOptions {
  * is truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs a
  * file, and never replaces it.
  */
-export function openFile(file: string, options: OpenOptions): OpenDatabase {
+export function openFile(file: string, options: OpenOptions): OpenSqlite {
   const path = resolve(file);
   const reserve = options.keepReserve ? reserveFile(path) : noReserve(path);
   try {
@@ -100,7 +92,7 @@ function removeLog(path: string): boolean {
 
 type Space = Pick<DatabaseFile, "reserve" | "usedReserve">;
 
-function openLocked(path: string, options: OpenOptions, space: Space): OpenDatabase {
+function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlite {
   let release = () => {};
   let database: Database | undefined;
   try {
@@ -138,7 +130,7 @@ function fromFile(
   path: string,
   space: Space,
   about: Pick<OpenDatabase, "created" | "release">,
-): OpenDatabase {
+): OpenSqlite {
   let current = database;
   const open = () => {
     // Throws for a missing file, which SQLite would make.
@@ -153,15 +145,17 @@ function fromFile(
     current = next;
     return next;
   };
-  const opened: OpenDatabase = {
-    engine: createSqliteEngine(database, { path, ...space, open }),
+  const engine = createSqliteEngine(database, { path, ...space, open });
+  const replace = (image: Buffer) => {
+    replaceRows(current, image);
+    return opened;
+  };
+  const opened: OpenSqlite = {
+    engine,
     database,
     ...about,
-    image: imagesOf(() => current),
-    withImage(image) {
-      replaceRows(current, image);
-      return opened;
-    },
+    images: { between: engine.betweenTransactions, take: imagesOf(() => current), replace },
+    violations: (signal) => checkInvariants({ database, engine }, signal),
   };
   return opened;
 }

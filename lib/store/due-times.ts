@@ -26,7 +26,7 @@ export function dueTimesRepository(query: Queries) {
       query.change((db, p: { by: string }) =>
         db
           .updateTable(table)
-          .set({ [column]: sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${sql.ref(column)}, ${p.by} || ' seconds')` })
+          .set({ [column]: query.later(column, p.by) })
           .where(rows)
           .where(sql<boolean>`${sql.ref(column)} < ${isoOf(latestInstant)}`),
       ),

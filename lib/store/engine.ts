@@ -1,5 +1,6 @@
-import type { QueryCreator, QueryExecutorProvider } from "kysely";
+import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
 import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { Violation } from "./invariants.ts";
 import type { Watcher } from "./recovery.ts";
 import type { Tables } from "./tables.ts";
 import type { Obstacle } from "./write-failure.ts";
@@ -29,19 +30,23 @@ export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
   readonly db: QueryBuilder;
+  /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
+  later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /**
    * Runs `work` isolated from all other transactions. Its writes are durable when the promise resolves, and rolled back
-   * when `work` throws. It may await nothing but the store.
+   * when `work` throws. It may await nothing but the store, and it may run again after a rollback: it changes nothing but
+   * rows.
    */
   transaction<T>(work: (connection: Connection) => Promise<T>, options?: Pick<TransactionHooks, "deletes">): Promise<T>;
-  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
-  betweenTransactions<T>(work: () => T): Promise<T>;
-  /** A number that changes with every commit of another process, as the current transaction or snapshot sees it. */
-  dataVersion(): number;
+  /**
+   * A number that changes with every commit of another process, as the current transaction or snapshot sees it; NaN, which
+   * equals nothing, where that cannot be known.
+   */
+  others(): number;
   /** The size of the database in bytes, without its write-ahead log. */
-  size(): number;
+  size(): Promise<number>;
   /** The size of the write-ahead log in bytes; 0 in memory. */
   logSize(): number;
   /** Whether the error is a violated unique constraint. */
@@ -58,4 +63,29 @@ export interface Engine {
    */
   started(): boolean;
   close(): Promise<void>;
+}
+
+/** An open database, before a store is made on it. */
+export interface OpenDatabase {
+  readonly engine: Engine;
+  /** Whether this call created it. */
+  readonly created: boolean;
+  /** Which files count after a restore that was interrupted, as a sentence. */
+  readonly warning?: string | undefined;
+  /** Undefined where the engine has no snapshots and forks. */
+  readonly images?: Images;
+  /** Checks the rules of the store; rejects once `signal` is aborted. */
+  violations(signal: AbortSignal): Promise<readonly Violation[]>;
+  /** Unlocks the database for other processes. */
+  release(): void;
+}
+
+/** A database as bytes. Images never change. */
+export interface Images {
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  between<T>(work: () => T): Promise<T>;
+  /** The current rows, as the image of a database in memory. */
+  take(): Buffer;
+  /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
+  replace(image: Buffer): OpenDatabase;
 }

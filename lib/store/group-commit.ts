@@ -30,7 +30,7 @@ export interface GroupCommit {
   /** Called before each statement that writes; answers whether a write transaction is open. */
   beforeWrite(): boolean;
   /** A number that changes with every commit of another connection, as the current transaction or snapshot sees it. */
-  dataVersion(): number;
+  others(): number;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
   /** Resolves when no transaction is queued. */
@@ -212,7 +212,7 @@ export function createGroupCommit(
       statements += 1;
       return inWriteTransaction();
     },
-    dataVersion() {
+    others() {
       if (database.memory) return 0;
       beforeRead();
       try {

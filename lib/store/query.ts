@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Expression, type Insertable, sql } from "kysely";
+import { type CompiledQuery, type Expression, type Insertable, type RawBuilder, sql } from "kysely";
 import type { Connection, Engine, QueryBuilder, Statement } from "./engine.ts";
 import { createPages, type List, type Pages } from "./keyset-pages.ts";
 import type { Tables } from "./tables.ts";
@@ -37,6 +37,8 @@ export interface Queries {
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts a row. Its keys are the columns. */
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
+  /** The instant of a column, moved by a signed number of seconds. */
+  later(column: string, seconds: string): RawBuilder<string>;
   /** A list in the order of one key, in pages. */
   pages<T extends Table>(list: List<T>): Pages<T>;
 }
@@ -112,6 +114,7 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
         return statement.run(Object.values(row));
       };
     },
+    later: (column, seconds) => engine.later(sql.ref(column), sql.val(seconds)),
     pages: (list) => createPages(engine, connection, list, shared(new Map())),
   };
 }

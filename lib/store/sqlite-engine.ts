@@ -1,4 +1,5 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
+import { sql } from "kysely";
 import { compileRecord } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
@@ -29,8 +30,13 @@ export interface DatabaseFile {
   readonly open: () => Database;
 }
 
+export interface SqliteEngine extends Engine {
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  betweenTransactions<T>(work: () => T): Promise<T>;
+}
+
 /** `file` is left out for a database in memory, which no disk can stop. */
-export function createSqliteEngine(database: Database, file?: DatabaseFile): Engine {
+export function createSqliteEngine(database: Database, file?: DatabaseFile): SqliteEngine {
   const statements = new Map<string, Statement>();
   const fault = (error: unknown) => translate(error, recovery);
   const isTrusted = () => {
@@ -55,6 +61,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Eng
   return {
     name: "sqlite",
     db: queryBuilder,
+    later: (instant, seconds) => sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, ${seconds} || ' seconds')`,
     connection,
     transaction(work, { deletes = false } = {}) {
       const mayUseReserve = deletes || isStarting;
@@ -68,8 +75,8 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Eng
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),
     // SQLite counts for each connection, so a number of another one must never be the same.
-    dataVersion: () => link.reopened * 2 ** 32 + link.group.dataVersion(),
-    size: () =>
+    others: () => link.reopened * 2 ** 32 + link.group.others(),
+    size: async () =>
       ["page_count", "page_size"].reduce(
         (size, name) => size * Number(link.database.pragma(name, { simple: true })),
         1,

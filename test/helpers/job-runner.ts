@@ -43,8 +43,8 @@ export function startRunner(t: TestContext, work: Work, retries: readonly string
       times.set(name, time);
       return work(name, time);
     },
-    async exhausted({ name }, reason) {
-      runs.push(`${name} given up at ${since()}: ${reason}`);
+    async exhausted({ name }, reason, _, tx) {
+      tx.afterCommit(() => runs.push(`${name} given up at ${since()}: ${reason}`));
     },
   });
   const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import Database from "better-sqlite3";
-import type { Connection, Engine } from "../../lib/store/engine.ts";
+import type { Connection } from "../../lib/store/engine.ts";
 import { migrate } from "../../lib/store/migrate.ts";
 import { openDatabase } from "../../lib/store/sqlite.ts";
-import { createSqliteEngine } from "../../lib/store/sqlite-engine.ts";
+import { createSqliteEngine, type SqliteEngine } from "../../lib/store/sqlite-engine.ts";
 
 /** A folder that is removed with the test. */
 export function folderOf(t: TestContext): string {
@@ -29,7 +29,7 @@ export const names = async (connection: Connection) =>
   ((await connection.statement(read).all([])) as { name: string }[]).map(({ name }) => name);
 
 export interface TemporaryStore {
-  readonly engine: Engine;
+  readonly engine: SqliteEngine;
   readonly database: Database.Database;
   readonly path: string;
   /** The statements sent to SQLite since the last call, transaction control included. */

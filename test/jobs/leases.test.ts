@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { done, type Outcome, snooze } from "../../lib/kernel/job.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
+import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { blocker } from "../helpers/deployments.ts";
 import { startRunner } from "../helpers/job-runner.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -32,7 +33,8 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
         entered.open();
         await finish.passed;
       }
-      return time === 1 ? done(async () => void written.push(1)) : snooze(60_000, async () => void written.push(time));
+      const write = async (tx: Tx) => tx.afterCommit(() => written.push(time));
+      return time === 1 ? done(write) : snooze(60_000, write);
     });
     await add("a");
     const [slow, fast] = [process("slow"), process("fast")];
