@@ -138,9 +138,9 @@ export interface Tables {
     attempt: number;
     failures: number;
     crashes: number;
-    strikes: number;
     lease_owner: string | null;
     lease_until: string | null;
+    strikes: number;
   };
   mails: {
     id: string;
