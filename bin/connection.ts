@@ -57,7 +57,6 @@ export function saveProfile(name: string, url: string, api_key: string): void {
 /** The address of a service and the key for it, each with its source for error messages. */
 export interface Connection {
   readonly url: string;
-  readonly urlSource: string;
   readonly apiKey: string | undefined;
   readonly keySource: string;
 }
@@ -87,7 +86,10 @@ export function connectionOf(args: Given, named = profileName(args)): Connection
     url: "http://127.0.0.1:7400",
     urlSource: "the address",
   };
-  const address = { url: String(url), urlSource };
+  const address = { url: String(url) };
+  const { protocol = "", username, password } = parseUrl(address.url) ?? {};
+  if (!/^https?:$/.test(protocol) || username || password)
+    throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
   // A profile's key is sent to the profile's service only.
   const key = profile && sameOrigin(profile.url, address.url) ? profile.api_key : undefined;
   const isVariable = !named && Boolean(SVC_API_KEY);
@@ -111,14 +113,12 @@ function sayRetry({ message }: ClientProblem, wait_ms: number): void {
   if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
 }
 
-export function clientOf({ url, urlSource, apiKey, keySource }: Connection): Client {
+export function clientOf({ url, apiKey, keySource }: Connection): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey, onRetry: sayRetry });
   } catch (error) {
-    // Name the flag, variable or profile instead of the library's option.
-    const { message } = error as Error;
-    if (message.startsWith("apiKey")) throw new UsageError(message.replace("apiKey", keySource));
-    throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
+    // Name the variable or profile instead of the library's option.
+    throw new UsageError((error as Error).message.replace("apiKey", keySource));
   }
 }
 

@@ -1,6 +1,8 @@
 import { defineCommand } from "citty";
+import * as v from "valibot";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
+import { keyName } from "../lib/keys/schema.ts";
 import { parseWhole, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { command, type Given } from "./define-command.ts";
@@ -52,13 +54,15 @@ const create = command(
       throw new UsageError("option --expires-at must be an instant such as 2027-01-01T00:00:00Z");
     if (expires !== undefined && expires <= createClock("real").now())
       throw new UsageError("option --expires-at must be in the future");
+    const name = v.safeParse(keyName, args.name ?? "key");
+    if (!name.success) throw new UsageError(`option --name ${name.issues[0].message}`);
     const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000);
     return withAdmin(args, "svc-server call keys.create name=ci", async (admin) => {
       const made = await admin.createKey({
         ...organizationOf(args),
         role: role as Role,
         scopes: given as Scope[],
-        name: String(args.name ?? "key"),
+        name: name.output,
         ...(expires !== undefined && { expires_at: isoOf(expires) }),
         ...(rate_limit !== undefined && { rate_limit }),
       });

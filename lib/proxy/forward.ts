@@ -39,24 +39,45 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       resolve("done");
     };
     response.once("close", leave);
+    const fail = (answered: { destroy(): void }) => {
+      answered.destroy();
+      response.off("close", leave);
+      resolve(response.destroyed ? "done" : "failed");
+    };
+    // A switch of protocols that nobody asked for. Without a listener Node closes the connection, and says nothing.
+    asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedHeaders(answer));
-      answer.on("error", () => response.destroy());
+      answer.on("error", () => response.headersSent && response.destroy());
+      if (!begin(response, answer)) return fail(answer);
       // A client must not take half an answer for a whole one.
       answer.on("aborted", () => response.destroy());
       answer.pipe(response);
     });
     asked.on("information", ({ statusCode, rawHeaders }) => {
-      if (statusCode === 103 && rawHeaders.length > 0) response.writeEarlyHints(pairs(rawHeaders));
+      if (statusCode !== 103 || rawHeaders.length === 0) return;
+      try {
+        response.writeEarlyHints(pairs(rawHeaders));
+      } catch {
+        // Node refuses links that are malformed; the answer does without its hints.
+      }
     });
     asked.on("error", () => {
       if (response.headersSent) return void response.destroy();
-      response.off("close", leave);
-      resolve(response.destroyed ? "done" : "failed");
+      fail(asked);
     });
     if (repeatable) asked.end();
     else request.pipe(asked);
   });
+}
+
+/** Begins the answer of an app; answers false where Node cannot write it: an app may send any status and any reason. */
+function begin(response: ServerResponse, answer: IncomingMessage): boolean {
+  const { statusCode = 0, statusMessage = "" } = answer;
+  if (statusCode < 200) return false;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Node throws for a reason that contains them
+  const reason = statusMessage.replaceAll(/[\u0000-\u001f\u007f]/g, " ");
+  response.writeHead(statusCode, reason, passedHeaders(answer));
+  return true;
 }
 
 function pairs(raw: readonly string[]): Record<string, string[]> {
@@ -99,7 +120,12 @@ export function forwardUpgrade(
     // The app did not switch: its answer goes to the client, and the connection ends with it.
     asked.on("response", (answer) => {
       socket.write(headOf(answer, ["Connection: close"]));
-      answer.on("close", () => resolve("done")).pipe(socket);
+      answer.on("error", () => {}).pipe(socket);
+      answer.on("close", () => {
+        // Its end ends the connection; half an answer has none.
+        if (!answer.complete) socket.destroy();
+        resolve("done");
+      });
     });
     asked.on("error", () => resolve(socket.destroyed ? "done" : "failed"));
     asked.end();

@@ -149,7 +149,7 @@ test("more than a stream goes back is read from the list, in order and once", as
   const here = await listeningWorld(t, { rateLimit: 5000 });
   const { url, lead } = await relay(t);
   lead(here.port);
-  const place = { url, urlSource: "the relay", apiKey: keyOf("viewer"), keySource: "the seed" };
+  const place = { url, apiKey: keyOf("viewer"), keySource: "the seed" };
   const make = async (i: number) =>
     expect(await here.call("owner", "POST", "/v1/projects", { name: `web-${i}`, region: "eu-west-1" }), 201);
   let begun = () => {};

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import { main as commands } from "../../bin/commands.ts";
+import { run as command } from "../../bin/main.ts";
+import { userFolder } from "../helpers/cli-refusals.ts";
+import { isLong, runs } from "../helpers/properties.ts";
+
+interface Declared {
+  readonly args?: Readonly<Record<string, { readonly type: "string" | "boolean" | "positional" }>>;
+  readonly subCommands?: Readonly<Record<string, Declared | (() => Promise<Declared>)>>;
+}
+
+/** Every command with its flags, by the words of its name. */
+async function allCommands(
+  { args = {}, subCommands = {} }: Declared,
+  path: string[] = [],
+): Promise<[string, Flag[]][]> {
+  const flags = Object.entries(args).flatMap(([name, { type }]) => (type === "positional" ? [] : [{ name, type }]));
+  const below = await Promise.all(
+    Object.entries(subCommands).map(async ([name, one]) =>
+      allCommands(typeof one === "function" ? await one() : one, [...path, name]),
+    ),
+  );
+  return [...(flags.length > 0 ? ([[path.join(" "), flags]] as [string, Flag[]][]) : []), ...below.flat()];
+}
+interface Flag {
+  readonly name: string;
+  readonly type: "string" | "boolean";
+}
+
+/** What each command needs beside the flag that is tried. Nothing of it works: there is no server and no such file. */
+const words: Readonly<Record<string, readonly string[]>> = {
+  call: ["me.get"],
+  users: ["list"],
+  trigger: ["deployment.failed"],
+  listen: ["--forward-to", "localhost:1"],
+  seed: ["seed.json"],
+  backup: ["copy.db"],
+  restore: ["copy.db"],
+  exec: ["--", "true"],
+  "deployments logs": ["dep_1"],
+  "clock advance": ["1s"],
+  "snapshots restore": ["snap_1"],
+  "keys revoke": ["key_1"],
+};
+
+/** Printable text that is no right value. It may begin with a hyphen. */
+const textBut = (right: RegExp) => fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !right.test(text));
+const port = { values: ["65536", "-1", "1.5", "1e3", "0x10", "٣", "NaN"], random: textBut(/^\d+$/) };
+const path = { values: ["none.json", "."], random: textBut(/^demo$/) };
+const instant = { values: ["noon", "2027-02-30T00:00:00Z", "2027-01-01", "0"], random: textBut(/T/) };
+/** Wrong values of each flag that not every text is right for. */
+const wrong: Readonly<Record<string, { readonly values: readonly string[]; readonly random?: fc.Arbitrary<string> }>> =
+  {
+    port,
+    "apps-port": port,
+    "rate-limit": { values: ["1000000001", "-1", "many"], random: textBut(/^\d+$/) },
+    envelope: { values: ["round", "FULL", "flat,full"], random: textBut(/^(flat|full)$/) },
+    "log-level": { values: ["loud", "INFO"], random: textBut(/^(silent|error|warn|info|debug)$/) },
+    clock: {
+      values: ["0x", "-1x", "manual@", "manual@1969-12-31T23:59:59Z"],
+      random: textBut(/^(real|manual|\d.*x)$/),
+    },
+    key: { values: ["sk_test_x", "sk_live_", "sk_live_a b"], random: textBut(/^sk_live_\w+$/) },
+    "public-url": { values: ["svc.example.com", "ftp://a", "http://"], random: textBut(/^https?:/i) },
+    hosts: { values: ["a b", "http://a", "a/b"] },
+    cors: { values: ["app", "*,app", "https://a/b"], random: textBut(/^\*$|:/) },
+    runtime: { values: ["docker", "process,vm"], random: textBut(/process|simulated|engine/) },
+    isolation: { values: ["vm"], random: textBut(/^(none|bubblewrap)$/) },
+    "apps-domain": { values: ["UP.example", "-a", "a..b"] },
+    config: path,
+    seed: path,
+    url: { values: ["ftp://a", "http://", "a b"], random: textBut(/^https?:/i) },
+    profile: { values: ["none", "a b", "../x", "__proto__"], random: textBut(/^$/) },
+    to: instant,
+    "expires-at": { ...instant, values: [...instant.values, "2020-01-01T00:00:00Z"] },
+    role: { values: ["king", "OWNER"], random: textBut(/^(owner|admin|developer|viewer)$/) },
+    scopes: { values: ["everything", "*,all", "projects"], random: textBut(/\*|read|write/) },
+    name: { values: [" ", "x".repeat(65)] },
+    "forward-to": { values: ["http://", "ftp://a", "a b", ":"] },
+    retries: { values: ["1", "30s,", "soon"], random: textBut(/\d[smhd]/) },
+    events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
+  };
+/** Flags of which every text is right, or only tried out later. */
+const free = ["host", "database", "organization", "repos"];
+
+/** One sentence about this flag, and where to read on. */
+function explains(message: string, name: string): void {
+  assert.match(message, /^svc-server: .+\nSee svc-server [\w ]*--help\.\n$/s);
+  assert.ok(
+    message.includes(`--${name}`) || /^svc-server: the (seed|configuration) file |profile/.test(message),
+    message,
+  );
+  assert.doesNotMatch(message, /\n\s+at |TypeError|undefined|\[object|SQLITE|Invalid/, message);
+}
+
+/** `login` makes the profile that it is given. The options of `doctor` are those of `start`, and it goes on to try much. */
+const isUntried = (name: string, flag: string) =>
+  (name === "login" && flag === "profile") || (name === "doctor" && flag !== "port" && !isLong);
+
+const all = await allCommands(commands as Declared);
+
+test("every flag takes a value that is checked, or none", async (t) => {
+  const { folder } = userFolder(t);
+  const refused = async (given: readonly string[], name: string) => {
+    const { code, message = "" } = await command(given);
+    assert.equal(code, 2, `${given.join(" ")}: ${message}`);
+    explains(message, name);
+  };
+  Object.assign(process.env, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo", XDG_CONFIG_HOME: folder });
+  // Each command listens for signals anew.
+  process.setMaxListeners(0);
+  const classified = [...Object.keys(wrong), ...free];
+  const tried = new Set<string>();
+  for (const [name, flags] of all) {
+    const begin = name.split(" ");
+    const { [name]: rest = [] } = words;
+    for (const flag of flags) {
+      const after = (flag.name === "to" && name === "clock advance") || flag.name === "forward-to" ? [] : rest;
+      if (flag.type === "boolean") {
+        await refused([...begin, `--${flag.name}=x`, ...after], flag.name);
+        continue;
+      }
+      assert.ok(classified.includes(flag.name), `--${flag.name} is missing here`);
+      tried.add(flag.name);
+      await refused([...begin, `--${flag.name}=`, ...after], flag.name);
+      if (rest[0] !== "--") await refused([...begin, ...after, `--${flag.name}`], flag.name);
+      if (isUntried(name, flag.name)) continue;
+      const { values = [], random } = wrong[flag.name] ?? {};
+      for (const value of values) await refused([...begin, `--${flag.name}=${value}`, ...after], flag.name);
+      if (random)
+        await fc.assert(
+          fc.asyncProperty(random, (value) => refused([...begin, `--${flag.name}=${value}`, ...after], flag.name)),
+          runs(3),
+        );
+    }
+    await refused([...begin, "--no-such-flag", ...rest], "no-such-flag");
+  }
+  assert.deepEqual([...tried].sort(), classified.sort());
+  assert.deepEqual(readdirSync(folder), [], "nothing was made");
+});

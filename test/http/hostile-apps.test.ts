@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { listen } from "../../lib/http/server.ts";
+import { createProxy } from "../../lib/proxy/proxy.ts";
+import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
+
+const host = "production-web.localhost";
+
+/** A proxy in front of an app that answers each connection like this, after its first bytes. */
+async function inFrontOf(t: TestContext, answer: (socket: Socket, received: string) => void) {
+  const heard: string[] = [];
+  const app = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      heard.push(chunk.toString("latin1"));
+      answer(socket, heard.at(-1) ?? "");
+    });
+  }).listen(0, "127.0.0.1");
+  await once(app, "listening");
+  const proxy = createProxy({ behindProxy: false });
+  proxy.setHosts("app", [host]);
+  const { port } = app.address() as AddressInfo;
+  await proxy.route("app", { port, up: async () => true });
+  const server = await listen({ handle: proxy.handle, upgrade: proxy.upgrade }, { port: 0, host: "127.0.0.1" });
+  t.after(async () => {
+    await server.close("0s");
+    app.close();
+  });
+  const ask = async (text: string) => {
+    const socket = await open(server.port);
+    const answered = all(socket);
+    socket.write(text);
+    return answered;
+  };
+  return { heard, ask };
+}
+
+const get = (path: string, connection = "close") =>
+  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}\r\n\r\n`;
+const upgrade = "upgrade\r\nUpgrade: websocket";
+const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+const link = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n";
+
+/** What an app sends, and the status that its client gets; 0: the connection ends without an answer. */
+const answers: readonly (readonly [what: string, sent: string, status: number])[] = [
+  ["no HTTP", "hello\r\n\r\n", 502],
+  ["nothing", "", 502],
+  ["the status 000", "HTTP/1.1 000 Nothing\r\nContent-Length: 9\r\n\r\nhalf", 502],
+  ["the status 099", "HTTP/1.1 099 Nothing\r\nContent-Length: 0\r\n\r\n", 502],
+  ["the status 999", "HTTP/1.1 999 Much\r\nContent-Length: 0\r\n\r\n", 999],
+  ["a control character in its reason", "HTTP/1.1 200 O\u0001K\r\nContent-Length: 0\r\n\r\n", 200],
+  ["an escape sequence in its reason", "HTTP/1.1 200 \u001b[31mred\r\nContent-Length: 0\r\n\r\n", 200],
+  ["a switch that nobody asked for", "HTTP/1.1 101 Switch\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", 502],
+  ["early hints that are none", `HTTP/1.1 103 Early Hints\r\nLink: none\r\n\r\n${empty}`, 200],
+  ["early hints again and again", `${link.repeat(3)}${empty}`, 103],
+  ["a thousand interim answers", `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000)}${empty}`, 200],
+  ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 502],
+  ["a length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 502],
+  ["half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", 200],
+  ["a wrong chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 0],
+  ["headers of 100 KB", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}\r\n\r\n`, 502],
+  ["a header of two lines", "HTTP/1.1 200 OK\r\nX-A: b\r\n folded\r\nContent-Length: 0\r\n\r\n", 502],
+  ["two answers", `${empty}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond`, 200],
+];
+
+test("whatever an app answers, its client gets an answer or an end, and the service goes on", async (t) => {
+  const { ask } = await inFrontOf(t, (socket, received) => {
+    const at = Number(/^GET \/(\d+) /.exec(received)?.[1]);
+    socket.end(answers[at]?.[1] ?? empty, "latin1");
+  });
+  const texts = await Promise.all(answers.map((_, at) => ask(get(`/${at}`))));
+  for (const [at, [what, , status]] of answers.entries()) {
+    assert.equal(statusesIn(texts[at] ?? "")[0] ?? 0, status, `${what}: ${texts[at]}`);
+    for (const part of ["second", "\u001b", "\u0001"]) assert.ok(!texts[at]?.includes(part), what);
+  }
+  // An upgrade is answered as the app answers it, and ends too.
+  await Promise.all(answers.map((_, at) => ask(get(`/${at}`, upgrade))));
+  assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
+});
+
+/** What a client sends, and the status that it gets; 0: none. Nothing of it reaches an app. */
+const requests: readonly (readonly [what: string, sent: string, status: number])[] = [
+  ["no Host", "GET / HTTP/1.1\r\n\r\n", 400],
+  ["two Hosts", `GET / HTTP/1.1\r\nHost: ${host}\r\nHost: other.localhost\r\n\r\n`, 400],
+  [
+    "a length and chunks",
+    `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+  ],
+  ["two lengths", `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400],
+  ["an unknown coding", `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: xchunked\r\n\r\n`, 400],
+  ["a header without a name", `GET / HTTP/1.1\r\nHost: ${host}\r\n: x\r\n\r\n`, 400],
+  ["a space before the colon", `GET / HTTP/1.1\r\nHost: ${host}\r\nX : x\r\n\r\n`, 400],
+  ["a header of two lines", `GET / HTTP/1.1\r\nHost: ${host}\r\nX: x\r\n folded\r\n\r\n`, 400],
+  ["a lone line feed", `GET / HTTP/1.1\nHost: ${host}\n\n`, 400],
+  ["HTTP/0.9", "GET /\r\n\r\n", 404],
+  ["headers of 20 KB", `GET / HTTP/1.1\r\nHost: ${host}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+  ["another host", "GET / HTTP/1.1\r\nHost: other.localhost\r\nConnection: close\r\n\r\n", 404],
+  ["a Host that holds another", `GET / HTTP/1.1\r\nHost: x@${host}\r\nConnection: close\r\n\r\n`, 404],
+  ["a Host with a port twice", `GET / HTTP/1.1\r\nHost: ${host}:1:2\r\nConnection: close\r\n\r\n`, 404],
+  [
+    "another host in its first line",
+    `GET http://${host}/ HTTP/1.1\r\nHost: other.localhost\r\nConnection: close\r\n\r\n`,
+    404,
+  ],
+  ["an upgrade at another host", `GET / HTTP/1.1\r\nHost: other.localhost\r\nConnection: ${upgrade}\r\n\r\n`, 404],
+  ["CONNECT", `CONNECT ${host}:80 HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 0],
+  ["an unknown expectation", `POST / HTTP/1.1\r\nHost: ${host}\r\nExpect: much\r\nConnection: close\r\n\r\n`, 417],
+];
+
+test("malformed requests and foreign hosts at the port of the apps reach no app", async (t) => {
+  const { ask, heard } = await inFrontOf(t, (socket) => socket.end(empty));
+  for (const [what, sent, status] of requests) assert.equal(statusesIn(await ask(sent))[0] ?? 0, status, what);
+  assert.deepEqual(heard, []);
+  assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
+  assert.equal(heard.length, 1);
+});
