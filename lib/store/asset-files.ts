@@ -122,7 +122,7 @@ export function assetsInFolder(folder: string): Assets {
       await syncFolder();
     },
     // Without a folder nothing is read: Node reads on threads, whose answers come in no fixed order. A run that makes no
-    // files repeats exactly (test/simulation).
+    // files repeats exactly.
     find: async (name) => (existsSync(folder) ? readFile(pathOf(name)).catch(undefinedIfMissing) : undefined),
     size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {

@@ -12,12 +12,15 @@ const { values } = parseArgs({
 const [seeds, from] = [Number(values.seeds), Number(values.from)];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const failed: number[] = [];
-let kills = 0;
+const done = { kills: 0, pictures: 0 };
+const figures = (count: number) =>
+  `${count} seeds, ${done.kills} kills, ${done.pictures} pictures, ${failed.length} failed`;
 for (let seed = from; seed < from + seeds; seed++) {
-  if ((seed - from) % 100 === 99) say(`so far: ${seed - from + 1} seeds, ${kills} kills, ${failed.length} failed`);
+  if (seed > from && (seed - from) % 100 === 0) say(`so far: ${figures(seed - from)}`);
   try {
     const one = await simulate(String(seed));
-    kills += one.kills;
+    done.kills += one.kills;
+    done.pictures += one.pictures;
     if (!values.twice) continue;
     const two = await simulate(String(seed));
     const at = one.journal.findIndex((line, i) => line !== two.journal[i]);
@@ -27,5 +30,5 @@ for (let seed = from; seed < from + seeds; seed++) {
     say(`seed ${seed}: ${inspect(error)}\nagain: npm run simulate -- --seeds 1 --from ${seed}`);
   }
 }
-say(`${seeds} seeds, ${kills} kills, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(" ")}` : ""}`);
+say(`${figures(seeds)}${failed.length > 0 ? `: ${failed.join(" ")}` : ""}`);
 process.exitCode = failed.length > 0 ? 1 : 0;

@@ -53,12 +53,15 @@ export const receivers = (world: Simulation, life: number, random: Random) => as
   return new Response("fine");
 };
 
-/** A backend that is busy, slow or fails. A file would be written by threads, which keep no order. */
+/** A backend that is busy or slow, fails, or makes a picture. */
 export const backend = (world: Pick<Simulation, "faulty">, random: Random): GenerationDriver => {
+  const signature = Buffer.from("89504e470d0a1a0a", "hex");
   const progress = async () => {
     const fate = world.faulty ? random.fraction() : 1;
-    if (fate < 0.6) return { state: "running", again_ms: 1 + below(random, 5000), handle: "handle" } as const;
-    return { state: "failed", message: "no" } as const;
+    if (fate < 0.5) return { state: "running", again_ms: 1 + below(random, 5000), handle: "handle" } as const;
+    if (fate < 0.6) return { state: "failed", message: "no" } as const;
+    const bytes = Buffer.concat([signature, random.bytes(1 + below(random, 5000))]);
+    return { state: "done", bytes, cost_usd: 0.01 } as const;
   };
   return { delay: () => 0, submit: progress, poll: progress, cancel: async () => {} };
 };

@@ -16,6 +16,7 @@ test("a seed repeats exactly, and another seed is another history", async () => 
   assert.notEqual(other.hash, one.hash);
 });
 
-test("the simulation finds what is lost with the write-ahead log", async () => {
-  await assert.rejects(simulate("0", { losesLog: true }), /was acknowledged and is gone/);
+test("the simulation finds what is lost with the write-ahead log, or with the files of generations", async () => {
+  await assert.rejects(simulate("0", { loses: "-wal" }), /was acknowledged and is gone/);
+  await assert.rejects(simulate("0", { loses: "-files" }), /the file of gen_\w+ is lost/);
 });

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -10,6 +20,7 @@ import { replaceSystemTime } from "../../lib/kernel/system.ts";
 import { allSteps, emptyRecord, runSteps, stepContext } from "../helpers/all-operations.ts";
 import { unfinished, violations } from "../helpers/invariants.ts";
 import { around, seed as organizations, start, type World } from "../helpers/test-service.ts";
+import { checkPictures, picturesOf, replaceFiles } from "./simulated-files.ts";
 import { backend, below, receivers, type Simulation, turns } from "./simulated-world.ts";
 
 /*
@@ -58,7 +69,7 @@ async function open(world: Simulation): Promise<Service> {
 
 /**
  * Kills the service: the next life begins with its files as they are at this moment. The write-ahead log may end with what
- * a power cut tears, which no acknowledged write depends on.
+ * a power cut tears, which no acknowledged write depends on, and half-written pictures may be shorter.
  */
 function kill(world: Simulation): void {
   const { random, journal } = world;
@@ -66,9 +77,13 @@ function kill(world: Simulation): void {
   world.life += 1;
   const after = fileOf(world);
   mkdirSync(join(after, ".."));
-  for (const end of world.kept) if (existsSync(before + end)) copyFileSync(before + end, after + end);
+  for (const end of world.kept) if (existsSync(before + end)) cpSync(before + end, after + end, { recursive: true });
   const torn = random.fraction() < 0.3 && existsSync(`${after}-wal`);
-  if (torn) appendFileSync(`${after}-wal`, random.bytes(below(random, 5000)));
+  if (torn) {
+    appendFileSync(`${after}-wal`, random.bytes(below(random, 5000)));
+    for (const path of picturesOf(after).filter((path) => path.endsWith(".half")))
+      truncateSync(path, below(random, statSync(path).size + 1));
+  }
   journal.push(`killed${torn ? ", with a torn write" : ""}`);
 }
 
@@ -130,11 +145,12 @@ const tables = {
 } as const;
 
 /** The rules of the store, and what an acknowledged call made. */
-function check(world: Simulation): void {
+function check(world: Simulation, isEnd = false): void {
   const { record, errors, received } = world;
   const database = new Database(fileOf(world));
   try {
     assert.deepEqual(violations(database), []);
+    checkPictures(database, isEnd);
     for (const [kind, table] of Object.entries(tables)) {
       const find = database.prepare(`select 1 from ${table} where id = ?`);
       for (const id of record.made.get(kind) ?? [])
@@ -169,10 +185,10 @@ const loadModules = once(async () => {
 });
 
 /**
- * Runs a seed, and answers its journal, with its hash, and the number of kills. Rejects with what it found. `losesLog`
- * takes the write-ahead log away at each kill, as a disk does that breaks its word.
+ * Runs a seed, and answers its journal, with its hash, and the number of kills. Rejects with what it found. `loses`
+ * takes files away at each kill, as a disk does that breaks its word.
  */
-export async function simulate(seed: string, { losesLog = false } = {}) {
+export async function simulate(seed: string, { loses }: { readonly loses?: "-wal" | "-files" } = {}) {
   await loadModules();
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "svc-simulation-"));
   const world: Simulation = {
@@ -188,14 +204,15 @@ export async function simulate(seed: string, { losesLog = false } = {}) {
       faulty: true,
     },
     random: createRandom(`simulation ${seed}`),
-    kept: losesLog ? ["", ".key"] : ["", "-wal", ".key"],
+    kept: ["", ".key", "-files", "-wal"].filter((end) => end !== loses),
   };
   const { random, record, journal } = world;
   mkdirSync(join(folder, "0"));
   // The key that encrypts and signs would otherwise be another in each run.
   writeFileSync(`${fileOf(world)}.key`, `${random.bytes(32).toString("base64")}\n`, { mode: 0o600 });
-  const restoreMachine = stopMachine();
+  const [restoreMachine, restoreFiles] = [stopMachine(), replaceFiles()];
   let service = await open(world);
+  let pictures = 0;
   try {
     const context = stepContext(mortal(world, service), random, record);
     for (const name of beginning) await allSteps[name]?.(context);
@@ -212,7 +229,8 @@ export async function simulate(seed: string, { losesLog = false } = {}) {
     world.faulty = false;
     await service.clock.runUntilIdle();
     await service.close();
-    check(world);
+    pictures = picturesOf(fileOf(world)).length;
+    check(world, true);
     const database = new Database(fileOf(world));
     const left = unfinished(database);
     database.close();
@@ -220,8 +238,9 @@ export async function simulate(seed: string, { losesLog = false } = {}) {
   } finally {
     await service.close();
     restoreMachine();
+    restoreFiles();
     rmSync(folder, { recursive: true, force: true });
   }
   const hash = createHash("sha256").update(journal.join("\n")).digest("hex");
-  return { hash, journal, kills: world.life };
+  return { hash, journal, kills: world.life, pictures };
 }
