@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { promisify } from "node:util";
 
 /** The files of a commit. A value that is no text is written as JSON. */
 export type Files = Readonly<Record<string, string | object>>;
@@ -22,6 +23,10 @@ export function repositories(t: TestContext) {
     /** Runs git in a repository. */
     git: (repo: string, ...args: string[]) =>
       execFileSync("git", args, { cwd: join(root, repo), env, encoding: "utf8", stdio: "pipe" }).trim(),
+    /** Runs git while this process serves what it asks for. */
+    async ask(repo: string, ...args: string[]): Promise<void> {
+      await promisify(execFile)("git", args, { cwd: join(root, repo), env });
+    },
     /** Commits files onto the branch main of a working copy, which is made where there is none; answers the commit. */
     commit(repo: string, files: Files): string {
       const folder = join(root, repo);
@@ -39,11 +44,13 @@ export function repositories(t: TestContext) {
 }
 
 /** How repositories are served; a change holds from the next request on. */
-interface Serving {
+export interface Serving {
   /** The password that it asks for. */
   token?: string;
   /** Called with each path; another URL sends the client there. */
   redirect?: (path: string) => string | undefined;
+  /** Called with each path; true leaves the client without an answer. */
+  hold?: ((path: string) => boolean) | undefined;
   /** Called once a long answer has begun, which then stays as it is: the client waits for ever. */
   onStalled?: (() => void) | undefined;
 }
@@ -59,6 +66,7 @@ export async function serveRepositories(t: TestContext, root: string, serving: S
     }
     const { pathname, search } = new URL(request.url ?? "/", "http://localhost");
     const location = redirect?.(pathname);
+    if (serving.hold?.(pathname)) return;
     if (location) return void response.writeHead(302, { location }).end();
     const child = spawn("git", ["http-backend"], {
       env: {

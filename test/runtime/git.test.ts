@@ -37,7 +37,7 @@ async function hosted(t: TestContext, serving: Parameters<typeof serveRepositori
     return repos.commit("acme/web", {});
   };
   return {
-    ...{ here, id, repos, commitBytes, folder: `${database}-apps` },
+    ...{ here, id, repos, url, commitBytes, folder: `${database}-apps` },
     /** The files of the only cache. */
     cached: () => {
       const [name] = existsSync(caches) ? readdirSync(caches) : [];
@@ -156,6 +156,36 @@ test("What a code host or a repository names is not asked: redirects, submodules
   }
   assert.equal(trap.calls(), 0);
   assert.equal(await here.ask(host), "200 home");
+});
+
+test("A push to the code host is live: the commit that was pushed, and a tag", async (t) => {
+  const { here, repos, url } = await hosted(t);
+  repos.commit("acme/web", { "index.html": "one" });
+  repos.git("acme/web", "config", "http.receivepack", "true");
+  repos.git("acme/web", "config", "receive.denyCurrentBranch", "ignore");
+  const config = { repo: "acme/web", branch: "main", environment: "production", secret: "whsec_of_the_host" };
+  const connection = { type: "code_host", config };
+  const { id: integration } = expect(await here.call("owner", "POST", "/v1/integrations", connection), 201);
+  await repos.ask(".", "clone", "--quiet", url.replace("{repo}", "acme/web"), "mine");
+  /** Pushes a ref, and tells of it as the code host does. */
+  const push = async (ref: string, headers: Record<string, string>) => {
+    await repos.ask("mine", "push", "--quiet", "origin", `HEAD:${ref}`);
+    const body = { ref, after: repos.git("mine", "rev-parse", "HEAD"), project: { path_with_namespace: "acme/web" } };
+    return here.call("nobody", "POST", `/hooks/code-host/${integration}`, body, headers);
+  };
+  for (const [ref, event, text, version] of [
+    ["refs/heads/main", "Push Hook", "two", /^[0-9a-f]{40}$/],
+    ["refs/tags/v3", "Tag Push Hook", "three", /^v3$/],
+  ] as const) {
+    repos.commit("mine", { "index.html": text });
+    const headers = { "x-gitlab-event": event, "x-gitlab-token": config.secret };
+    assert.equal((await push(ref, { ...headers, "x-gitlab-token": "other" })).status, 401);
+    const { data } = expect(await push(ref, headers), 202);
+    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${data[0]?.deployment_id}?wait=60`), 200);
+    assert.equal(ended.status, "active", String(await here.messages(ended.id)));
+    assert.match(ended.version, version);
+    assert.equal(await here.ask(host), `200 ${text}`);
+  }
 });
 
 test("A private repository without a credential fails at once, and says which option is missing", async (t) => {

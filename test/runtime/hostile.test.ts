@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { symlinkSync } from "node:fs";
+import { readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories, serveRepositories } from "../helpers/repositories.ts";
-import { app, noSandbox, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
+import { app, noSandbox, processesOf, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 const isLong = process.env["TEST_LONG"] !== undefined;
@@ -97,7 +98,7 @@ test("A repository that is not there, private, or without the ref fails with its
 
 /** Builds that break a limit, with the reason; each leaves nothing behind. */
 const limits: readonly (readonly [string, string, RegExp])[] = [
-  ["sleeps", "sleep 4242", /took longer than deployments\.buildTimeout \(6 s\)/],
+  ["sleeps", "sleep 4242", /took longer than deployments\.buildTimeout \(15 s\)/],
   ["fills the disk", "head -c 200M /dev/zero > big; sleep 4242", /wrote more than deployments\.buildDisk \(64 MiB\)/],
   ["fills a temporary folder", "head -c 200M /dev/zero > /tmp/big; sleep 4242", /deployments\.buildDisk/],
   [
@@ -107,35 +108,46 @@ const limits: readonly (readonly [string, string, RegExp])[] = [
   ],
   ["forks", "for i in $(seq 1500); do sleep 4242 & done; wait", /more than 1024 processes/],
   ["kills its parent", "kill -9 $PPID; kill -9 1; kill -9 -1; exit 3", /failed with the exit code 3/],
-  ["prints without end", "yes 0123456789012345678901234567890123456789 | head -c 100M; exit 5", /The log is full/],
+  ["prints 1 GB", "yes 0123456789012345678901234567890123456789 | head -c 1G; exit 5", /The log is full/],
+  ["leaves its group", "setsid sleep 4242 & setsid -f sleep 4242; exit 5", /failed with the exit code 5/],
 ];
 
 test("Builds that pass a limit fail with its name, and the old release serves on", {
   skip: noSandbox || (!isLong && "the long form only: TEST_LONG=1"),
 }, async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
   const here = await runtimeWorld(t, {
-    deployments: { buildTimeout: "6s", buildDisk: "64MiB", buildMemory: "192MiB" },
+    database,
+    deployments: { buildTimeout: "15s", buildDisk: "64MiB", buildMemory: "192MiB" },
   });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", app("one"));
-  assert.equal((await here.release(id)).status, "active");
+  const first = await here.release(id);
+  assert.equal(first.status, "active");
   for (const [name, build, reason] of limits) {
     here.repos.commit("acme/web", { "svc.json": { build } } satisfies Files);
     const { id: failed, status } = await here.release(id);
     const lines = await here.messages(failed);
     assert.equal(status, "failed", name);
     assert.match(lines.slice(-8).join("\n"), reason, name);
-    assert.deepEqual(processesWith("sleep\u00004242"), [], name);
+    assert.deepEqual(processesOf(failed), [], name);
     assert.equal(await here.ask(host), "200 one", name);
+    // The answer comes first, then the folder goes.
+    while (readdirSync(`${database}-apps/releases`).length > 1) await here.ask(host);
+    assert.deepEqual(readdirSync(`${database}-apps/releases`), [first.id], name);
   }
 });
 
-test("Apps that do not behave", { skip: !isLong && "the long form only: TEST_LONG=1" }, async (t) => {
+test("Apps that do not behave are rolled back with the reason, and the old release serves on", {
+  skip: !isLong && "the long form only: TEST_LONG=1",
+}, async (t) => {
   const here = await runtimeWorld(t, { deployments: { healthTimeout: "2s", appMemory: "192MiB" } });
   const { id } = await here.project("web");
   const start = (body: string) => ({ "svc.json": { start: "node server.js" }, "server.js": body });
   const http = (answer: string, port = "process.env.PORT") =>
     `require("node:http").createServer((q, r) => { ${answer} }).listen(${port}, "127.0.0.1");`;
+  here.repos.commit("acme/web", app("one"));
+  assert.equal((await here.release(id)).status, "active");
   const cases = [
     [http("r.statusCode = 500; r.end()"), /GET \/ answered 500/],
     [http("r.end()", "0"), /nothing listens on port \d+/],
@@ -146,8 +158,10 @@ test("Apps that do not behave", { skip: !isLong && "the long form only: TEST_LON
   for (const [body, reason] of cases) {
     here.repos.commit("acme/web", start(body));
     const { id: failed, status } = await here.release(id);
-    assert.equal(status, "failed");
+    assert.equal(status, "rolled_back");
     assert.match((await here.messages(failed)).join("\n"), reason);
+    assert.equal(await here.ask(host), "200 one");
+    while (processesOf(failed).length > 0) await here.ask(host);
   }
   // One that ignores TERM is killed after its grace; one that takes too much memory starts again.
   const mark = `ignores${process.pid}`;
