@@ -63,9 +63,13 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
   streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),
   http: () => overHttp(bench, rows(10_000)),
   peers: () => besidePeers(bench, rows(10_000), peers, postgres),
+  dashboard: () => {
+    const { file, key } = rows(100_000);
+    return run(join(built, "dashboard.js"), [file, key, "100000"]);
+  },
   growth: () => growth(bench, rows(1_000), rows(1_000_000), "1,000 rows against 1,000,000"),
 };
-const long = ["growth"];
+const long = ["growth", "dashboard"];
 const { parts: names, rounds, json, peers, postgres } = readArguments(Object.keys(parts), long);
 // Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
 const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
@@ -83,6 +87,7 @@ async function bundle(): Promise<void> {
     "load",
     "deliveries",
     "deploy",
+    "dashboard",
     "receiver",
     "streams",
     "reader",
@@ -97,11 +102,13 @@ async function bundle(): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    external: ["better-sqlite3", "ws"],
+    external: ["better-sqlite3", "ws", "playwright-core"],
     outExtension: { ".js": ".js" },
     logLevel: "warning",
   });
   writeFileSync(join(built, "package.json"), '{"type":"module","version":"0.0.0"}');
+  const { writePage } = await import(pathToFileURL(resolve(here, "../../.scripts/page.mjs")).href);
+  await writePage(join(built, "dist/dashboard"));
 }
 
 try {

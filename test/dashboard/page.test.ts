@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, noBrowser } from "../helpers/browser.ts";
-import { dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { fillDashboard } from "../helpers/dashboard-world.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -158,13 +158,8 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
         // The themes differ in nothing but their colours.
         found.push(...(await findingsOf(page, colorScheme === "light" ? undefined : "color-contrast")));
       }
-      const isTooWide = await page.evaluate(() => {
-        const { documentElement } = (
-          globalThis as unknown as { document: { documentElement: { scrollWidth: number; clientWidth: number } } }
-        ).document;
-        return documentElement.scrollWidth > documentElement.clientWidth;
-      });
-      if (isTooWide) found.push(`${path} scrolls sideways`);
+      for (const width of [390, 768, 1280, 2560]) found.push(...(await cutAt(page, width)));
+      await page.setViewportSize({ width: 1280, height: 720 });
     }
     assert.deepEqual(found, []);
   });

@@ -49,3 +49,25 @@ export async function findingsOf(page: Page, rule?: string): Promise<string[]> {
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${page.url()} ${id}: ${html.slice(0, 200)}`));
 }
+
+/** What reaches out of the window, or is cut where nothing scrolls. Text, because these tests know no types of a browser. */
+const cut = `(() => {
+  const { clientWidth, scrollWidth } = document.documentElement;
+  const scrolls = (one) => one !== null && (/auto|scroll/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+  const hidden = (one) => one.closest(".unseen, thead, .skip, label") !== null;
+  const nameOf = (one) => one.tagName + "." + one.className + ": " + one.textContent.slice(0, 40);
+  return [
+    ...(scrollWidth > clientWidth ? ["the page scrolls sideways"] : []),
+    ...[...document.querySelectorAll("body *")].flatMap((one) => {
+      const { right, left, width } = one.getBoundingClientRect();
+      if (width === 0 || hidden(one) || scrolls(one)) return [];
+      const isCut = getComputedStyle(one).overflowX === "hidden" && one.scrollWidth > one.clientWidth + 1;
+      return right > clientWidth + 1 || left < -1 || isCut ? [nameOf(one)] : [];
+    }),
+  ];
+})()`;
+
+export async function cutAt(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 });
+  return (await page.evaluate<string[]>(cut)).map((one) => `${page.url()} at ${width}: ${one}`);
+}

@@ -32,43 +32,54 @@ const pages = [
   ["/system", "System"],
 ] as const;
 
-export const Layout = ({ children }: { readonly children: ComponentChildren }) => (
-  <div class="frame">
-    <a class="skip" href="#content">
-      Skip to the page
-    </a>
-    <nav class="rail" aria-label="Pages">
-      <div class="brand">svc-server</div>
-      <ul>
-        {pages.map(([path, text]) => {
-          const isHere = path === "/" ? place.value.path === "/" : place.value.path.startsWith(path);
-          return (
-            <li key={path}>
-              <a href={href(path)} aria-current={isHere ? "page" : undefined}>
-                {text}
-              </a>
-            </li>
-          );
-        })}
-      </ul>
-      <div class="rail-foot">
-        <Who />
-        <Theme />
-        <Shortcuts />
-        <span class="live-mark" role="status">
-          <i class={isLive.value ? "dot on" : "dot"} aria-hidden="true" />
-          {isLive.value ? "Live" : "Connecting"}
-        </span>
+/** In a narrow window the rail is a row that scrolls: the page that is open stays in sight. */
+function useCurrentInSight() {
+  const { path } = place.value;
+  useEffect(() => {
+    document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path]);
+}
+
+export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
+  useCurrentInSight();
+  return (
+    <div class="frame">
+      <a class="skip" href="#content">
+        Skip to the page
+      </a>
+      <nav class="rail" aria-label="Pages">
+        <div class="brand">svc-server</div>
+        <ul>
+          {pages.map(([path, text]) => {
+            const isHere = path === "/" ? place.value.path === "/" : place.value.path.startsWith(path);
+            return (
+              <li key={path}>
+                <a href={href(path)} aria-current={isHere ? "page" : undefined}>
+                  {text}
+                </a>
+              </li>
+            );
+          })}
+        </ul>
+        <div class="rail-foot">
+          <Who />
+          <Theme />
+          <Shortcuts />
+          <span class="live-mark" role="status">
+            <i class={isLive.value ? "dot on" : "dot"} aria-hidden="true" />
+            {isLive.value ? "Live" : "Connecting"}
+          </span>
+        </div>
+      </nav>
+      <div id="content" class="content" tabIndex={-1}>
+        {children}
       </div>
-    </nav>
-    <div id="content" class="content" tabIndex={-1}>
-      {children}
+      <Drawer />
+      <Palette pages={pages} />
+      {session.value?.mode === "dev" && <ClockBar />}
     </div>
-    <Drawer />
-    <Palette pages={pages} />
-    {session.value?.mode === "dev" && <ClockBar />}
-  </div>
-);
+  );
+};
 
 /** In `start` who is signed in; in `dev` the choice of the person for whom the page acts. */
 function Who() {

@@ -76,8 +76,12 @@ export interface Read<T> {
   readonly error: unknown;
 }
 
-/** At most one reading at a time, and one more after it: a burst of changes costs two requests. */
-const pause = 40;
+/**
+ * At most one reading at a time, and one more after it. The first begins almost at once, after the hints of the same commit;
+ * between the starts of two lies a pause.
+ */
+const pause_ms = 60;
+const gathering_ms = 4;
 
 /**
  * Reads a record or a list, and reads it again whenever a change says so. `key` names what is read; the data of another
@@ -90,6 +94,7 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
     let isReading = false;
     let again = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let begun = -pause_ms;
     const run = async () => {
       if (isReading) {
         again = true;
@@ -97,6 +102,7 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
       }
       isReading = true;
       again = false;
+      begun = performance.now();
       try {
         const data = await read(control.signal);
         if (!control.signal.aborted) set({ key, data, error: undefined });
@@ -108,10 +114,11 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
       if (again && !control.signal.aborted) soon();
     };
     const soon = () => {
+      const wait = Math.max(gathering_ms, begun + pause_ms - performance.now());
       timer ??= setTimeout(() => {
         timer = undefined;
         void run();
-      }, pause);
+      }, wait);
     };
     const listener = (hint: Hint) => {
       if (hint.kind === "all" || concerns(hint)) soon();

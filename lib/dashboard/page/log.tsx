@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogEntry } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Button, Field } from "./controls.tsx";
@@ -38,7 +38,12 @@ export const deploymentLog = (id: string): Source => ({
 });
 
 /** All lines of a log: whole pages are read once, the last one whenever the log has grown. */
-async function readOn(source: Source, before: Pages, signal: AbortSignal): Promise<Pages> {
+async function readOn(
+  source: Source,
+  before: Pages,
+  signal: AbortSignal,
+  show: (entries: readonly LogEntry[]) => void,
+): Promise<Pages> {
   const cursors = [...before.cursors];
   const entries = before.entries.slice(0, (cursors.length - 1) * perPage);
   for (;;) {
@@ -47,16 +52,19 @@ async function readOn(source: Source, before: Pages, signal: AbortSignal): Promi
     entries.push(...page.data);
     if (page.meta.next_cursor === null) return { cursors, entries };
     cursors.push(page.meta.next_cursor);
+    show([...entries]);
   }
 }
 
 export function LogPart({ of, empty }: { readonly of: Source; readonly empty: string }) {
   const { id } = of;
   const pages = useRef<Pages>({ cursors: [undefined], entries: [] });
-  const { data, error } = useRead(
+  const [first, setFirst] = useState<readonly LogEntry[]>();
+  const { data = first, error } = useRead<readonly LogEntry[]>(
     `log ${id}`,
     async (signal) => {
-      pages.current = await readOn(of, pages.current, signal);
+      const isFirst = pages.current.entries.length === 0;
+      pages.current = await readOn(of, pages.current, signal, (entries) => isFirst && setFirst(entries));
       return pages.current.entries;
     },
     (hint) => hint.id === id,
@@ -73,12 +81,16 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
   const [isFollowing, setFollowing] = useState(linked === 0);
   const { box, top, height, scrollTo } = useScroll(of.length, isFollowing, setFollowing);
   const wanted = search.toLowerCase();
-  const found =
-    wanted === "" ? [] : of.flatMap(({ message }, i) => (message.toLowerCase().includes(wanted) ? [i] : []));
+  // Once for a search, and not for each frame of scrolling: a log may have 10,000 lines.
+  const found = useMemo(
+    () => (wanted === "" ? [] : of.flatMap(({ message }, i) => (message.toLowerCase().includes(wanted) ? [i] : []))),
+    [of, wanted],
+  );
 
   useEffect(() => {
     if (linked > 0) scrollTo(linked - 1);
-  }, [linked]);
+    // A long log comes page by page.
+  }, [linked, of.length >= linked]);
   const show = (at: number) => {
     const next = (at + found.length) % found.length;
     setChosen(next);

@@ -55,7 +55,7 @@ export function Shortcuts() {
           Calls
         </Button>
         <Button kind="quiet" onClick={() => (isHelpOpen.value = true)}>
-          Keys
+          Help
         </Button>
       </div>
       {isHelpOpen.value && <Help />}
