@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
 import { tellAll } from "./live.ts";
+import { Modal } from "./modal.tsx";
 
 interface ButtonProps {
   readonly children: string;
@@ -178,16 +179,10 @@ export function FormDialog({
   readonly children: ComponentChildren;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const dialog = useRef<HTMLDialogElement>(null);
-  const title = useId();
-  // Before the next key, however soon it comes.
-  useLayoutEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-  }, [isOpen]);
+  const close = () => setOpen(false);
   const { isBusy, error, start } = useWork(async () => {
     await run();
-    // Closing gives the focus back to the button that opened it.
-    dialog.current?.close();
+    close();
   });
   return (
     <>
@@ -202,18 +197,18 @@ export function FormDialog({
         {label}
       </Button>
       {isOpen && (
-        <dialog ref={dialog} aria-labelledby={title} onClose={() => setOpen(false)}>
+        <Modal label={label} close={close}>
           <form
             onSubmit={(event) => {
               event.preventDefault();
               void start();
             }}
           >
-            <h2 id={title}>{label}</h2>
+            <h2>{label}</h2>
             {children}
             <Problem error={error} />
             <div class="row end">
-              <Button kind="quiet" onClick={() => dialog.current?.close()}>
+              <Button kind="quiet" onClick={close}>
                 Close
               </Button>
               <Button type="submit" kind="main" isBusy={isBusy}>
@@ -221,7 +216,7 @@ export function FormDialog({
               </Button>
             </div>
           </form>
-        </dialog>
+        </Modal>
       )}
     </>
   );

@@ -1,11 +1,16 @@
 import { signal } from "@preact/signals";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { prefixes } from "../../client/calls.ts";
 import { api } from "./api.ts";
 import { useRead } from "./live.ts";
+import { Modal } from "./modal.tsx";
 import { go } from "./router.ts";
 
 export const isPaletteOpen = signal(false);
+
+const closePalette = () => {
+  isPaletteOpen.value = false;
+};
 
 interface Item {
   readonly key: string;
@@ -54,7 +59,6 @@ const rankOf = (text: string, wanted: string) => {
 };
 
 function Open({ pages }: { readonly pages: Pages }) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
   const [search, setSearch] = useState("");
   const [at, setAt] = useState(0);
@@ -71,8 +75,6 @@ function Open({ pages }: { readonly pages: Pages }) {
     },
     () => false,
   );
-  useLayoutEffect(() => dialog.current?.showModal(), []);
-
   const wanted = search.trim().toLowerCase();
   const all: Item[] = [
     ...pages.map(([path, text]): Item => ({ key: path, text, kind: "page", run: () => go(path) })),
@@ -103,8 +105,9 @@ function Open({ pages }: { readonly pages: Pages }) {
 
   const choose = (item: Item | undefined) => {
     if (!item) return;
-    dialog.current?.close();
-    item.run();
+    closePalette();
+    // What had the focus before gets it back first.
+    queueMicrotask(item.run);
   };
   // Who types fast means what is not read yet.
   useEffect(() => {
@@ -121,7 +124,7 @@ function Open({ pages }: { readonly pages: Pages }) {
     event.preventDefault();
   };
   return (
-    <dialog ref={dialog} class="palette" aria-label="Go to" onClose={() => (isPaletteOpen.value = false)}>
+    <Modal class="palette" label="Go to" close={closePalette}>
       <input
         type="text"
         role="combobox"
@@ -157,6 +160,6 @@ function Open({ pages }: { readonly pages: Pages }) {
       <p class="hint" role="status">
         {offered.length === 0 ? "Nothing is found." : `${items.length} found`}
       </p>
-    </dialog>
+    </Modal>
   );
 }

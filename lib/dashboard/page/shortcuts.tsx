@@ -1,11 +1,15 @@
 import { signal } from "@preact/signals";
 import { Fragment } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
+import { Modal } from "./modal.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 
 const isHelpOpen = signal(false);
+const closeHelp = () => {
+  isHelpOpen.value = false;
+};
 
 const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 const shortcuts = [
@@ -64,11 +68,9 @@ export function Shortcuts() {
 }
 
 function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
-      <h2 id="help-title">Shortcuts</h2>
+    <Modal label="Shortcuts" close={closeHelp}>
+      <h2>Shortcuts</h2>
       <dl class="details keys">
         {shortcuts.map(([key, text]) => (
           <Fragment key={key}>
@@ -80,8 +82,8 @@ function Help() {
         ))}
       </dl>
       <div class="row end">
-        <Button onClick={() => dialog.current?.close()}>Close</Button>
+        <Button onClick={closeHelp}>Close</Button>
       </div>
-    </dialog>
+    </Modal>
   );
 }
