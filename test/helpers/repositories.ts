@@ -46,9 +46,9 @@ export function repositories(t: TestContext) {
 /** How repositories are served; a change holds from the next request on. */
 export interface Serving {
   /** The password that it asks for. */
-  token?: string;
+  token?: string | undefined;
   /** Called with each path; another URL sends the client there. */
-  redirect?: (path: string) => string | undefined;
+  redirect?: ((path: string) => string | undefined) | undefined;
   /** Called with each path; true leaves the client without an answer. */
   hold?: ((path: string) => boolean) | undefined;
   /** Called once a long answer has begun, which then stays as it is: the client waits for ever. */

@@ -44,6 +44,8 @@ test("Hostile repositories: what they name is not run, read or served", { skip: 
     ["public/passwd", "/etc/passwd"],
     ["public/up", "../../.."],
     ["package.json", "/etc/passwd"],
+    ["Procfile", "/dev/zero"],
+    [".gitattributes", "/dev/zero"],
   ] as const)
     symlinkSync(target, join(root, "acme/web", name));
   here.repos.commit("acme/web", {});

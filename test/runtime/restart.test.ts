@@ -48,7 +48,7 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
   assert.equal(await ask(first), "200 one");
   // A build that the kill interrupts: it is done again, and ends.
-  repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 1" } });
+  repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 0.3" } });
   const { id: next } = await client.deployments.create(order);
   await first.stop("SIGKILL");
 
