@@ -41,6 +41,12 @@ const pages: Readonly<Record<string, string>> = {
   accept: `${start.url}/dashboard/accept#token`,
   people: `${url}/dashboard/people`,
   keys: `${url}/dashboard/keys`,
+  timeline: `${url}/dashboard/timeline?at=2026-01-01T09:01:02Z`,
+  inbox: `${url}/dashboard/inbox?delivery=${made.caught}`,
+  mail: `${url}/dashboard/mail`,
+  scenarios: `${url}/dashboard/scenarios`,
+  faults: `${url}/dashboard/faults`,
+  snapshots: `${url}/dashboard/snapshots?from=${made.snapshot}`,
   "sign-in": `${start.url}/dashboard`,
 };
 

@@ -32,7 +32,9 @@ export async function buildPage() {
     metafile: true,
   });
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
-  files.set("index.html", Buffer.from(shell([...files.keys()])));
+  const app = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint?.endsWith("main.tsx"));
+  const chunks = app.imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path));
+  files.set("index.html", Buffer.from(shell([...files.keys()], chunks)));
   for (const [name, plain] of [...files]) {
     if (name.endsWith(".woff2")) continue;
     files.set(`${name}.br`, brotliCompressSync(plain));
@@ -50,7 +52,7 @@ export async function writePage(folder) {
 }
 
 /** No script and no style stands in the document itself, because its policy forbids both. */
-function shell(names) {
+function shell(names, chunks) {
   const named = (start, end) => names.find((name) => name.startsWith(start) && name.endsWith(end));
   const fonts = names.filter((name) => name.endsWith(".woff2"));
   return `<!doctype html>
@@ -62,6 +64,7 @@ function shell(names) {
 <title>svc-server</title>
 <link rel="icon" href="${publicPath}/${named("icon-", ".svg")}">
 ${fonts.map((name) => `<link rel="preload" as="font" type="font/woff2" href="${publicPath}/${name}" crossorigin>`).join("\n")}
+${chunks.map((name) => `<link rel="modulepreload" href="${publicPath}/${name}">`).join("\n")}
 <link rel="stylesheet" href="${publicPath}/${named("app-", ".css")}">
 <script type="module" src="${publicPath}/${named("app-", ".js")}"></script>
 </head>

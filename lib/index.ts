@@ -1,11 +1,15 @@
 /** The public surface of svc-server, and nothing else. */
 
 export type { Advanced } from "./app/advance-clock.ts";
+export type { ForkOptions } from "./app/forks.ts";
+export type { Preview } from "./app/preview.ts";
 export type { Service } from "./app/service-facade.ts";
+export type { StoredSnapshot } from "./app/snapshot-list.ts";
 export type * from "./client/records.ts";
 export type { Client, Page } from "./client/typed-client.ts";
 export { BadOptions, type Options } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";
+export type { Comparison } from "./control/state-calls.ts";
 export type {
   DeploymentDriver,
   DeploymentWork,
@@ -25,14 +29,16 @@ export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts
 export type { EventName, WebhookPayload } from "./events/catalog.ts";
 export type { Listening } from "./http/server.ts";
 export type { NewFault, StoredFault } from "./instruments/faults.ts";
-export type { Caught } from "./instruments/inbox.ts";
+export type { Caught, InboxSettings } from "./instruments/inbox.ts";
 export type { InboxAnswer } from "./instruments/inbox-script.ts";
 export type { JournalEntry, JournalQuery } from "./instruments/journal.ts";
 export type { ReceivedDelivery } from "./instruments/received-deliveries.ts";
+export type { Upcoming } from "./jobs/upcoming.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
 export type { NewScenario } from "./scenarios/schema.ts";
 export type { Scenario } from "./scenarios/service.ts";
 export { createService } from "./service.ts";
 export { DatabaseError } from "./store/database-error.ts";
+export type { RecordChange } from "./store/image-differences.ts";
 export type { Violation } from "./store/invariants.ts";

@@ -16,13 +16,30 @@ export interface ClockControl {
   runUntilIdle(): Promise<Advanced>;
   /** Runs what is due now, under any clock. */
   settle(): Promise<Advanced>;
+  /** Turns a running clock into a manual one. */
+  freeze(): void;
 }
 
 /**
  * Every function but `settle` rejects with a 422 unless the clock is manual. Within a sink (`sink` returns its name) all of
  * them reject: they would wait for the delivery that waits for them.
  */
-export function createClockControl(clock: Clock, loop: Loop, sink: () => string | undefined): ClockControl {
+export function createClockControl({
+  clock,
+  loop,
+  sink,
+  moved,
+}: {
+  clock: Clock;
+  loop: Loop;
+  sink: () => string | undefined;
+  /** Called after each move. */
+  moved: () => void;
+}): ClockControl {
+  const advanced = (ran: number): Advanced => {
+    moved();
+    return { now: clock.iso(), ran };
+  };
   const requireOutsideSink = () => {
     const name = sink();
     if (name === undefined) return;
@@ -45,22 +62,26 @@ export function createClockControl(clock: Clock, loop: Loop, sink: () => string 
       if (!(at <= latestInstant)) throw invalid(path, `must not lead beyond ${isoOf(latestInstant)}`);
       return at;
     });
-    return { now: clock.iso(), ran };
+    return advanced(ran);
   };
   return {
     advanceBy: (ms) => advance("by", (now) => now + ms),
     advanceTo: (at) => advance("to", () => at),
     async advanceToNext() {
       requireManual("clock");
-      return { ran: await loop.advanceToNext(), now: clock.iso() };
+      return advanced(await loop.advanceToNext());
     },
     async runUntilIdle() {
       requireManual("clock");
-      return { ran: await loop.runUntilIdle(), now: clock.iso() };
+      return advanced(await loop.runUntilIdle());
     },
     async settle() {
       requireOutsideSink();
-      return { ran: await loop.settle(), now: clock.iso() };
+      return advanced(await loop.settle());
+    },
+    freeze() {
+      clock.freeze();
+      moved();
     },
   };
 }

@@ -1,8 +1,10 @@
-import type { Snapshots } from "../control/calls.ts";
+import type { Snapshots } from "../control/state-calls.ts";
 import type { Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
 import type { Sinks } from "../instruments/sinks.ts";
 
+import type { Forks } from "./forks.ts";
+import type { Preview, PreviewTarget } from "./preview.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 /** State that survives restores: the ports, the accepted hosts, the sinks and the snapshots of a service. */
@@ -13,6 +15,11 @@ export interface HostContext {
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;
+  /** Those that the control interface made. */
+  readonly forks: Forks;
+  preview(target: PreviewTarget): Promise<Preview>;
+  /** A fork from which nothing leaves. */
+  readonly isMuted: boolean;
   readonly runtimes: Runtimes;
   /** The time on the current state's clock. */
   iso(): string;

@@ -3,7 +3,8 @@ import { isLoopbackHost } from "../http/hosts.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { invalid } from "../kernel/errors.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
-import type { Host } from "./snapshots.ts";
+import type { HostContext } from "./host-context.ts";
+import type { HostState } from "./wiring.ts";
 
 /** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
 const listenAddress = record({
@@ -16,6 +17,10 @@ const openToOthers = () =>
     "host",
     "can be reached from other machines; set the option publicUrl, or behindProxy if a proxy is in front of it",
   );
+interface Host extends Pick<HostContext, "mayBeReached" | "hosts" | "listening"> {
+  readonly state: HostState;
+}
+
 /** Opens a port, whose requests go to the current state of the host. */
 export async function openPort(host: Host, at: object): Promise<Listening> {
   const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");

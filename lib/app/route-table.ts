@@ -22,7 +22,9 @@ import { createRunOperation } from "../http/run-operation.ts";
 import type { Faults } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
+import type { Notices } from "../instruments/notices.ts";
 import type { QueueLoad } from "../jobs/runner.ts";
+import type { Upcoming } from "../jobs/upcoming.ts";
 import { createLiveRoute } from "../live/websocket.ts";
 import { operations } from "../operations.ts";
 import { reasonOfObstacle } from "../store/write-failure.ts";
@@ -39,7 +41,13 @@ export interface Ports {
   readonly metrics: () => Promise<string>;
   readonly queueLoad: () => Promise<QueueLoad>;
   readonly clockControl: ClockControl;
-  readonly instruments: { readonly inbox: Inbox; readonly faults: Faults; readonly journal: Journal };
+  readonly instruments: {
+    readonly inbox: Inbox;
+    readonly faults: Faults;
+    readonly journal: Journal;
+    readonly notices: Notices;
+    readonly upcoming: () => Promise<Upcoming[]>;
+  };
   readonly closing: AbortSignal;
 }
 
@@ -81,7 +89,8 @@ export function routeTable(
     operation: stream,
     allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
   });
-  const calls = callsOf({ ...features, ...clockControl, ...instruments, clock, snapshots: host.snapshots });
+  const { snapshots, forks, preview } = host;
+  const calls = callsOf({ ...features, ...instruments, clock, clockControl, snapshots, forks, preview });
   const readable = async () => serviceState().read({ name: "vault" });
   const obstacle = () => store.engine.obstacle && reasonOfObstacle(store.engine.obstacle);
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
@@ -89,7 +98,9 @@ export function routeTable(
     ...(settings.dashboard ? dashboardTable(foundation, settings, ports) : []),
     live,
     ...operationRoutes({ operations, authenticator, run }),
-    ...(mode === "dev" ? controlRoutes({ calls, now: host.iso }) : []),
+    ...(mode === "dev"
+      ? controlRoutes({ calls, now: host.iso, changed: () => instruments.notices.tell("instruments") })
+      : []),
     ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy }),
     ...hookRoutes({ pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
     ...assetRoutes(features),
@@ -115,7 +126,7 @@ const uncached = (route: Route): Route => ({
 function dashboardTable(
   { log, clock }: Foundation,
   { mode, publicUrl, behindProxy, bodyLimit }: Settings,
-  { features, limits, meter, queueLoad, closing, authenticator }: Ports & Access,
+  { features, limits, meter, queueLoad, closing, authenticator, instruments }: Ports & Access,
 ): Route[] {
   const { sessions, watchSession, organizations, users, feed } = features;
   const people = createPeople(features);
@@ -142,7 +153,14 @@ function dashboardTable(
   const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
-    createLiveSocket({ access, feed, now: clock.iso, meter, closing }),
+    createLiveSocket({
+      access,
+      feed,
+      now: clock.iso,
+      meter,
+      closing,
+      notices: isDev ? instruments.notices : undefined,
+    }),
     ...dashboardRoutes({
       mode,
       access,

@@ -3,6 +3,7 @@ import { type Client, clientOver } from "../client/typed-client.ts";
 import type { Listening } from "../http/server.ts";
 import { type Instruments, instruments } from "../instruments/instruments.ts";
 import type { SinkError } from "../instruments/sinks.ts";
+import type { Upcoming } from "../jobs/upcoming.ts";
 import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
@@ -15,9 +16,10 @@ import { createKey, createOrganization, newKey } from "./bootstrap.ts";
 import { inProcessSender } from "./in-process-client.ts";
 import { openPort } from "./open-port.ts";
 import type { Host } from "./snapshots.ts";
+import { type StateTools, stateTools } from "./state-tools.ts";
 
 /** A whole deployment-and-generation service, in this process. */
-export interface Service extends Instruments<Service> {
+export interface Service extends Instruments<Service>, StateTools<Service> {
   /** A key of the first owner; null unless this start made it or was given it. */
   readonly apiKey: string | null;
   /** The address of the open port; undefined without one. */
@@ -51,28 +53,13 @@ export interface Service extends Instruments<Service> {
     advanceToNext(): Promise<Advanced>;
     /** Moves a manual clock until no work is due any more, except periodic work such as the daily clean-up. */
     runUntilIdle(): Promise<Advanced>;
+    /** The next hundred due jobs, without periodic ones (`dev`). */
+    upcoming(): Promise<Upcoming[]>;
     /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot restarts the clock (`dev`). */
     freeze(): void;
   };
   /** Runs everything that is due now, and resolves when nothing is due any more. */
   settle(): Promise<Advanced>;
-  /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
-  snapshot(): Promise<{ id: string; now: string }>;
-  /**
-   * Restores a snapshot; only this moves time back. Calls that are still running then change nothing. Sinks and open ports
-   * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
-   */
-  restore(id: string): Promise<{ id: string; now: string }>;
-  /**
-   * Restores the state of just after the start, with the seed. Rejects with `limit_reached` if the database file was
-   * larger than 1 GiB then (`dev`).
-   */
-  reset(): Promise<{ now: string }>;
-  /**
-   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
-   * functions among the options (sinks, transport, drivers), listens at no port, and is closed by itself (`dev`).
-   */
-  fork(): Promise<Service>;
   readonly keys: {
     /** Makes an API key for a user of this role. Makes the user, too, if the organization has none. */
     create(wanted: {
@@ -106,11 +93,8 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 /** The service that users hold: every call goes to the host's current state. */
 export function createFacade(host: Host): Service {
   const app = () => host.state.wiring.app;
-  const fork = async (...given: unknown[]) => {
-    refuseArguments("fork", given, "a fork has the options of its service");
-    return createFacade(await host.fork());
-  };
-  const tools = () => instruments(host.state.wiring, fork);
+  const states = stateTools(host, createFacade);
+  const tools = () => instruments(host.state.wiring, states.fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
   const requireOpen = () => {
     if (isClosed()) throw new Error("the service is closed; make a new one");
@@ -169,23 +153,18 @@ export function createFacade(host: Host): Service {
       freeze() {
         // Refused in the mode start, as every instrument is.
         tools();
-        host.state.foundation.clock.freeze();
+        host.state.wiring.clockControl.freeze();
+      },
+      upcoming: async () => {
+        tools();
+        return host.state.wiring.upcoming();
       },
     },
     async settle(...given: unknown[]) {
       refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
       return clockControl().settle();
     },
-    async snapshot(...given: unknown[]) {
-      refuseArguments("snapshot", given, "restore takes the id that it answers");
-      return host.snapshots.snapshot();
-    },
-    restore: host.snapshots.restore,
-    async reset(...given: unknown[]) {
-      refuseArgumentsButContext("reset", given, "it restores the state of just after the start");
-      return host.snapshots.reset();
-    },
-    fork,
+    ...states,
     get inbox() {
       return tools().inbox;
     },

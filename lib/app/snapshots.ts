@@ -1,15 +1,22 @@
 import { runsForReal, type Settings } from "../config/parse-options.ts";
+import { comparison, snapshotOptions } from "../control/state-calls.ts";
 import { shuttingDown } from "../http/cancellation.ts";
 import { createHosts } from "../http/hosts.ts";
 import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
-import { notFound, Problem } from "../kernel/errors.ts";
+import { Problem } from "../kernel/errors.ts";
+import { checkArgument } from "../kernel/validation.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { openImage } from "../store/database-files.ts";
 import type { Images, OpenDatabase } from "../store/engine.ts";
+import { differencesOf } from "../store/image-differences.ts";
+import { createForks, type ForkOptions } from "./forks.ts";
 import type { HostContext } from "./host-context.ts";
+import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
+import { lookAhead } from "./preview.ts";
 import { createRuntimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
+import { createSnapshotList, type Snapshot, type SnapshotList } from "./snapshot-list.ts";
 import { type HostState, wire } from "./wiring.ts";
 
 /**
@@ -22,29 +29,19 @@ export interface Host extends HostContext {
   /** Sets the first state, which reset restores. */
   start(state: HostState): Promise<void>;
   /** Replaces the current state by a snapshot, on a database of its own. */
-  load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation): Promise<void>;
-  fork(): Promise<Host>;
+  load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation, isFrozen?: boolean): Promise<void>;
+  /** `isFrozen`: under a manual clock, so that nothing runs before it is moved. */
+  fork(options?: ForkOptions & { readonly isFrozen?: boolean }): Promise<Host>;
   close(): Promise<void>;
-}
-
-/** A state at one time: its database, and the state beside the rows. It never changes, so any number of states can start from it. */
-interface Snapshot {
-  readonly database: Buffer;
-  readonly beside: Readonly<Record<string, unknown>>;
-  readonly apiKey: string | null;
 }
 
 /** What a fork takes over from its parent. */
 interface Inheritance {
   readonly sinks: Sinks;
-  readonly snapshots: ReadonlyMap<string, Snapshot>;
-  /** The number of snapshots taken, so that no identifier repeats. */
-  readonly count: number;
+  readonly snapshots: SnapshotList;
   readonly first: Snapshot | undefined;
+  readonly isMuted: boolean;
 }
-
-/** Each holds a whole database, so the oldest are dropped. */
-const maxSnapshots = 100;
 
 /** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
 const maxForReset = 1024 ** 3;
@@ -73,7 +70,8 @@ const imagesOf = ({ foundation }: HostState): Images => {
   return images;
 };
 
-const snapshotOf = ({ wiring, apiKey }: HostState, images: Images): Snapshot => ({
+const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): Snapshot => ({
+  now: foundation.clock.iso(),
   database: images.take(),
   beside: Object.fromEntries(Object.entries(wiring.snapshotables).map(([name, part]) => [name, part.save()])),
   apiKey,
@@ -90,9 +88,18 @@ function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]):
   if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
 }
 
+/** Nothing of a user is called, and nothing is said. */
+const mutedSettings = (settings: Settings): Settings => ({
+  ...settings,
+  transport: undefined,
+  logger: undefined,
+  logLevel: "silent",
+  deployments: { ...settings.deployments, driver: undefined },
+  generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
+});
+
 export function createHost(settings: Settings, inherited?: Inheritance): Host {
-  const snapshots = new Map(inherited?.snapshots);
-  let count = inherited?.count ?? 0;
+  const snapshots = createSnapshotList(inherited?.snapshots);
   let first = inherited?.first;
   let state: HostState | undefined;
   /** States that were replaced and still end. */
@@ -115,10 +122,11 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const images = imagesOf(openState());
     return images.between(() => snapshotOf(openState(), imagesOf(openState())));
   };
-  const load: Host["load"] = async ({ beside, apiKey }, opened, from) => {
+  const load: Host["load"] = async ({ beside, apiKey }, opened, from, isFrozen) => {
     const foundation = copyFoundation(opened, settings, from);
     const wiring = wire(foundation, settings, context);
     for (const [name, part] of Object.entries(wiring.snapshotables)) part.load(beside[name]);
+    if (isFrozen) foundation.clock.freeze();
     const before = state;
     state = { foundation, wiring, apiKey };
     if (before) {
@@ -141,7 +149,33 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return restored;
   };
 
+  const fork: Host["fork"] = async ({ from, muted = false, isFrozen = false } = {}) => {
+    openState();
+    const snapshot = from === undefined ? await take() : snapshots.get(from);
+    const isMuted = muted || inherited?.isMuted === true;
+    const inMemory = { ...settings, database: ":memory:" };
+    const forked = createHost(isMuted ? mutedSettings(inMemory) : inMemory, {
+      sinks: isMuted ? createSinks() : context.sinks,
+      snapshots,
+      first,
+      isMuted,
+    });
+    await forked.load(snapshot, openImage(snapshot.database), current().foundation, isFrozen);
+    return forked;
+  };
+  const preview: Host["preview"] = async (target) => {
+    const ahead = await fork({ muted: true, isFrozen: true });
+    return lookAhead(ahead.state.wiring, target).finally(ahead.close);
+  };
+  const forks = createForks(async (options) => {
+    const host = await fork(options);
+    return { iso: host.iso, close: host.close, listen: () => openPort(host, {}) };
+  });
+
   const context: HostContext = {
+    isMuted: inherited?.isMuted ?? false,
+    forks,
+    preview,
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: settings.publicUrl !== undefined || settings.behindProxy,
@@ -149,16 +183,35 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     runtimes: createRuntimes(settings),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
-      async snapshot() {
+      async snapshot(given) {
+        const { name = null } = checkArgument(snapshotOptions, "snapshot", given ?? {}, '{ name: "before the move" }');
         const snapshot = await take();
-        count += 1;
-        const id = `snap_${count}`;
-        snapshots.set(id, snapshot);
-        for (const oldest of snapshots.keys()) if (snapshots.size > maxSnapshots) snapshots.delete(oldest);
-        return { id, now: context.iso() };
+        return { id: snapshots.add(snapshot, name), now: snapshot.now };
       },
-      restore: async (id) => ({ id, now: await restore(snapshots.get(id), () => notFound("snapshot")) }),
+      async restore(id) {
+        imagesOf(openState());
+        const snapshot = snapshots.get(id);
+        return { id, now: await restore(snapshot, tooLarge) };
+      },
       reset: async () => ({ now: await restore(first, tooLarge) }),
+      list() {
+        openState();
+        return snapshots.list();
+      },
+      remove(id) {
+        openState();
+        snapshots.remove(id);
+      },
+      async compare(given) {
+        const { from, to } = checkArgument(comparison, "compare", given, '{ from: "snap_1" }');
+        const before = snapshots.get(from);
+        const after = to === undefined ? await take() : snapshots.get(to);
+        return {
+          from: { id: from, now: before.now },
+          to: { id: to ?? null, now: after.now },
+          ...differencesOf(before.database, after.database),
+        };
+      },
     },
   };
   return {
@@ -173,13 +226,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
       if ((await store.engine.size()) <= maxForReset) first = await take();
     },
     load,
-    async fork() {
-      const snapshot = await take();
-      const inheritance = { sinks: context.sinks, snapshots, count, first };
-      const fork = createHost({ ...settings, database: ":memory:" }, inheritance);
-      await fork.load(snapshot, openImage(snapshot.database), current().foundation);
-      return fork;
-    },
+    fork,
     async close() {
       // Refuse new requests at once, even while a restore is still running.
       current().wiring.closing.abort(shuttingDown());
@@ -188,7 +235,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
       const isFork = inherited !== undefined;
       shutdown ??= restoring.then(async () => {
         const end = shutDown(current(), context.listening, context.runtimes, { isFork });
-        const [unused] = await Promise.all([end, closeDriver(), ...discarding]);
+        const [unused] = await Promise.all([end, closeDriver(), forks.close(), ...discarding]);
         context.listening.length = 0;
         if (settings.strict) rejectLoose(unused, context.sinks.errors);
       });

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Settings } from "../config/parse-options.ts";
-import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
+import { closedOutbound, mutedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound, type Outbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
@@ -10,11 +10,13 @@ import { createMeter } from "../http/request-metrics.ts";
 import { createFaults } from "../instruments/faults.ts";
 import { createInbox } from "../instruments/inbox.ts";
 import { createJournal } from "../instruments/journal.ts";
+import { createNotices } from "../instruments/notices.ts";
 import { createReceivedDeliveries } from "../instruments/received-deliveries.ts";
 import { createLoop } from "../jobs/loop.ts";
 import { type PeriodicJob, periodicJobs, schedule } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
-import { isoOf } from "../kernel/clock.ts";
+import { createUpcoming } from "../jobs/upcoming.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { AbortController } from "../kernel/web.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
@@ -43,7 +45,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
   setMaxListeners(0, closing.signal);
 
-  const network = networkOf(settings);
+  const network = host.isMuted ? mutedOutbound : networkOf(settings);
   const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
@@ -57,15 +59,14 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
   const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [limits.idempotency, windows]);
   followMachineClock(foundation, () => loop.wake(clock.now()));
-  const clockControl = createClockControl(clock, loop, host.sinks.caller);
-
+  const { notices, journal } = wireJournal(clock, features, mode);
+  const moved = () => notices.tell("instruments");
+  const clockControl = createClockControl({ clock, loop, sink: host.sinks.caller, moved });
   const faults = createFaults({ clock, closing: closing.signal });
-  const journal = createJournal(clock);
-  if (mode === "dev") features.feed.listen(journal.change);
 
   const meter = createMeter();
   const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
-  const instruments = { inbox, faults, journal };
+  const instruments = { inbox, faults, journal, notices, upcoming: createUpcoming(store) };
   const http = { features, limits, ...measured, clockControl, instruments, closing: closing.signal };
   let app: App | undefined;
 
@@ -98,6 +99,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     received,
     faults,
     journal,
+    upcoming: instruments.upcoming,
     snapshotables,
     /** Made at the first request: its routes take the longest to make, and many forks are never called. */
     get app(): App {
@@ -105,6 +107,14 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
       return app;
     },
   };
+}
+
+/** What a tester reads of the service beside its records. */
+function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
+  const notices = createNotices();
+  const journal = createJournal(clock, () => notices.tell("journal"));
+  if (mode === "dev") features.feed.listen(journal.change);
+  return { notices, journal };
 }
 
 function networkOf({ strict, mode, outbound: { allow, send } }: Settings): Outbound {

@@ -10,36 +10,20 @@ import { answers, forwardTo } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { type Clock, parseInstant } from "../kernel/clock.ts";
-import { parseDuration } from "../kernel/duration.ts";
-import { Problem } from "../kernel/errors.ts";
 import { shaper } from "../kernel/result-shape.ts";
-import { durationText, instantText, record, text } from "../kernel/validation.ts";
+import { record, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { type Call, call } from "./call.ts";
+import { type StatePorts, stateCalls } from "./state-calls.ts";
+import { eitherOf, type TimePorts, timeCalls } from "./time-calls.ts";
 
-type Advanced = Promise<{ readonly now: string; readonly ran: number }>;
-
-/** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */
-export interface Snapshots {
-  snapshot(): Promise<{ readonly id: string; readonly now: string }>;
-  restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
-  /** Restores the state just after the start. Rejects with 409 if that was too large to be stored. */
-  reset(): Promise<{ readonly now: string }>;
-}
-
-export interface CallsPorts {
-  readonly clock: Clock;
-  readonly advanceBy: (ms: number) => Advanced;
-  readonly advanceTo: (at: number) => Advanced;
-  readonly settle: () => Advanced;
+export interface CallsPorts extends TimePorts, StatePorts {
   readonly mails: MailsService;
   readonly invitations: InvitationsService;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
-  readonly snapshots: Snapshots;
   readonly scenarios: ScenariosService;
   readonly faults: Faults;
   readonly journal: Journal;
@@ -62,37 +46,6 @@ export const callsOf = (ports: CallsPorts): readonly Call[] => [
   ...journalCalls(ports),
 ];
 
-const eitherOf = ([first, second]: readonly [string, string]) => {
-  const message = `give either "${first}" or "${second}", not both`;
-  return new Problem("validation_failed", message, { details: [{ path: first, message }] });
-};
-
-/** The clock, and the work that falls due. */
-const timeCalls = ({ clock, advanceBy, advanceTo, settle }: CallsPorts): Call[] => [
-  call({ method: "GET", path: "clock", run: () => ({ now: clock.iso(), mode: clock.mode }) }),
-  call({
-    method: "POST",
-    path: "clock/advance",
-    body: record({ by: v.optional(durationText()), to: v.optional(instantText()) }),
-    run({ body: { by, to } }) {
-      if ((by === undefined) === (to === undefined)) throw eitherOf(["by", "to"]);
-      return to === undefined ? advanceBy(parseDuration(by ?? "") ?? 0) : advanceTo(parseInstant(to) ?? 0);
-    },
-  }),
-  call({ method: "POST", path: "settle", run: settle }),
-];
-
-/** Snapshots of the whole state. */
-const stateCalls = ({ snapshots }: CallsPorts): Call[] => [
-  call({ method: "POST", path: "snapshots", status: 201, run: snapshots.snapshot }),
-  call({
-    method: "POST",
-    path: "snapshots/{id}/restore",
-    run: ({ params: { id = "" } }) => snapshots.restore(id),
-  }),
-  call({ method: "POST", path: "reset", run: snapshots.reset }),
-];
-
 /** Deliveries, and the inbox that receives them. */
 const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
   call({
@@ -109,6 +62,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
       return inbox.list();
     },
   }),
+  call({ method: "GET", path: "inboxes", run: inbox.settings }),
   call({
     method: "PUT",
     path: "inbox/{name}",
@@ -161,6 +115,14 @@ const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] 
     },
   }),
   call({
+    method: "DELETE",
+    path: "scenarios/{id}",
+    async run({ params: { id = "" } }) {
+      await scenarios.remove(id);
+      return scenarios.list();
+    },
+  }),
+  call({
     method: "POST",
     path: "deployments/{id}/step",
     run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
@@ -187,6 +149,14 @@ const faultCalls = ({ faults }: CallsPorts): Call[] => [
     run() {
       faults.clear();
       return [];
+    },
+  }),
+  call({
+    method: "DELETE",
+    path: "faults/{id}",
+    run({ params: { id = "" } }) {
+      faults.remove(id);
+      return faults.list();
     },
   }),
 ];

@@ -12,6 +12,8 @@ interface Ports {
   readonly calls: readonly Call[];
   /** The current clock as text: a restore replaces the clock that a call began with. */
   readonly now: () => string;
+  /** Called after each call that may have changed something. */
+  readonly changed: () => void;
 }
 
 const prefix = "/_svc/";
@@ -24,7 +26,7 @@ const bodyLimit = 16 * 1024 * 1024;
  * The rows of the control interface (mode `dev`): CONTRACT section 8. It needs no key, so it answers only on loopback, only
  * to a loopback `Host`, and to no page of another origin.
  */
-export function controlRoutes({ calls, now }: Ports): Route[] {
+export function controlRoutes({ calls, now, changed }: Ports): Route[] {
   // Its records have a form of their own, in either envelope of `/v1`.
   const writer = createWriter({ envelope: "flat", now, base: "" });
   const rows = calls.map(
@@ -39,6 +41,7 @@ export function controlRoutes({ calls, now }: Ports): Route[] {
           query: check(call.query ?? noFields, queryOf(request)),
           body: await bodyOf(request, call.body ?? noFields),
         });
+        if (call.method !== "GET") changed();
         return Array.isArray(result) ? writer.list(result, request.id) : writer.object(call.status, result, request.id);
       },
     }),

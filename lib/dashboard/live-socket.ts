@@ -2,6 +2,7 @@ import type { WebSocket } from "ws";
 import type { Change, ChangeFeed } from "../events/change-feed.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
+import type { Notices } from "../instruments/notices.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { codes } from "../live/subscriber.ts";
@@ -14,6 +15,8 @@ interface Ports {
   readonly now: () => string;
   readonly meter: Meter;
   readonly closing: AbortSignal;
+  /** What changed beside the records (`dev`). */
+  readonly notices: Notices | undefined;
 }
 
 /** The page sends nothing. */
@@ -21,6 +24,7 @@ const mostBytesIn = 1024;
 /** How many bytes may wait for one page; one that reads more slowly connects again, and reads everything anew. */
 const mostUnsent = 1024 * 1024;
 const heartbeat = "30s";
+const noticePause = "50ms";
 
 /** What a page needs to know of a change: which records it reads again. */
 const hintOf = (change: Change): object => {
@@ -38,16 +42,30 @@ const hintOf = (change: Change): object => {
   }
 };
 
+/** A burst of requests is one message. */
+function together(send: (hint: object) => void): (kind: string) => void {
+  const waiting = new Set<string>();
+  return (kind) => {
+    if (waiting.size === 0)
+      systemTimer(noticePause, () => {
+        for (const one of waiting) send({ kind: one });
+        waiting.clear();
+      });
+    waiting.add(kind);
+  };
+}
+
 /**
  * `/dashboard/live`: says what has changed, never to what, so that a page which missed messages reads the same as one that
  * missed none.
  */
-export function createLiveSocket({ access, feed, now, meter, closing }: Ports): Route {
+export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
 
   const opened = (socket: WebSocket, organization_id: string, watch: (lost: () => void) => () => void) => {
     let isAlive = true;
     const send = (hint: object) => {
+      if (socket.readyState !== socket.OPEN) return;
       socket.send(JSON.stringify({ ...hint, now: now() }));
       if (socket.bufferedAmount > mostUnsent) socket.close(codes.slow, "the page reads too slowly");
     };
@@ -61,8 +79,9 @@ export function createLiveSocket({ access, feed, now, meter, closing }: Ports): 
     let cancel = systemTimer(heartbeat, ping);
     const unwatch = watch(() => socket.close(codes.unauthorized, "the session has ended"));
     const unlisten = feed.listen((change) => {
-      if (change.organization_id === organization_id && socket.readyState === socket.OPEN) send(hintOf(change));
+      if (change.organization_id === organization_id) send(hintOf(change));
     });
+    const unnotice = notices?.listen(together(send)) ?? (() => {});
     const closed = meter.opened("websocket");
     closing.addEventListener("abort", leave);
     socket.on("pong", () => {
@@ -70,7 +89,7 @@ export function createLiveSocket({ access, feed, now, meter, closing }: Ports): 
     });
     socket.on("error", () => {});
     socket.once("close", () => {
-      for (const end of [cancel, unwatch, unlisten, closed]) end();
+      for (const end of [cancel, unwatch, unlisten, unnotice, closed]) end();
       closing.removeEventListener("abort", leave);
     });
     if (closing.aborted) leave();

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
-import { type ProblemCode, problems } from "../kernel/errors.ts";
+import { notFound, type ProblemCode, problems } from "../kernel/errors.ts";
 import { matchesGlob } from "../kernel/glob.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check, durationText, oneOf, record, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
@@ -69,6 +69,7 @@ export type NewFault = v.InferInput<typeof newFault>;
 
 /** A fault as it is stored. */
 export interface StoredFault {
+  readonly id: string;
   readonly match: { readonly method?: string | undefined; readonly path?: string | undefined };
   readonly respond: v.InferOutput<typeof respond>;
   readonly nth: number | null;
@@ -80,6 +81,11 @@ export interface StoredFault {
 interface CountedFault extends StoredFault {
   /** The number of requests that matched, including those before the nth. */
   readonly seen: number;
+}
+
+interface Saved {
+  readonly faults: readonly CountedFault[];
+  readonly added: number;
 }
 
 const view = ({ seen: _, ...fault }: CountedFault): StoredFault => fault;
@@ -122,12 +128,16 @@ export interface Faults extends Snapshotable {
   /** Throws a 422 for a fault that is wrong. */
   add(given: NewFault): StoredFault;
   list(): StoredFault[];
+  /** Throws a 404 for an unknown fault. */
+  remove(id: string): void;
   clear(): void;
 }
 
 /** A tester's faults of the interface. CONTRACT section 8. The first fault that matches applies. */
 export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
   let faults: readonly CountedFault[] = [];
+  /** The number of faults added, so that no identifier repeats. */
+  let added = 0;
 
   /** Ends by whichever clock is first: clients time out by the machine's clock, and testers advance the service's. */
   const pause = (ms: number) => (signal: AbortSignal) =>
@@ -171,17 +181,23 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
     },
     add(given) {
       const { match, respond, nth = null, times = nth === null ? null : 1 } = check(newFault, given);
-      const fault = { match, respond, nth, times, used: 0, seen: 0 };
+      added += 1;
+      const fault = { id: `fault_${added}`, match, respond, nth, times, used: 0, seen: 0 };
       faults = [...faults, fault];
       return view(fault);
     },
     list: () => faults.map(view),
+    remove(id) {
+      const left = faults.filter((fault) => fault.id !== id);
+      if (left.length === faults.length) throw notFound("fault");
+      faults = left;
+    },
     clear() {
       faults = [];
     },
-    save: () => faults,
+    save: (): Saved => ({ faults, added }),
     load(state) {
-      faults = state as readonly CountedFault[];
+      ({ faults, added } = state as Saved);
     },
   };
 }

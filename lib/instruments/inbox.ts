@@ -23,6 +23,17 @@ export interface Caught {
   response: InboxAnswer | null;
 }
 
+/** What an inbox answers next. */
+export interface InboxSettings {
+  readonly endpoint: string;
+  /** The scripted answers that are left. */
+  readonly responses: readonly InboxAnswer[];
+  /** The receiver on this machine that it forwards to, before anything else answers. */
+  readonly forward: string | null;
+  /** Whether a function answers, before the script. */
+  readonly has_sink: boolean;
+}
+
 /** Older deliveries are dropped. */
 const maxCaught = 1000;
 
@@ -44,6 +55,8 @@ export interface Inbox extends Outbound, Snapshotable {
   script(name: string, responses: readonly InboxAnswer[]): void;
   /** Posts the deliveries of an inbox to a receiver on this machine, whose answers count; null ends it. */
   forward(name: string, url: string | null): void;
+  /** Every inbox that has settings. */
+  settings(): InboxSettings[];
 }
 
 interface Ports {
@@ -146,6 +159,16 @@ export function createInbox({ network, transport, now, log, sinks }: Ports): Inb
       const given = check(forwardCall, { name, forward: url });
       if (given.forward === null) forwards.delete(given.name);
       else forwards.set(given.name, given.forward);
+    },
+    settings() {
+      const scripted = [...scripts].flatMap(([name, { length }]) => (length > 0 ? [name] : []));
+      const names = [...new Set([...scripted, ...forwards.keys(), ...sinks.names()])].sort();
+      return names.map((endpoint) => ({
+        endpoint,
+        responses: scripts.get(endpoint) ?? [],
+        forward: forwards.get(endpoint) ?? null,
+        has_sink: sinks.get(endpoint) !== undefined,
+      }));
     },
     async send(request) {
       const name = inboxOf(request.url);

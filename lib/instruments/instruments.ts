@@ -12,7 +12,7 @@ import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
 import type { Faults, NewFault, StoredFault } from "./faults.ts";
-import type { Caught, Inbox } from "./inbox.ts";
+import type { Caught, Inbox, InboxSettings } from "./inbox.ts";
 import type { InboxAnswer } from "./inbox-script.ts";
 import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
@@ -23,6 +23,8 @@ export interface Instruments<Fork> {
   readonly inbox: {
     /** The last 1,000 deliveries, oldest first; only those of the inbox `endpoint`, if it is given. */
     list(of?: { endpoint?: string }): Caught[];
+    /** The inboxes that have scripted answers left, a receiver to forward to, or a function. */
+    settings(): InboxSettings[];
     /** Removes the deliveries. Scripted answers stay. */
     clear(): void;
     /**
@@ -41,6 +43,8 @@ export interface Instruments<Fork> {
     list(): Promise<Scenario[]>;
     /** The scenarios that matched nothing so far. Closing the service logs a warning for each. */
     unused(): Promise<Scenario[]>;
+    /** Rejects with `not_found` for an unknown scenario. */
+    remove(id: string): Promise<void>;
     clear(): Promise<void>;
   };
   /** Faults of the interface itself; the first fault that matches a call applies (`dev`). */
@@ -49,6 +53,8 @@ export interface Instruments<Fork> {
     add(fault: NewFault): StoredFault;
     /** All faults in their order, each with the number of times it was used. */
     list(): StoredFault[];
+    /** Throws `not_found` for an unknown fault. */
+    remove(id: string): void;
     clear(): void;
   };
   readonly journal: {
@@ -181,6 +187,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
   return {
     inbox: {
       list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
+      settings: inbox.settings,
       clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes the deliveries of all inboxes");
         inbox.clear();
@@ -198,6 +205,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
         refuseArguments("unused", given, "it answers all scenarios that matched nothing");
         return scenarios.unused();
       },
+      remove: scenarios.remove,
       async clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes all scenarios");
         await scenarios.clear();
@@ -209,6 +217,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
         refuseArguments("list", given, "it answers all faults");
         return faults.list();
       },
+      remove: faults.remove,
       clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes all faults");
         faults.clear();

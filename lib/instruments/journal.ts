@@ -81,7 +81,7 @@ function entryOf(change: Change): Unnumbered | undefined {
 }
 
 /** Records the last requests, state changes, events and attempts for a tester. It holds no secret and no body. */
-export function createJournal(clock: Clock): Journal {
+export function createJournal(clock: Clock, added: () => void): Journal {
   let seq = 0;
   let entries: Record<Kind, JournalEntry[]> = { request: [], state: [], event: [], try: [] };
 
@@ -89,6 +89,7 @@ export function createJournal(clock: Clock): Journal {
     const of = entries[entry.kind];
     seq += 1;
     of.push({ seq, at: clock.iso(), ...entry });
+    added();
     // Once per 1,000 entries: the cost of shortening a list grows with its length.
     if (of.length >= 2 * maxEntries) of.splice(0, of.length - maxEntries);
   };

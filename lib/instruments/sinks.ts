@@ -12,6 +12,7 @@ export interface SinkError {
 export interface Sinks {
   set(name: string, sink: Sink): void;
   get(name: string): Sink | undefined;
+  names(): Iterable<string>;
   /** The name of the sink that runs the caller, however many promises lie between. */
   caller(): string | undefined;
   /** What the sinks of this service threw, oldest first; the first hundred. */
@@ -51,6 +52,7 @@ export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): S
       const sink = all.get(name);
       return sink && ((request) => call(name, sink, request));
     },
+    names: () => all.keys(),
     caller() {
       const run = runs.getStore();
       return run?.of === sinks && !run.ended ? run.name : undefined;

@@ -75,6 +75,17 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
+    /** What waits, but for periodic jobs. */
+    upcoming: query.all((db, _: object) =>
+      db
+        .selectFrom("jobs")
+        .select(["run_at", "kind", "args"])
+        .where(waiting)
+        .where(sql<boolean>`kind not like 'service.%'`)
+        .orderBy("run_at")
+        .orderBy("id")
+        .limit(sql.lit(100)),
+    ),
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
     claim: query.all((db, p: { now: string; owner: string; until: string }) =>
       db

@@ -10,6 +10,7 @@ export function scenariosRepository(query: Queries) {
         .set((eb) => ({ used: eb("used", "+", 1) }))
         .where("id", "=", p.id),
     ),
+    remove: query.change((db, p: { id: string }) => db.deleteFrom("scenarios").where("id", "=", p.id)),
     clear: query.change((db, _: object) => db.deleteFrom("scenarios")),
   };
 }

@@ -1,4 +1,5 @@
 import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
+import { notFound } from "../kernel/errors.ts";
 import { matchesGlob } from "../kernel/glob.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -76,6 +77,11 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
         added.add(row.id);
         return view(row);
       });
+    },
+
+    /** Throws `not_found` for an unknown scenario. Work that has taken it keeps its outcome. */
+    async remove(id: string): Promise<void> {
+      if ((await store.transaction((tx) => scenarios(tx).remove({ id }))) === 0) throw notFound("scenario");
     },
 
     clear: () => store.transaction((tx) => scenarios(tx).clear({})),

@@ -50,6 +50,7 @@ export async function fillDashboard(service: Service) {
     failed: failed.id,
     running: running.id,
     ...(await fillMore(service)),
+    ...(await fillInstruments(service)),
   };
 }
 
@@ -77,4 +78,16 @@ async function fillMore(service: Service) {
   await client.generations.create({ model: "image-draft", prompt: "A picture that is not there yet" });
   const { data } = await client.integrations.deliveries({ id: chat.id });
   return { film: film.id, chat: chat.id, delivery: data[0]?.id ?? "" };
+}
+
+/** Something on each page of the instruments. */
+async function fillInstruments(service: Service) {
+  const outcome = { result: "fail", message: "npm test ended with 1", durations: { building: "2m" } } as const;
+  await service.scenarios.add({ match: { branch: "release-*" }, outcome, times: 2 });
+  service.faults.add({ match: { method: "POST", path: "/v1/deployments" }, respond: { status: 503 }, nth: 9 });
+  service.inbox.script("shop", [500, { timeout: true }]);
+  service.webhooks.forward("crm", "http://localhost:3000/hooks");
+  const { id: snapshot } = await service.snapshot({ name: "before the release" });
+  const { headers = {} } = service.inbox.list().at(-1) ?? {};
+  return { caught: `${headers["x-service-delivery"]}.${headers["x-service-attempt"]}`, snapshot };
 }

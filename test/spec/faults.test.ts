@@ -22,7 +22,7 @@ test("an error in the form of the interface, for matching requests alone", async
   const { id } = await here.project();
   const given = { match: { method: "GET", path: "/v1/projects/*" }, respond: { status: 503, code: "unavailable" } };
   const { meta: _, ...kept } = expect(await post(here, given), 200);
-  assert.deepEqual(kept, { ...given, nth: null, times: null, used: 0 });
+  assert.deepEqual(kept, { id: "fault_1", ...given, nth: null, times: null, used: 0 });
   const call = (method: string, path: string, init: RequestInit = {}) =>
     here.service.fetch(path, { method, headers, ...init });
   assert.deepEqual(await statusAndCode(await call("GET", `/v1/projects/${id}`)), [503, "unavailable"]);
@@ -30,7 +30,7 @@ test("an error in the form of the interface, for matching requests alone", async
   assert.equal((await call("GET", "/v1/projects")).status, 200);
   assert.equal((await call("PUT", `/v1/projects/${id}`, { body: '{"name":"api"}' })).status, 200);
   assert.deepEqual(expect(await here.call("nobody", "GET", path), 200).data, [
-    { ...given, nth: null, times: null, used: 2 },
+    { id: "fault_1", ...given, nth: null, times: null, used: 2 },
   ]);
   assert.deepEqual(expect(await here.call("nobody", "DELETE", path), 200).data, []);
   assert.equal((await call("GET", `/v1/projects/${id}`)).status, 200);

@@ -24,12 +24,22 @@ const table = `
   GET     /assets/{}                   403 403 403 403  403 403 403 403
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
+  POST    /_svc/clock/freeze           200 403 404 404  404 404 404 404
+  GET     /_svc/upcoming               200 403 404 404  404 404 404 404
+  POST    /_svc/preview                422 403 404 404  404 404 404 404
   POST    /_svc/settle                 200 403 404 404  404 404 404 404
+  GET     /_svc/snapshots              200 403 404 404  404 404 404 404
   POST    /_svc/snapshots              201 403 404 404  404 404 404 404
+  DELETE  /_svc/snapshots/{}           404 403 404 404  404 404 404 404
   POST    /_svc/snapshots/{}/restore   404 403 404 404  404 404 404 404
+  GET     /_svc/compare                422 403 404 404  404 404 404 404
+  GET     /_svc/forks                  200 403 404 404  404 404 404 404
+  POST    /_svc/forks                  201 403 404 404  404 404 404 404
+  DELETE  /_svc/forks/{}               404 403 404 404  404 404 404 404
   POST    /_svc/reset                  200 403 404 404  404 404 404 404
   GET     /_svc/inbox                  200 403 404 404  404 404 404 404
   DELETE  /_svc/inbox                  200 403 404 404  404 404 404 404
+  GET     /_svc/inboxes                200 403 404 404  404 404 404 404
   PUT     /_svc/inbox/{}               422 403 404 404  404 404 404 404
   POST    /_svc/deliveries             422 403 404 404  404 404 404 404
   GET     /_svc/mail                   200 403 404 404  404 404 404 404
@@ -37,12 +47,14 @@ const table = `
   GET     /_svc/scenarios              200 403 404 404  404 404 404 404
   POST    /_svc/scenarios              422 403 404 404  404 404 404 404
   DELETE  /_svc/scenarios              200 403 404 404  404 404 404 404
+  DELETE  /_svc/scenarios/{}           404 403 404 404  404 404 404 404
   POST    /_svc/deployments/{}/step    404 403 404 404  404 404 404 404
   POST    /_svc/generations/{}/step    404 403 404 404  404 404 404 404
   GET     /_svc/journal                200 403 404 404  404 404 404 404
   GET     /_svc/faults                 200 403 404 404  404 404 404 404
   POST    /_svc/faults                 422 403 404 404  404 404 404 404
   DELETE  /_svc/faults                 200 403 404 404  404 404 404 404
+  DELETE  /_svc/faults/{}              404 403 404 404  404 404 404 404
 `;
 const rows = table
   .trim()
@@ -72,7 +84,7 @@ test("the table has every path beside /v1, and no other", () => {
     ...healthRoutes(nothing),
     ...hookRoutes(nothing),
     ...assetRoutes(nothing),
-    ...controlRoutes({ calls: callsOf(nothing), now: () => "" }),
+    ...controlRoutes({ calls: callsOf(nothing), now: () => "", changed: () => {} }),
   ];
   const names = routes
     .filter(({ method }) => method !== "*")

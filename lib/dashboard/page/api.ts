@@ -125,15 +125,6 @@ export interface Moment {
 export const readMetrics = async (signal: AbortSignal) =>
   ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;
 
-/** The control interface of `dev`. */
-export interface ClockState {
-  readonly now: string;
-  readonly mode: "real" | "manual" | "scaled";
-}
-export const readClock = async () => (await request("GET", "/_svc/clock")) as ClockState;
-export const advanceClock = async (by: string) =>
-  (await request("POST", "/_svc/clock/advance", { by })) as { readonly now: string; readonly ran: number };
-
 /** A sentence for people, whatever went wrong. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);

@@ -1,19 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import {
-  actAs,
-  advanceClock,
-  type ClockState,
-  loadSession,
-  people,
-  person,
-  readClock,
-  session,
-  signOut,
-} from "./api.ts";
+import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
+import { ClockBar } from "./clock-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
-import { hearTime, isLive, serviceTime, tellAll, useRead } from "./live.ts";
+import { instrumentPages } from "./instrument-pages.tsx";
+import { isLive, tellAll, useRead } from "./live.ts";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -42,6 +34,7 @@ function useCurrentInSight() {
 
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
   useCurrentInSight();
+  const shown = session.value?.mode === "dev" ? [...pages, ...instrumentPages] : pages;
   return (
     <div class="frame">
       <a class="skip" href="#content">
@@ -50,7 +43,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
       <nav class="rail" aria-label="Pages">
         <div class="brand">svc-server</div>
         <ul>
-          {pages.map(([path, text]) => {
+          {shown.map(([path, text]) => {
             const isHere = path === "/" ? place.value.path === "/" : place.value.path.startsWith(path);
             return (
               <li key={path}>
@@ -75,7 +68,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         {children}
       </div>
       <Drawer />
-      <Palette pages={pages} />
+      <Palette pages={shown} />
       {session.value?.mode === "dev" && <ClockBar />}
     </div>
   );
@@ -127,53 +120,4 @@ function Theme() {
     localStorage.setItem("svc-theme", theme);
   }, [theme]);
   return <Select label="Theme" value={theme} options={themes.map((one) => [one, one])} onChange={setTheme} />;
-}
-
-const steps = ["10s", "2m", "2h"] as const;
-
-/** The service's clock (`dev`): it shows the time, and a manual one is moved by it. */
-function ClockBar() {
-  const [clock, setClock] = useState<ClockState>();
-  const [ran, setRan] = useState<number>();
-  const [, tick] = useState(0);
-  const isManual = clock?.mode === "manual";
-  useRead(
-    "clock",
-    async () => {
-      const state = await readClock();
-      hearTime(state.now);
-      setClock(state);
-    },
-    () => false,
-  );
-  useEffect(() => {
-    if (clock?.mode !== "real") return;
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [clock?.mode]);
-  const heard = serviceTime.value;
-  const passed = clock?.mode === "real" && heard ? performance.now() - heard.heard : 0;
-  const now = heard && new Date(heard.now + passed).toISOString();
-  const advance = (by: string) => async () => {
-    const done = await advanceClock(by);
-    hearTime(done.now);
-    setRan(done.ran);
-  };
-  const reason = isManual ? undefined : "The clock runs by itself. Start the emulator with --clock manual to move it.";
-  return (
-    <aside class="clock" aria-label="Clock">
-      <span class="clock-now">
-        <time dateTime={now}>{now?.slice(0, 19).replace("T", " ")}</time> UTC
-      </span>
-      <span class="hint">{clock?.mode}</span>
-      <span class="row">
-        {steps.map((by) => (
-          <Action key={by} reason={reason} run={advance(by)}>
-            {`+${by}`}
-          </Action>
-        ))}
-      </span>
-      {ran !== undefined && <span class="hint" role="status">{`${ran} ${ran === 1 ? "job" : "jobs"} ran`}</span>}
-    </aside>
-  );
 }

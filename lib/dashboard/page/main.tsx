@@ -1,5 +1,6 @@
 import "./style.css";
 import "./pages.css";
+import "./instruments.css";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AcceptPage } from "./accept.tsx";
@@ -10,6 +11,7 @@ import { DeploymentsPage } from "./deployments.tsx";
 import { EnvironmentPage } from "./environment.tsx";
 import { EventsPage } from "./events.tsx";
 import { GenerationPage, GenerationsPage } from "./generations.tsx";
+import { InstrumentPage, isInstrument } from "./instrument-pages.tsx";
 import { IntegrationPage, IntegrationsPage } from "./integrations.tsx";
 import { KeysPage } from "./keys.tsx";
 import { Layout } from "./layout.tsx";
@@ -65,6 +67,7 @@ function Outlet() {
     case "system":
       return <SystemPage key={key} />;
     default:
+      if (isInstrument(feature)) return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
       return (
         <Page title="There is no such page">
           <p>

@@ -5,6 +5,22 @@ const error = "the option strict allows no request to leave the process; pass a 
 
 const nothing = { status: null, response: null, duration_ms: 0 };
 
+/** The network of a muted fork: every delivery counts as received, and backends are not asked. */
+export const mutedOutbound: Outbound = {
+  send: async () => ({ ...nothing, status: 200, error: null, response: "" }),
+  callBackend: async () => ({
+    status: null,
+    error: "this fork is muted",
+    bytes: Buffer.alloc(0),
+    retry_after_ms: undefined,
+  }),
+  checkUrl: async (text) => {
+    const target = httpsTarget(text);
+    return "problem" in target ? target.problem : undefined;
+  },
+  async close() {},
+};
+
 /** The network with the option `strict`: nothing is looked up and nothing is sent. The inbox catches every delivery. */
 export const closedOutbound: Outbound = {
   send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),

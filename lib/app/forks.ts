@@ -1,0 +1,83 @@
+import type { Listening } from "../http/server.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+
+/** How a fork begins. */
+export interface ForkOptions {
+  /** A snapshot to begin from, instead of the present. */
+  readonly from?: string | undefined;
+  /**
+   * Lets nothing leave: every delivery counts as answered by its script or with 200, functions among the options are not
+   * called, and their work is simulated. It logs nothing.
+   */
+  readonly muted?: boolean | undefined;
+}
+
+/** A fork that the control interface made, on a port of its own. */
+export interface ListeningFork {
+  readonly id: string;
+  /** Where its interface and its dashboard are. */
+  readonly url: string;
+  /** The time on its clock. */
+  readonly now: string;
+  readonly from: string | null;
+  readonly muted: boolean;
+}
+
+export interface Forks {
+  create(options?: ForkOptions): Promise<ListeningFork>;
+  list(): ListeningFork[];
+  /** Rejects with 404 for an unknown fork. */
+  remove(id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Forked {
+  iso(): string;
+  listen(): Promise<Listening>;
+  close(): Promise<void>;
+}
+
+/** Each is a whole service in memory. */
+const maxForks = 10;
+
+const tooMany = () =>
+  new Problem("limit_reached", `there are ${maxForks} forks already, and each is a whole service; delete one first`);
+
+/** The forks that the control interface has made. They live as long as their service, whatever state that is in. */
+export function createForks(fork: (options: ForkOptions) => Promise<Forked>): Forks {
+  const forks = new Map<string, { readonly service: Forked; readonly about: Omit<ListeningFork, "now"> }>();
+  let count = 0;
+  let opening = 0;
+  const view = ({ service, about }: { service: Forked; about: Omit<ListeningFork, "now"> }): ListeningFork => ({
+    ...about,
+    now: service.iso(),
+  });
+  return {
+    async create(options = {}) {
+      if (forks.size + opening >= maxForks) throw tooMany();
+      opening += 1;
+      try {
+        const service = await fork(options);
+        const { url } = await service.listen();
+        count += 1;
+        const about = { id: `fork_${count}`, url, from: options.from ?? null, muted: options.muted ?? false };
+        forks.set(about.id, { service, about });
+        return view({ service, about });
+      } finally {
+        opening -= 1;
+      }
+    },
+    list: () => [...forks.values()].map(view),
+    async remove(id) {
+      const found = forks.get(id);
+      if (!found) throw notFound("fork");
+      forks.delete(id);
+      await found.service.close();
+    },
+    async close() {
+      const all = [...forks.values()];
+      forks.clear();
+      await Promise.all(all.map(({ service }) => service.close()));
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { type Comparison, forkOptions } from "../control/state-calls.ts";
+import { target, targetOf } from "../control/time-calls.ts";
+import { checkArgument, refuseArgumentsButContext } from "../kernel/validation.ts";
+import type { ForkOptions } from "./forks.ts";
+import type { Preview } from "./preview.ts";
+import type { StoredSnapshot } from "./snapshot-list.ts";
+import type { Host } from "./snapshots.ts";
+
+/** The part of a service that keeps, restores, copies and compares its whole state (`dev`). */
+export interface StateTools<Fork> {
+  /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
+  snapshot(options?: { name?: string }): Promise<{ id: string; now: string }>;
+  readonly snapshots: {
+    /** The last 100 snapshots, oldest first (`dev`). */
+    list(): StoredSnapshot[];
+    /** Frees the memory of a snapshot. Throws `not_found` for an unknown one (`dev`). */
+    remove(id: string): void;
+  };
+  /**
+   * The records that were added, changed and removed between two snapshots; without `to`, between a snapshot and now. Of
+   * secrets it tells that they changed (`dev`).
+   */
+  compare(of: { from: string; to?: string }): Promise<Comparison>;
+  /**
+   * Restores a snapshot; only this moves time back. Calls that are still running then change nothing. Sinks and open ports
+   * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
+   */
+  restore(id: string): Promise<{ id: string; now: string }>;
+  /**
+   * Restores the state of just after the start, with the seed. Rejects with `limit_reached` if the database file was
+   * larger than 1 GiB then (`dev`).
+   */
+  reset(): Promise<{ now: string }>;
+  /**
+   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
+   * functions among the options (sinks, transport, drivers), listens at no port, and is closed by itself (`dev`).
+   */
+  fork(options?: ForkOptions): Promise<Fork>;
+  /**
+   * What would happen until then: state changes, events and attempts. A muted fork runs ahead, so the service stays as it
+   * is, and nothing leaves. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`; under any clock (`dev`).
+   */
+  preview(until: { by?: string; to?: string }): Promise<Preview>;
+}
+
+/** `wrap` makes a service of the host of a fork. */
+export function stateTools<Fork>(host: Host, wrap: (host: Host) => Fork): StateTools<Fork> {
+  const { snapshot, restore, reset, list, remove, compare } = host.snapshots;
+  return {
+    snapshot,
+    snapshots: { list, remove },
+    compare,
+    restore,
+    async reset(...given: unknown[]) {
+      refuseArgumentsButContext("reset", given, "it restores the state of just after the start");
+      return reset();
+    },
+    fork: async (given = {}) =>
+      wrap(await host.fork(checkArgument(forkOptions, "fork", given, '{ from: "snap_1", muted: true }'))),
+    preview: async (until) => host.preview(targetOf(checkArgument(target, "preview", until, '{ by: "2h" }'))),
+  };
+}

@@ -1,0 +1,79 @@
+import * as v from "valibot";
+import type { ForkOptions, ListeningFork } from "../app/forks.ts";
+import type { StoredSnapshot } from "../app/snapshot-list.ts";
+import { record, textOf } from "../kernel/validation.ts";
+import type { Differences } from "../store/image-differences.ts";
+import { type Call, call } from "./call.ts";
+
+/** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */
+export interface Snapshots {
+  snapshot(options?: { readonly name?: string | undefined }): Promise<{ readonly id: string; readonly now: string }>;
+  restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
+  /** Restores the state just after the start. Rejects with 409 if that was too large to be stored. */
+  reset(): Promise<{ readonly now: string }>;
+  list(): StoredSnapshot[];
+  remove(id: string): void;
+  /** Which records differ between two snapshots; without `to`, between a snapshot and the present. */
+  compare(of: { readonly from: string; readonly to?: string | undefined }): Promise<Comparison>;
+}
+
+/** The records that were added, changed and removed between two states. */
+export interface Comparison extends Differences {
+  readonly from: { readonly id: string; readonly now: string };
+  /** Its id is null for the present. */
+  readonly to: { readonly id: string | null; readonly now: string };
+}
+
+export interface StatePorts {
+  readonly snapshots: Snapshots;
+  readonly forks: {
+    create(options: ForkOptions): Promise<ListeningFork>;
+    list(): ListeningFork[];
+    remove(id: string): Promise<void>;
+  };
+}
+
+const once = v.string("must be given once");
+export const snapshotOptions = record({ name: v.optional(textOf(1, 100)) });
+export const comparison = record({ from: once, to: v.optional(once) });
+export const forkOptions = record({
+  from: v.optional(v.string("must be the id of a snapshot")),
+  muted: v.optional(v.boolean("must be true or false")),
+});
+
+/** Snapshots of the whole state, and forks. */
+export const stateCalls = ({ snapshots, forks }: StatePorts): Call[] => [
+  call({ method: "GET", path: "snapshots", run: snapshots.list }),
+  call({
+    method: "POST",
+    path: "snapshots",
+    body: snapshotOptions,
+    status: 201,
+    run: ({ body }) => snapshots.snapshot(body),
+  }),
+  call({
+    method: "DELETE",
+    path: "snapshots/{id}",
+    run({ params: { id = "" } }) {
+      snapshots.remove(id);
+      return snapshots.list();
+    },
+  }),
+  call({
+    method: "POST",
+    path: "snapshots/{id}/restore",
+    run: ({ params: { id = "" } }) => snapshots.restore(id),
+  }),
+  call({ method: "GET", path: "compare", query: comparison, run: ({ query }) => snapshots.compare(query) }),
+  call({ method: "POST", path: "reset", run: snapshots.reset }),
+  call({ method: "GET", path: "forks", run: forks.list }),
+  call({ method: "POST", path: "forks", body: forkOptions, status: 201, run: ({ body }) => forks.create(body) }),
+  call({
+    method: "DELETE",
+    path: "forks/{id}",
+    async run({ params: { id = "" } }) {
+      await forks.remove(id);
+      return forks.list();
+    },
+  }),
+];

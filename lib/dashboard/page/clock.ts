@@ -1,0 +1,102 @@
+import { signal } from "@preact/signals";
+import { request } from "./api.ts";
+import { hearTime } from "./live.ts";
+
+/** The clock of the control interface (`dev`). */
+export interface ClockState {
+  readonly now: string;
+  readonly mode: "real" | "manual" | "scaled";
+}
+
+/** What is due next. */
+export interface Due {
+  readonly at: string;
+  readonly kind: string;
+  readonly id: string | null;
+}
+
+export interface Moved {
+  readonly now: string;
+  readonly ran: number;
+}
+
+/** How far the clock is moved. */
+export type Target = { readonly by: string } | { readonly to: string };
+
+export const readClock = async () => (await request("GET", "/_svc/clock")) as ClockState;
+export const readUpcoming = async () => ((await request("GET", "/_svc/upcoming")) as { data: Due[] }).data;
+export const freezeClock = async () => (await request("POST", "/_svc/clock/freeze")) as ClockState;
+
+/** A move of the clock by this page, and the snapshot of just before it. */
+interface Move {
+  readonly id: string;
+  readonly from: string;
+}
+
+const stored = "svc-moves";
+/** Each snapshot holds a whole state. */
+const mostMoves = 10;
+/** What can be undone, the last move at the end; the snapshots of this tab alone. */
+export const moves = signal<readonly Move[]>(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
+const keep = (list: readonly Move[]): void => {
+  moves.value = list;
+  sessionStorage.setItem(stored, JSON.stringify(list));
+};
+const forget = async ({ id }: Move) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
+
+/** Moves the clock. A snapshot of the state before makes it possible to go back. */
+export async function advance(target: Target): Promise<Moved> {
+  const words = "by" in target ? `+${target.by}` : target.to;
+  const before = (await request("POST", "/_svc/snapshots", { name: `before ${words}` })) as { id: string; now: string };
+  const move = { id: before.id, from: before.now };
+  try {
+    const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
+    hearTime(moved.now);
+    const all = [...moves.value, move];
+    keep(all.slice(-mostMoves));
+    await Promise.all(all.slice(0, -mostMoves).map(forget));
+    return moved;
+  } catch (error) {
+    await forget(move);
+    throw error;
+  }
+}
+
+/** Goes back to the state before the last move of this tab. What happened since then is gone. */
+export async function undo(): Promise<void> {
+  const last = moves.value.at(-1);
+  if (!last) return;
+  keep(moves.value.slice(0, -1));
+  const { now } = (await request("POST", `/_svc/snapshots/${last.id}/restore`)) as { now: string };
+  hearTime(now);
+  await forget(last);
+}
+
+const works: Readonly<Record<string, string>> = {
+  "deployments.turns": "a deployment starts",
+  "deployments.advance": "a deployment goes on",
+  "deliveries.pump": "a delivery is tried",
+  "deliveries.redeliver": "a delivery is sent again",
+  "deliveries.end": "a delivery times out",
+  "generations.turn": "a generation starts",
+  "generations.advance": "a generation goes on",
+  "generations.cancel": "a generation is cancelled",
+  "endpoints.clear": "deliveries of a removed endpoint are deleted",
+  "projects.clear": "a removed project is deleted",
+};
+/** A job in words for people. */
+export const workOf = ({ kind }: Due): string => works[kind] ?? kind;
+
+/** Where a record has its page; undefined where it has none. */
+export function pageOf(id: string | null): string | undefined {
+  const [prefix] = (id ?? "").split("_");
+  const folders: Readonly<Record<string, string>> = {
+    dep: "deployments",
+    gen: "generations",
+    wh: "webhooks",
+    int: "integrations",
+    proj: "projects",
+  };
+  const folder = folders[prefix ?? ""];
+  return folder && `/${folder}/${id}`;
+}

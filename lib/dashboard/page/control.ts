@@ -1,0 +1,62 @@
+import type { ForkOptions, ListeningFork } from "../../app/forks.ts";
+import type { Preview } from "../../app/preview.ts";
+import type { StoredSnapshot } from "../../app/snapshot-list.ts";
+import type { Comparison } from "../../control/state-calls.ts";
+import type { StoredFault } from "../../instruments/faults.ts";
+import type { Caught, InboxSettings } from "../../instruments/inbox.ts";
+import type { InboxAnswer } from "../../instruments/inbox-script.ts";
+import type { JournalEntry } from "../../instruments/journal.ts";
+import type { Mail } from "../../mails/service.ts";
+import type { Scenario } from "../../scenarios/service.ts";
+import { request } from "./api.ts";
+
+export type {
+  Caught,
+  Comparison,
+  InboxAnswer,
+  InboxSettings,
+  JournalEntry,
+  ListeningFork,
+  Preview,
+  Scenario,
+  StoredFault,
+  StoredSnapshot,
+};
+export type SentMail = Mail & { readonly sent_at: string };
+
+const send = async <T>(method: string, path: string, body?: object) =>
+  (await request(method, `/_svc/${path}`, body)) as T;
+const list = async <T>(method: string, path: string) => (await send<{ data: T[] }>(method, path)).data;
+const part = encodeURIComponent;
+
+/** The control interface of `dev`, as programs use it. */
+export const control = {
+  inbox: () => list<Caught>("GET", "inbox"),
+  inboxes: () => list<InboxSettings>("GET", "inboxes"),
+  clearInbox: () => list<Caught>("DELETE", "inbox"),
+  configureInbox: (name: string, given: { responses: unknown } | { forward: string | null }) =>
+    send("PUT", `inbox/${part(name)}`, given),
+  mails: () => list<SentMail>("GET", "mail"),
+  accept: (token: string, name: string) =>
+    send<{ email: string; api_key: string }>("POST", "invitations/accept", { token, name }),
+  scenarios: () => list<Scenario>("GET", "scenarios"),
+  addScenario: (given: unknown) => send<Scenario>("POST", "scenarios", given as object),
+  removeScenario: (id: string) => send("DELETE", `scenarios/${part(id)}`),
+  clearScenarios: () => send("DELETE", "scenarios"),
+  faults: () => list<StoredFault>("GET", "faults"),
+  addFault: (given: unknown) => send<StoredFault>("POST", "faults", given as object),
+  removeFault: (id: string) => send("DELETE", `faults/${part(id)}`),
+  clearFaults: () => send("DELETE", "faults"),
+  journal: (since = 0) => list<JournalEntry>("GET", `journal?since=${since}`),
+  preview: (target: { by: string } | { to: string }) => send<Preview>("POST", "preview", target),
+  snapshots: () => list<StoredSnapshot>("GET", "snapshots"),
+  snapshot: (name: string) => send<{ id: string }>("POST", "snapshots", name === "" ? {} : { name }),
+  restore: (id: string) => send("POST", `snapshots/${part(id)}/restore`),
+  removeSnapshot: (id: string) => send("DELETE", `snapshots/${part(id)}`),
+  reset: () => send("POST", "reset"),
+  compare: (from: string, to: string) =>
+    send<Comparison>("GET", `compare?from=${part(from)}${to === "" ? "" : `&to=${part(to)}`}`),
+  forks: () => list<ListeningFork>("GET", "forks"),
+  fork: (given: ForkOptions) => send<ListeningFork>("POST", "forks", given),
+  removeFork: (id: string) => send("DELETE", `forks/${part(id)}`),
+};

@@ -1,0 +1,24 @@
+import { useRef } from "preact/hooks";
+import { control, type JournalEntry } from "./control.ts";
+import { type Hint, type Read, useRead } from "./live.ts";
+
+const concerns = ({ kind }: Hint) => kind === "journal" || kind === "instruments";
+
+/** How many of each kind the service keeps. */
+const most = 1000;
+
+/** Reads the journal, and then only what is new. A restore may have replaced it by another one, which is read whole. */
+export function useJournal(): Read<readonly JournalEntry[]> {
+  const known = useRef<readonly JournalEntry[]>([]);
+  return useRead(
+    "journal",
+    async () => {
+      const last = known.current.at(-1);
+      const [same, ...fresh] = last ? await control.journal(last.seq - 1) : [];
+      const isSame = last !== undefined && JSON.stringify(same) === JSON.stringify(last);
+      known.current = isSame ? [...known.current, ...fresh].slice(-8 * most) : await control.journal();
+      return known.current;
+    },
+    concerns,
+  );
+}

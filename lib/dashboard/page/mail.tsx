@@ -1,0 +1,99 @@
+import { useState } from "preact/hooks";
+import { control, type SentMail } from "./control.ts";
+import { Field, FormDialog, Once } from "./controls.tsx";
+import { type Hint, useRead } from "./live.ts";
+import { place, setQuery } from "./router.ts";
+import { instantOf } from "./time.ts";
+import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
+
+const concerns = ({ kind, event }: Hint) => kind === "journal" || kind === "instruments" || event !== undefined;
+
+const nameOf = ({ to, sent_at }: SentMail) => `${to} ${sent_at}`;
+
+/** Mails that would have been sent. */
+export function MailPage() {
+  const { data, error } = useRead("mail", control.mails, concerns);
+  const [key, setKey] = useState<string>();
+  const chosen = place.value.query.get("mail") ?? "";
+  const mails = data?.toReversed();
+  const open = mails?.find((one) => nameOf(one) === chosen) ?? mails?.[0];
+  return (
+    <Page title="Mail">
+      {key !== undefined && <Once label="The API key of the new member" secret={key} />}
+      {!mails && <Loading error={error} />}
+      {mails?.length === 0 && <Empty>No mail yet. Invite somebody on the page People.</Empty>}
+      {mails && mails.length > 0 && (
+        <div class="halves">
+          <ol class="list" aria-label="Mails">
+            {mails.map((one) => (
+              <li key={nameOf(one)}>
+                <button
+                  type="button"
+                  class="entry"
+                  aria-current={one === open ? "true" : undefined}
+                  onClick={() => setQuery({ mail: nameOf(one) })}
+                >
+                  <Text of={one.to} />
+                  <Text of={one.subject} />
+                  <Time at={one.sent_at} />
+                </button>
+              </li>
+            ))}
+          </ol>
+          {open && <Mail key={nameOf(open)} of={open} onKey={setKey} />}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Only the way to this page counts: the mail may name another host. */
+const linkOf = (link: string): string => {
+  const { pathname, search, hash } = new URL(link, location.origin);
+  return pathname + search + hash;
+};
+
+/** The text, with its link to be followed. */
+function Body({ of: { text, link } }: { readonly of: SentMail }) {
+  const [before, ...after] = text.split(link);
+  return (
+    <p class="mail-text">
+      {before}
+      {after.map((part) => (
+        <>
+          <a href={linkOf(link)} target="_blank" rel="noreferrer">
+            {link}
+          </a>
+          {part}
+        </>
+      ))}
+    </p>
+  );
+}
+
+function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: string) => void }) {
+  const [name, setName] = useState("");
+  const accept = async () => onKey((await control.accept(of.token, name)).api_key);
+  return (
+    <article class="detail">
+      <h2>
+        <Text of={of.subject} />
+      </h2>
+      <p class="facts">
+        <span>
+          to <Text of={of.to} />
+        </span>
+        <span class="mono">{instantOf(of.sent_at)}</span>
+      </p>
+      <Body of={of} />
+      <p class="row">
+        <a href={linkOf(of.link)} target="_blank" rel="noreferrer">
+          Open the invitation
+        </a>
+        <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
+          <Field label="Name" value={name} onInput={setName} required />
+        </FormDialog>
+      </p>
+    </article>
+  );
+}

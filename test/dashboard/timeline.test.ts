@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+
+const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
+
+test("Chromium: the time axis", { skip }, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test(
+    "shows what happens as it happens; pans, zooms, goes from mark to mark and opens them",
+    async (t) => {
+      const { port, service, project, deploy, call } = await listeningWorld(t);
+      const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline");
+      await page.getByText("Nothing has happened yet.", { exact: false }).waitFor();
+      const { id: parent } = await project();
+      const { id } = await deploy(parent);
+      const plot = page.getByRole("application", { name: "Time axis" });
+      await plot.locator(".bar.busy").first().waitFor();
+      await call("owner", "GET", "/v1/projects/proj_0");
+      await service.clock.advance("1m");
+      await plot.locator(".moment.good").first().waitFor();
+      assert.equal(await plot.locator(".bar").count(), 3);
+
+      const ticks = () => plot.locator(".tick-text").allTextContents();
+      const all = await ticks();
+      const differs = async (was: string[]) => {
+        const texts = "[...document.querySelectorAll('.tick-text')].map((one) => one.textContent).join()";
+        await page.waitForFunction(`${texts} !== ${JSON.stringify(was.join())}`);
+        return ticks();
+      };
+      await plot.focus();
+      await page.keyboard.press("+");
+      const closer = await differs(all);
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("ArrowLeft");
+      await differs(closer);
+      await page.keyboard.press("Home");
+      await differs(closer);
+      assert.deepEqual(await ticks(), all);
+      const box = await plot.boundingBox();
+      assert.ok(box);
+      await page.mouse.move(box.x + 200, box.y + 40);
+      await page.keyboard.down("Control");
+      await page.mouse.wheel(0, -400);
+      await page.keyboard.up("Control");
+      const near = await differs(all);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 300, box.y + 40, { steps: 3 });
+      await page.mouse.up();
+      await differs(near);
+      await page.getByRole("button", { name: "All", exact: true }).click();
+      await differs(near);
+
+      await plot.focus();
+      await page.keyboard.press("Shift+ArrowRight");
+      const chosen = page.getByLabel("Chosen", { exact: true });
+      await chosen.getByText("project.created").waitFor();
+      await page.keyboard.press("Shift+ArrowRight");
+      await chosen.getByText("POST /v1/projects 201").waitFor();
+      await page.keyboard.press("Shift+ArrowRight");
+      await chosen.getByText("queued", { exact: false }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname.endsWith(id));
+      await page.goBack();
+      await plot.locator(".moment.good").first().click();
+      await chosen.getByRole("link", { name: "Open" }).first().click();
+      await page.waitForURL((url) => url.pathname.endsWith(id));
+    },
+  );
+
+  await suite.test("goes back in time to look, and ahead, and changes nothing", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id: parent } = await project();
+    await deploy(parent);
+    await service.clock.advance("2s");
+    const { id: snapshot } = await service.snapshot({ name: "while it builds" });
+    await service.clock.advance("1h");
+    const { id: later } = await deploy(parent);
+    const before = JSON.stringify([service.journal.list(), service.clock.now(), service.snapshots.list()]);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline?at=2026-01-01T00:00:02.500Z");
+    const states = page.getByLabel("States");
+    await states.getByText("building").waitFor();
+    assert.equal(await states.getByRole("listitem").count(), 1);
+    await page.getByRole("button", { name: "Open it as a fork" }).click();
+    const link = page.getByRole("link", { name: "Look at fork_1" });
+    const fork = await (
+      await fetch((await link.getAttribute("href"))?.replace("/dashboard", "/_svc/clock") ?? "")
+    ).json();
+    assert.equal((fork as { now: string }).now, "2026-01-01T00:00:02.000Z");
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await page.getByText("Click on the axis", { exact: false }).waitFor();
+
+    await page.getByRole("button", { name: "Look ahead" }).click();
+    const ahead = page.getByLabel("What would happen");
+    await ahead.getByText("deployment.succeeded").waitFor();
+    await page.locator(".bar.ahead").first().waitFor();
+    assert.equal(JSON.stringify([service.journal.list(), service.clock.now(), service.snapshots.list()]), before);
+    await page.getByRole("button", { name: "Go there" }).click();
+    await ahead.waitFor({ state: "detached" });
+    const { status } = await service.client({ apiKey: "sk_live_demo_owner" }).deployments.get({ id: later });
+    assert.equal(status, "active");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByLabel("Clock").getByText("2026-01-01 01:00:02").waitFor();
+    assert.deepEqual(
+      service.snapshots.list().map(({ id }) => id),
+      [snapshot],
+    );
+  });
+
+  await suite.test("a seeded run has the same bytes with and without the open page", async (t) => {
+    const run = async (isWatched: boolean) => {
+      const { port, service, project, deploy, call } = await listeningWorld(t);
+      const page = isWatched ? await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline") : undefined;
+      const watch = async (path: string) => {
+        if (!page) return;
+        await page.goto(`http://127.0.0.1:${port}/dashboard${path}`);
+        await page.waitForLoadState("networkidle");
+      };
+      await call("owner", "POST", "/v1/webhooks", { url: "https://hook.inbox.test", events: ["*"] });
+      service.inbox.script("hook", [500, 500]);
+      const { id } = await project();
+      await watch("/timeline");
+      await page?.getByRole("button", { name: "Look ahead" }).click();
+      await page?.getByLabel("What would happen").waitFor();
+      await deploy(id);
+      await service.clock.advance("5s");
+      for (const path of ["/inbox", "/scenarios", "/faults", "/mail", "/snapshots"]) await watch(path);
+      await service.clock.advance("3h");
+      await call("owner", "POST", "/v1/users/invite", { email: "new@acme.test", role: "viewer" });
+      const seen = [
+        service.journal.list(),
+        service.inbox.list(),
+        await service.clock.upcoming(),
+        await service.snapshot(),
+      ];
+      for (const path of ["/v1/events?per_page=100", "/v1/deployments", "/v1/api-keys", "/_svc/mail"])
+        seen.push(
+          (await call("owner", "GET", path, undefined, { "x-request-id": "same" })).text.replaceAll(
+            String(port),
+            "PORT",
+          ) as never,
+        );
+      return JSON.stringify(seen).replaceAll(String(port), "PORT");
+    };
+    assert.equal(await run(true), await run(false));
+  });
+});
