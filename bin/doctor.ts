@@ -11,6 +11,7 @@ import { runningServer } from "../lib/store/database-lock.ts";
 import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store/integrity-check.ts";
 import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
+import { withCopy } from "../lib/store/online-copy.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { describeLost, say, table } from "./output.ts";
@@ -55,13 +56,13 @@ const checks: Readonly<Record<string, Check>> = {
     return "better-sqlite3 opens a database";
   },
   restore: ({ database }) => settleSwitch(database) ?? "no interrupted restore",
-  database({ database }) {
+  async database({ database }) {
     if (!existsSync(database)) return `${database} does not exist yet; svc-server start makes it`;
     for (const file of [database, `${database}-wal`, `${database}-shm`, `${database}.lock`].filter(existsSync)) {
       if (!hasAccess(file, constants.R_OK | constants.W_OK))
         throw new Error(`this user cannot read and write ${file}; run as its owner, or change its permissions`);
     }
-    checkDatabase(database);
+    await withCopy(database, (path) => checkDatabase(path, { named: database }));
     return `${database} is intact, ${Math.ceil(statSync(database).size / megabyte)} MB`;
   },
   "key file"({ database }) {
@@ -133,10 +134,11 @@ const checks: Readonly<Record<string, Check>> = {
 };
 
 /** Checks the rules of the store. A server may be running on the database. */
-function rulesOf(database: string): Finding[] {
+async function rulesOf(database: string): Promise<Finding[]> {
   if (!existsSync(database)) return [];
   try {
-    const broken = new Map(checkRules(database).map((violation) => [violation.rule, violation]));
+    const violations = await withCopy(database, (path) => checkRules(path, { named: database }));
+    const broken = new Map(violations.map((violation) => [violation.rule, violation]));
     return Object.keys(invariants).map((sentence) => {
       const { count, examples = [] } = broken.get(sentence) ?? {};
       const rows = examples.map((row) => JSON.stringify(row)).join(", ");
@@ -215,7 +217,7 @@ async function runChecks(args: Given): Promise<void> {
       findings.push({ check, ok: false, says: (error as Error).message });
     }
   }
-  if (args["deep"]) findings.push(...rulesOf(database));
+  if (args["deep"]) findings.push(...(await rulesOf(database)));
   say(
     args["json"]
       ? JSON.stringify(findings)

@@ -7,7 +7,7 @@ import { DatabaseError } from "./database-error.ts";
 import { refuseFolder } from "./database-files.ts";
 import { lockDatabase, lockFileOf } from "./database-lock.ts";
 import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
-import { openRaw } from "./sqlite.ts";
+import { copyOnline } from "./online-copy.ts";
 
 /** Everything was copied except the files of the generations in `lost`, which are missing or damaged in the source. */
 export interface CopyResult {
@@ -100,29 +100,6 @@ function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lo
   checkDatabase(staged, words);
   checkKey(staged, words);
   return { lost: damagedAssets(staged, words) };
-}
-
-/** Pages of one step: some megabytes, and a snapshot of some milliseconds. */
-const pagesOfStep = 1000;
-
-/**
- * Copies a database beside its server. SQLite begins anew at each commit of another process between two steps, so a busy
- * database would never be copied in steps: after a new beginning everything is copied in one, on one snapshot.
- */
-async function copyOnline(source: string, target: string): Promise<void> {
-  const database = openRaw(source);
-  let least = Number.POSITIVE_INFINITY;
-  const step = (left: number) => {
-    const isBegunAnew = left >= least;
-    least = left;
-    return isBegunAnew ? 0x7fffffff : pagesOfStep;
-  };
-  try {
-    await database.backup(target, { progress: ({ remainingPages }) => step(remainingPages) });
-  } finally {
-    database.close();
-  }
-  chmodSync(target, 0o600);
 }
 
 function copyPrivately(source: string, target: string): void {

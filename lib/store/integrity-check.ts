@@ -50,8 +50,8 @@ export function checkKey(path: string, { named = path }: Words = {}): void {
 }
 
 /** Checks the rules of the store. Throws a DatabaseError for a database that cannot be read. */
-export const checkRules = (path: string): Violation[] =>
-  withDatabase(path, undefined, (database) => {
+export const checkRules = (path: string, words?: Words): Violation[] =>
+  withDatabase(path, words, (database) => {
     if (!isCurrent(database)) throw new Error("its schema is older than this svc-server; start the server on it once");
     return violationsOf(database);
   });

@@ -64,8 +64,9 @@ const callsOf =
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    // A store that cannot write at the moment answers 503; any other failure is a fault.
-    if (response.status >= 500 && response.status !== 503) say(`wrong ${method} ${path}: ${response.status} ${text}`);
+    // A store that cannot write at the moment answers 503, and what is gone or has ended 404 or 409. Else it is a fault.
+    if (!response.ok && ![404, 409, 503].includes(response.status))
+      say(`wrong ${method} ${path}: ${response.status} ${text}`);
     return { done: response.ok, body: (text ? JSON.parse(text) : {}) as { id: string; data: object[] } };
   };
 
@@ -100,7 +101,7 @@ function actsOf({ make, change, remove }: ReturnType<typeof changesOf>): readonl
   return [
     (project, random) => {
       const description = random.alphanumeric(8);
-      return change("description", project, description, "PATCH", `/projects/${project}`, { description });
+      return change("description", project, description, "PUT", `/projects/${project}`, { description });
     },
     (project) => deploy(project, "production"),
     (project) => deploy(project, "broken"),

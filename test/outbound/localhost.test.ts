@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
+import { mockTime } from "../helpers/mock-time.ts";
 import { start } from "../helpers/webhook-receiver.ts";
 
 test("a name below localhost resolves to this machine, whatever DNS answers", async (t) => {
@@ -26,11 +27,15 @@ test("a name below localhost resolves to this machine, whatever DNS answers", as
 test("in dev a delivery to localhost is never caught as one to a public address, however late the lookup is", async (t) => {
   const receiver = await start();
   t.after(receiver.close);
+  // A process that stands still finds all of its timers due at once.
+  mockTime(t, { apis: ["setTimeout"] });
   const never = () => new Promise<never>(() => {});
   for (const resolve of [never, async () => [], async () => Promise.reject(new Error("EAI_AGAIN"))]) {
     const { send, close } = createOutbound({ mode: "dev", confined: true, resolve });
     t.after(close);
-    const { status, isOutside } = await send({ url: receiver.url, headers: {}, body: "" });
+    const sent = send({ url: receiver.url, headers: {}, body: "" });
+    t.mock.timers.tick(5_000);
+    const { status, isOutside } = await sent;
     assert.deepEqual([status, isOutside], [200, undefined]);
   }
   assert.equal(receiver.requests.length, 3);

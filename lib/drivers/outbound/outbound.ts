@@ -8,7 +8,7 @@ import { failureReason } from "./failure-reasons.ts";
 import { failed, type HttpResult, sendRequest } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
-import { createHostResolver, noneWithout, type ResolveHost } from "./resolve-host.ts";
+import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
 import {
   type HostPort,
   hostPortOf,
@@ -95,7 +95,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   if (limit_ms > 60_000)
     throw new Error(`the timeout of outbound requests must be a minute at most, not ${options.timeout}`);
   const allowed = parseAllow(options.allow ?? []);
-  const resolve = createHostResolver(options.resolve);
+  const { resolve, noneAfter } = createHostResolver(options.resolve);
   const clock = createClock("real");
   const requests = createRequestsInFlight();
   const connections = createConnectionPool(mode, options.ca);
@@ -119,7 +119,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 
   /** Without a network, lookups may take a minute. */
-  const resolveOrNone = noneWithout(resolve, limit_ms / 4);
+  const resolveOrNone = noneAfter(limit_ms / 4);
 
   const addressesOf = (
     { address, host }: Target,

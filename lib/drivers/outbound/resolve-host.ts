@@ -13,8 +13,7 @@ const systemLookup: ResolveHost = async (host) =>
  */
 const loopback = ["127.0.0.1", "::1"];
 
-/** No address if a name has none or its lookup takes longer than this. */
-export const noneWithout =
+const noneWithout =
   (resolve: ResolveHost, limit_ms: number): ResolveHost =>
   (host) =>
     new Promise((done) => {
@@ -24,7 +23,7 @@ export const noneWithout =
     });
 
 /** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
-export function createHostResolver(resolve: ResolveHost = systemLookup): ResolveHost {
+export function createHostResolver(resolve: ResolveHost = systemLookup) {
   const inFlight = new Map<string, Promise<readonly string[]>>();
   const shared: ResolveHost = async (host) => {
     const lookedUp = inFlight.get(host) ?? resolve(host).finally(() => inFlight.delete(host));
@@ -33,10 +32,17 @@ export function createHostResolver(resolve: ResolveHost = systemLookup): Resolve
   };
   /** The system says which of its addresses come first. On a busy machine it may be late. */
   const localhost = noneWithout(shared, 1_000);
-  return async (host) => {
-    if (host.endsWith(".localhost")) return loopback;
-    if (host !== "localhost") return shared(host);
-    const addresses = await localhost(host);
-    return addresses.length > 0 ? addresses : loopback;
+  const withLocalhost =
+    (lookUp: ResolveHost): ResolveHost =>
+    async (host) => {
+      if (host.endsWith(".localhost")) return loopback;
+      if (host !== "localhost") return lookUp(host);
+      const addresses = await localhost(host);
+      return addresses.length > 0 ? addresses : loopback;
+    };
+  return {
+    resolve: withLocalhost(shared),
+    /** No address if a name has none or its lookup takes longer than this. */
+    noneAfter: (limit_ms: number): ResolveHost => withLocalhost(noneWithout(shared, limit_ms)),
   };
 }
