@@ -11,9 +11,10 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { runHere as run } from "../helpers/cli-in-process.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { finishedGeneration, sharedPainter } from "../helpers/painter.ts";
-import { launch, run, temporaryFolder } from "../helpers/program.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
 import { world } from "../helpers/test-service.ts";
 
 const demo = resolve("fixtures/demo.json");
@@ -23,12 +24,12 @@ test("a backup of a running server is complete, and restores the same records", 
   const database = join(folder, "svc.db");
   const copy = join(folder, "copy.db");
   const server = await launch(t, ["start", "--port", "0", "--database", database, "--seed", demo]);
-  const made = run(["backup", copy, "--database", database]);
+  const made = await run(["backup", copy, "--database", database]);
   assert.equal(made.status, 0, made.stderr);
   if (process.platform !== "win32")
     for (const file of [copy, `${copy}.key`]) assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.match(run(["backup", copy, "--database", database]).stderr, /it already exists; name another file/);
-  assert.equal(run(["backup", copy, "--database", database, "--force"]).status, 0);
+  assert.match((await run(["backup", copy, "--database", database])).stderr, /it already exists; name another file/);
+  assert.equal((await run(["backup", copy, "--database", database, "--force"])).status, 0);
 
   const created = await fetch(`${server.base_url}/projects`, {
     method: "POST",
@@ -36,12 +37,12 @@ test("a backup of a running server is complete, and restores the same records", 
     body: '{"name":"afterwards","region":"eu-west-1"}',
   });
   assert.equal(created.status, 201);
-  assert.match(run(["restore", copy, "--database", database]).stderr, /it already exists/);
-  const running = run(["restore", copy, "--database", database, "--force"]);
+  assert.match((await run(["restore", copy, "--database", database])).stderr, /it already exists/);
+  const running = await run(["restore", copy, "--database", database, "--force"]);
   assert.deepEqual([running.status, /another svc-server/.test(running.stderr)], [1, true]);
   await server.stop("SIGKILL");
 
-  assert.equal(run(["restore", copy, "--database", database, "--force"]).status, 0);
+  assert.equal((await run(["restore", copy, "--database", database, "--force"])).status, 0);
   const again = await launch(t, ["start", "--port", "0", "--database", database]);
   const projects = (await (await again.get("/v1/projects", "sk_live_demo_owner")).json()) as {
     data: { name: string }[];
@@ -50,11 +51,11 @@ test("a backup of a running server is complete, and restores the same records", 
   assert.ok(!projects.data.some(({ name }) => name === "afterwards"), "what came after the backup is gone");
 });
 
-test("backup and restore refuse invalid files with the reason, and change nothing", (t) => {
+test("backup and restore refuse invalid files with the reason, and change nothing", async (t) => {
   const folder = temporaryFolder(t);
   const at = (name: string) => join(folder, name);
-  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
-  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  assert.equal((await run(["seed", demo, "--database", at("svc.db")])).status, 0);
+  assert.equal((await run(["backup", at("copy.db"), "--database", at("svc.db")])).status, 0);
   writeFileSync(at("text.db"), "no database");
   copyFileSync(at("copy.db.key"), at("text.db.key"));
   const bytes = readFileSync(at("copy.db"));
@@ -75,21 +76,21 @@ test("backup and restore refuse invalid files with the reason, and change nothin
     [["restore", at("copy.db"), "--database", at("none/svc.db")], /the folder .*none does not exist; create it/],
   ];
   for (const [words, sentence] of cases) {
-    const { status, stderr } = run(words);
+    const { status, stderr } = await run(words);
     assert.equal(status, 1, words.join(" "));
     assert.match(stderr, sentence);
   }
   assert.deepEqual(readFileSync(at("svc.db")), before);
   rmSync(at("svc.db.key"));
-  assert.match(run(["backup", at("c.db"), "--database", at("svc.db")]).stderr, /key file is missing/);
+  assert.match((await run(["backup", at("c.db"), "--database", at("svc.db")])).stderr, /key file is missing/);
   assert.ok(!existsSync(at("c.db")));
 });
 
-test("backup, restore, doctor and start recognise the key file of another database", (t) => {
+test("backup, restore, doctor and start recognise the key file of another database", async (t) => {
   const folder = temporaryFolder(t);
   const at = (name: string) => join(folder, name);
-  assert.equal(run(["seed", demo, "--database", at("svc.db")]).status, 0);
-  assert.equal(run(["backup", at("copy.db"), "--database", at("svc.db")]).status, 0);
+  assert.equal((await run(["seed", demo, "--database", at("svc.db")])).status, 0);
+  assert.equal((await run(["backup", at("copy.db"), "--database", at("svc.db")])).status, 0);
   const other = `${Buffer.alloc(32, 7).toString("base64")}\n`;
   for (const name of ["svc.db.key", "copy.db.key"]) writeFileSync(at(name), other, { mode: 0o600 });
   const words = /encrypted with another key; restore the key file .*\.db\.key that belongs to it/;
@@ -98,13 +99,16 @@ test("backup, restore, doctor and start recognise the key file of another databa
     ["restore", at("copy.db"), "--database", at("new.db")],
     ["keys", "list", "--database", at("svc.db")],
   ]) {
-    const { status, stderr } = run(command);
+    const { status, stderr } = await run(command);
     assert.deepEqual([status, words.test(stderr)], [1, true], `${command.join(" ")}: ${stderr}`);
   }
   assert.ok(!existsSync(at("b.db")) && !existsSync(at("new.db")), "nothing is made");
-  assert.match(run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout, /WRONG +key file .*another key/);
+  assert.match(
+    (await run(["doctor", "--database", at("svc.db"), "--port", "0"])).stdout,
+    /WRONG +key file .*another key/,
+  );
   writeFileSync(at("svc.db.key"), "short", { mode: 0o600 });
-  assert.match(run(["backup", at("b.db"), "--database", at("svc.db")]).stderr, /does not hold 32 bytes/);
+  assert.match((await run(["backup", at("b.db"), "--database", at("svc.db")])).stderr, /does not hold 32 bytes/);
 });
 
 const draw = sharedPainter();
@@ -121,7 +125,7 @@ test("backup, restore and doctor report missing or changed files of generations,
   ];
   const fileOf = ({ id }: { id: string }) => join(at("svc.db-files"), id);
   const ask = async ({ output }: { output: { url: string } }) => here.service.fetch(output.url);
-  const made = run(["backup", at("copy.db"), "--database", at("svc.db"), "--json"]);
+  const made = await run(["backup", at("copy.db"), "--database", at("svc.db"), "--json"]);
   assert.deepEqual(JSON.parse(made.stdout).lost_files, []);
   rmSync(fileOf(gone));
   appendFileSync(fileOf(longer), "junk");
@@ -133,52 +137,45 @@ test("backup, restore and doctor report missing or changed files of generations,
   assert.equal((await ask(whole)).status, 200);
   await here.service.close();
 
-  const poor = run(["backup", at("poor.db"), "--database", at("svc.db")]);
+  const poor = await run(["backup", at("poor.db"), "--database", at("svc.db")]);
   assert.equal(poor.status, 0, poor.stderr);
   assert.match(poor.stdout, /the files of 2 generations are missing or changed, such as that of gen_\w+: their links/);
-  const doctor = () => run(["doctor", "--database", at("svc.db"), "--port", "0"]).stdout;
-  assert.match(doctor(), /WRONG +files +the files of 2 generations .*; restore .*svc\.db-files from the backup/);
-  const restored = run(["restore", at("poor.db"), "--database", at("svc.db"), "--force", "--json"]);
+  const doctor = async () => (await run(["doctor", "--database", at("svc.db"), "--port", "0"])).stdout;
+  assert.match(await doctor(), /WRONG +files +the files of 2 generations .*; restore .*svc\.db-files from the backup/);
+  const restored = await run(["restore", at("poor.db"), "--database", at("svc.db"), "--force", "--json"]);
   assert.deepEqual(JSON.parse(restored.stdout).lost_files, [gone.id, longer.id].sort());
   const bytes = readFileSync(fileOf(whole));
   writeFileSync(join(at("copy.db-files"), whole.id), bytes.fill(0, bytes.length - 4));
-  const one = run(["restore", at("copy.db"), "--database", at("svc.db"), "--force"]);
+  const one = await run(["restore", at("copy.db"), "--database", at("svc.db"), "--force"]);
   assert.match(one.stdout, new RegExp(`the file of 1 generation is missing or changed, such as that of ${whole.id}`));
 });
 
-test("a seed is checked, and makes a new database", (t) => {
+test("a seed is checked, and makes a new database", async (t) => {
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
-  assert.match(run(["seed", demo]).stdout, /^The seed is valid: 1 organization, 3 users, 1 project/);
-  assert.deepEqual(Object.keys(JSON.parse(run(["seed", demo, "--json"]).stdout)), [
+  assert.match((await run(["seed", demo])).stdout, /^The seed is valid: 1 organization, 3 users, 1 project/);
+  assert.deepEqual(Object.keys(JSON.parse((await run(["seed", demo, "--json"])).stdout)), [
     ...["organizations", "users", "projects", "database"],
   ]);
-  assert.equal(run(["seed", demo, "--database", database]).status, 0);
+  assert.equal((await run(["seed", demo, "--database", database])).status, 0);
   assert.match(
-    run(["keys", "list", "--database", database]).stdout,
+    (await run(["keys", "list", "--database", database])).stdout,
     /^ID +NAME +USER +ROLE +SCOPES .*\nkey_\w+ +\S.* (owner|admin|developer|viewer) +\S/,
   );
-  const own = run(["keys", "create", "--database", database]).stdout;
+  const own = (await run(["keys", "create", "--database", database])).stdout;
   assert.match(own, /of a user with the role owner\. Its scopes are \*: everything that the role may do\./);
-  const narrow = run([
-    "keys",
-    "create",
-    "--role",
-    "viewer",
-    "--scopes",
-    "projects:read",
-    "--database",
-    database,
-  ]).stdout;
+  const narrow = (
+    await run(["keys", "create", "--role", "viewer", "--scopes", "projects:read", "--database", database])
+  ).stdout;
   assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
-  assert.equal(run(["mail", "--database", database]).stdout, "No e-mails were sent yet.\n");
+  assert.equal((await run(["mail", "--database", database])).stdout, "No e-mails were sent yet.\n");
   assert.match(
-    run(["mail"], folder).stderr,
+    (await run(["mail"], folder)).stderr,
     /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: GET \/_svc\/mail/,
   );
-  const again = run(["seed", demo, "--database", database]);
+  const again = await run(["seed", demo, "--database", database]);
   assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);
   const wrong = join(folder, "wrong.json");
   writeFileSync(wrong, '{"organizations":[{"name":""}]}');
-  assert.match(run(["seed", wrong]).stderr, /organizations\.0\.name must have 1 to 64 characters/);
+  assert.match((await run(["seed", wrong])).stderr, /organizations\.0\.name must have 1 to 64 characters/);
 });

@@ -8,7 +8,8 @@ import { type TestContext, test } from "node:test";
 import { documentedOperations, inputOf } from "../../bin/call-fields.ts";
 import { operationHelp } from "../../bin/operation-help.ts";
 import { operations } from "../../lib/operations.ts";
-import { launch, run, stream, temporaryFolder } from "../helpers/program.ts";
+import { runHere as run } from "../helpers/cli-in-process.ts";
+import { launch, run as spawned, stream, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
 const words = ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"];
@@ -20,8 +21,8 @@ async function desk(t: TestContext) {
   const nobody = { SVC_URL: server.url, XDG_CONFIG_HOME: home, APPDATA: home };
   const env = { ...nobody, SVC_API_KEY: server.api_key ?? "" };
   const call = (...given: string[]) => run(["call", ...given], home, env);
-  const answer = (...given: string[]) => {
-    const { status, stdout, stderr } = call(...given, "--json");
+  const answer = async (...given: string[]) => {
+    const { status, stdout, stderr } = await call(...given, "--json");
     assert.equal(status, 0, stderr);
     return JSON.parse(stdout);
   };
@@ -36,32 +37,32 @@ async function desk(t: TestContext) {
 
 test("any operation is called by its name, with fields in the types of its schema", async (t) => {
   const { call, answer, home, env } = await desk(t);
-  const project = answer("projects.create", "name=4242", "region=eu-west-1", "description=null");
+  const project = await answer("projects.create", "name=4242", "region=eu-west-1", "description=null");
   assert.deepEqual([project.name, project.description], ["4242", null]);
-  assert.equal(answer("projects.list", "per_page=1").data.length, 1);
-  const deployment = answer(
+  assert.equal((await answer("projects.list", "per_page=1")).data.length, 1);
+  const deployment = await answer(
     ...["deployments.create", `project_id=${project.id}`, "environment=production"],
     ...["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"],
   );
   assert.deepEqual([deployment.status, deployment.source.tag], ["queued", "v1.4.2"]);
   const url = "url=https://hook.inbox.test/";
-  assert.deepEqual(answer("webhooks.create", url, "events=project.created,user.invited").events.length, 2);
-  assert.deepEqual(answer("webhooks.create", url, "events[]=project.created", "events[]=*").events.length, 2);
+  assert.deepEqual((await answer("webhooks.create", url, "events=project.created,user.invited")).events.length, 2);
+  assert.deepEqual((await answer("webhooks.create", url, "events[]=project.created", "events[]=*")).events.length, 2);
   const config = ["config.repo=acme/web", "config.branch=main", "config.environment=production"];
-  assert.equal(answer("integrations.create", "type=code_host", ...config).config.branch, "main");
+  assert.equal((await answer("integrations.create", "type=code_host", ...config)).config.branch, "main");
   writeFileSync(join(home, "body.json"), '{"name":"from-file","region":"eu-west-1"}');
-  assert.equal(answer("projects.create", "body=@body.json", "name=from-both").name, "from-both");
-  assert.equal(answer("projects.get", project.id).name, "4242", "an identifier needs no name");
-  const placed = answer("environments.put", project.id, "production", "variables.PORT=8080");
+  assert.equal((await answer("projects.create", "body=@body.json", "name=from-both")).name, "from-both");
+  assert.equal((await answer("projects.get", project.id)).name, "4242", "an identifier needs no name");
+  const placed = await answer("environments.put", project.id, "production", "variables.PORT=8080");
   assert.deepEqual(placed.variables, { PORT: "8080" });
-  assert.equal(answer("projects.delete", `id=${project.id}`), null);
-  const people = call("users.list");
+  assert.equal(await answer("projects.delete", `id=${project.id}`), null);
+  const people = await call("users.list");
   assert.match(people.stdout, /^ID +NAME +EMAIL +ROLE +STATUS +JOINED_AT\n/);
-  assert.match(call("me.get").stdout, /^organization +\{/);
-  assert.equal(run(["users"], home, env).stdout, people.stdout);
-  const invited = run(["users", "invite", "email=grace@example.com", "role=viewer", "--json"], home, env);
+  assert.match((await call("me.get")).stdout, /^organization +\{/);
+  assert.equal((await run(["users"], home, env)).stdout, people.stdout);
+  const invited = await run(["users", "invite", "email=grace@example.com", "role=viewer", "--json"], home, env);
   assert.equal(JSON.parse(invited.stdout).role, "viewer");
-  assert.match(run(["users", "lst"], home, env).stderr, /did you mean users\.list\?/);
+  assert.match((await run(["users", "lst"], home, env)).stderr, /did you mean users\.list\?/);
 });
 
 test("a wrong name ends with 2 and suggests the nearest right name; a refused call ends with 1", async (t) => {
@@ -80,21 +81,21 @@ test("a wrong name ends with 2 and suggests the nearest right name; a refused ca
     [["projects.create", "name=x", "region=a b"], 1, /\n {2}name must have 3 to 64 characters\n {2}region must be/],
   ];
   for (const [given, code, sentence] of cases) {
-    const { status, stderr, stdout } = call(...given);
+    const { status, stderr, stdout } = await call(...given);
     assert.equal(status, code, `${given.join(" ")}: ${stderr}`);
     assert.match(stderr, sentence);
     assert.equal(stdout, "");
   }
-  const wrong = run(["call", "me.get"], home, { ...nobody, SVC_API_KEY: "sk_live_wrong_key" });
+  const wrong = await run(["call", "me.get"], home, { ...nobody, SVC_API_KEY: "sk_live_wrong_key" });
   assert.match(wrong.stderr, /\(unauthorized.*\n {2}SVC_API_KEY was refused: it is wrong, revoked/);
   assert.ok(!wrong.stderr.includes("wrong_key"));
-  const login = run(["login"], home, { ...nobody, input: "sk_live_wrong_key\n" });
+  const login = spawned(["login"], home, { ...nobody, input: "sk_live_wrong_key\n" });
   assert.match(login.stderr, /\(unauthorized.*\n {2}the key on stdin was refused/);
-  const none = run(["call", "me.get"], home, nobody);
+  const none = await run(["call", "me.get"], home, nobody);
   assert.match(none.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or save a key with: svc-server login/);
-  const secure = run(["call", "me.get", "--url", String(env.SVC_URL).replace("http:", "https:")], home, env);
+  const secure = await run(["call", "me.get", "--url", String(env.SVC_URL).replace("http:", "https:")], home, env);
   assert.match(secure.stderr, /cannot be reached; it does not speak TLS: try http:/);
-  const down = run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
+  const down = await run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
   assert.deepEqual([down.status, /cannot be reached; is the server running/.test(down.stderr)], [1, true]);
 });
 
@@ -122,8 +123,8 @@ test("fields that are wrong, each with what would be right", () => {
   });
 });
 
-test("an operation's help names its fields, and its example is right; that of call names every operation", () => {
-  const { stdout, status } = run(["call", "deployments.create", "--help"]);
+test("an operation's help names its fields, and its example is right; that of call names every operation", async () => {
+  const { stdout, status } = await run(["call", "deployments.create", "--help"]);
   assert.equal(status, 0);
   for (const line of [
     /^Deploy a Git repository or a container image into an environment\.\n/,
@@ -144,39 +145,39 @@ test("an operation's help names its fields, and its example is right; that of ca
     const path = Object.fromEntries(operation.path.map((name) => [name, "…"]));
     assert.deepEqual(inputOf(operation, words), { ...path, ...operation.example });
   }
-  const wrong = run(["call", "projects.lst", "--help"]);
+  const wrong = await run(["call", "projects.lst", "--help"]);
   assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
   assert.match(wrong.stderr, /no operation is called "projects\.lst"; did you mean projects\.list\?/);
-  const all = run(["call", "--help"]).stdout;
+  const all = (await run(["call", "--help"])).stdout;
   for (const { id, summary } of operations) assert.ok(all.includes(id) && all.includes(summary), id);
 });
 
 test("login keeps a key that this user alone can read, and gives it to its own service alone", async (t) => {
   const { server, home, nobody } = await desk(t);
   const key = server.api_key ?? "";
-  const login = run(["login", "--profile", "demo"], home, { ...nobody, input: `${key}\n` });
+  const login = spawned(["login", "--profile", "demo"], home, { ...nobody, input: `${key}\n` });
   assert.equal(login.status, 0, login.stderr);
   assert.ok(!(login.stdout + login.stderr).includes(key));
   const file = join(home, "svc-server", "profiles.json");
   if (process.platform !== "win32") assert.equal(statSync(file).mode & 0o777, 0o600);
   const elsewhere = { ...nobody, SVC_URL: "http://127.0.0.1:1" };
-  const asked = run(["call", "me.get", "--profile", "demo", "--json"], home, elsewhere);
+  const asked = await run(["call", "me.get", "--profile", "demo", "--json"], home, elsewhere);
   assert.equal(JSON.parse(asked.stdout).user.role, "owner");
   for (const more of [{}, { SVC_API_KEY: "sk_live_demo_other" }])
-    assert.equal(run(["call", "me.get"], home, { ...elsewhere, ...more, SVC_PROFILE: "demo" }).status, 0);
-  const named = run(["login"], home, { ...nobody, SVC_PROFILE: "new", input: key });
+    assert.equal((await run(["call", "me.get"], home, { ...elsewhere, ...more, SVC_PROFILE: "demo" })).status, 0);
+  const named = spawned(["login"], home, { ...nobody, SVC_PROFILE: "new", input: key });
   assert.match(named.stdout, /^Saved the profile new: /, named.stderr);
   const common = { ...nobody, SVC_PROFILE: "" };
-  assert.match(run(["login"], home, { ...common, input: key }).stdout, /^Saved the profile default: /);
-  assert.equal(run(["call", "me.get"], home, { ...common, SVC_URL: "" }).status, 0, "the last resort");
-  assert.notEqual(run(["call", "me.get"], home, { ...common, SVC_API_KEY: "sk_live_demo_other" }).status, 0);
-  const profiles = run(["complete", "--", "call", "me.get", "--profile", ""], home, nobody).stdout;
+  assert.match(spawned(["login"], home, { ...common, input: key }).stdout, /^Saved the profile default: /);
+  assert.equal((await run(["call", "me.get"], home, { ...common, SVC_URL: "" })).status, 0, "the last resort");
+  assert.notEqual((await run(["call", "me.get"], home, { ...common, SVC_API_KEY: "sk_live_demo_other" })).status, 0);
+  const profiles = (await run(["complete", "--", "call", "me.get", "--profile", ""], home, nobody)).stdout;
   assert.deepEqual(profiles.trim().split("\n").sort(), ["default", "demo", "new"]);
-  assert.match(run(["call", "me.get", "--profile", "dmo"], home, nobody).stderr, /no profile "dmo"/);
+  assert.match((await run(["call", "me.get", "--profile", "dmo"], home, nobody)).stderr, /no profile "dmo"/);
   const other = await launch(t, words);
-  const foreign = run(["call", "me.get", "--profile", "demo", "--url", other.url], home, nobody);
+  const foreign = await run(["call", "me.get", "--profile", "demo", "--url", other.url], home, nobody);
   assert.match(foreign.stderr, /unauthorized/, "another service is not shown the key");
-  assert.notEqual(run(["login"], home, { ...nobody, input: "sk_live_wrong_key" }).status, 0);
+  assert.notEqual(spawned(["login"], home, { ...nobody, input: "sk_live_wrong_key" }).status, 0);
   assert.ok(!readFileSync(file, "utf8").includes("wrong_key"));
 });
 
@@ -196,50 +197,48 @@ test("login stopped with Ctrl+C says so, ends with 1, and stores nothing", async
 
 test("a log is printed, and followed to its end", async (t) => {
   const { env, home, answer, advance } = await desk(t);
-  const [project] = answer("projects.list").data;
+  const [project] = (await answer("projects.list")).data;
   const source = ["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"];
-  const { id } = answer("deployments.create", `project_id=${project.id}`, "environment=production", ...source);
+  const { id } = await answer("deployments.create", `project_id=${project.id}`, "environment=production", ...source);
   const { lines } = stream(t, ["deployments", "logs", id, "--follow", "--json"], env);
   await advance("10s");
   const followed = [];
   for (let line = await lines.next(); !line.done; line = await lines.next()) followed.push(JSON.parse(line.value));
-  assert.deepEqual(followed, answer("deployments.logs", `id=${id}`).data);
-  const printed = run(["deployments", "logs", id], home, env).stdout.trim().split("\n");
+  assert.deepEqual(followed, (await answer("deployments.logs", `id=${id}`)).data);
+  const printed = (await run(["deployments", "logs", id], home, env)).stdout.trim().split("\n");
   assert.equal(printed.length, followed.length);
   assert.match(printed[0] ?? "", /^2026-01-01T\S+ {2}info {3}/);
 });
 
-test("openapi prints the document, and completion what may stand next", () => {
-  const printed = run(["openapi", "--envelope", "full"]);
+test("openapi prints the document, and completion what may stand next", async () => {
+  const printed = spawned(["openapi", "--envelope", "full"]);
   assert.ok(printed.stdout === readFileSync("schema/openapi-full.json", "utf8"), "whole, through a pipe");
-  assert.equal(run(["openapi", "--envelope", "round"]).status, 2);
-  const complete = (...given: string[]) =>
-    run(["complete", "--", ...given])
-      .stdout.trim()
-      .split("\n");
-  assert.deepEqual(complete("dep"), ["deployments"]);
-  assert.deepEqual(complete("backup", "--fo"), ["--force"]);
+  assert.equal((await run(["openapi", "--envelope", "round"])).status, 2);
+  const complete = async (...given: string[]) => (await run(["complete", "--", ...given])).stdout.trim().split("\n");
+  assert.deepEqual(await complete("dep"), ["deployments"]);
+  assert.deepEqual(await complete("backup", "--fo"), ["--force"]);
   assert.deepEqual(
-    complete("call", "projects."),
+    await complete("call", "projects."),
     operations.map(({ id }) => id).filter((id) => id.startsWith("projects.")),
   );
-  assert.deepEqual(complete("call", "projects.create", "n"), ["name="]);
-  assert.deepEqual(complete("keys", ""), ["create", "list", "revoke"]);
-  assert.deepEqual(complete("call", "deployments.create", "source.t"), ["source.type=", "source.tag="]);
-  assert.deepEqual(complete("users", "invite", "role=o"), ["role=owner"]);
-  assert.deepEqual(complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");
-  assert.deepEqual(complete("trigger", "deployment.f"), ["deployment.failed"]);
-  assert.deepEqual(complete("clock", "advance", "--t"), ["--to"]);
-  assert.deepEqual([complete("--se"), complete("dev", "--se")], [["--seed"], ["--seed", "--send"]]);
-  assert.deepEqual(complete("exec", "--", "npm", ""), [""], "the words of another program");
-  for (const shell of ["bash", "zsh", "fish"]) assert.match(run(["completion", shell]).stdout, /svc-server complete/);
-  assert.equal(run(["completion", "cmd"]).status, 2);
+  assert.deepEqual(await complete("call", "projects.create", "n"), ["name="]);
+  assert.deepEqual(await complete("keys", ""), ["create", "list", "revoke"]);
+  assert.deepEqual(await complete("call", "deployments.create", "source.t"), ["source.type=", "source.tag="]);
+  assert.deepEqual(await complete("users", "invite", "role=o"), ["role=owner"]);
+  assert.deepEqual(await complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");
+  assert.deepEqual(await complete("trigger", "deployment.f"), ["deployment.failed"]);
+  assert.deepEqual(await complete("clock", "advance", "--t"), ["--to"]);
+  assert.deepEqual([await complete("--se"), await complete("dev", "--se")], [["--seed"], ["--seed", "--send"]]);
+  assert.deepEqual(await complete("exec", "--", "npm", ""), [""], "the words of another program");
+  for (const shell of ["bash", "zsh", "fish"])
+    assert.match((await run(["completion", shell])).stdout, /svc-server complete/);
+  assert.equal((await run(["completion", "cmd"])).status, 2);
 });
 
 test("a log followed until Ctrl+C ends with 0 and the lines so far", async (t) => {
   const { answer, env } = await desk(t);
-  const { id } = answer("projects.create", "name=followed", "region=eu-west-1");
-  const deployment = answer(
+  const { id } = await answer("projects.create", "name=followed", "region=eu-west-1");
+  const deployment = await answer(
     ...["deployments.create", `project_id=${id}`, "environment=production"],
     ...["source.type=git", "source.repo=acme/web", "source.tag=v1.4.2"],
   );

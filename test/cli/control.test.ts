@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { run as command } from "../../bin/main.ts";
 import { catalog } from "../../lib/events/catalog.ts";
-import { launch, run, temporaryFolder } from "../helpers/program.ts";
+import { runHere as run } from "../helpers/cli-in-process.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
 
 /** An emulator with the demo organization, and the program beside it. */
 const emulator = (t: TestContext, ...options: string[]) => bareEmulator(t, "--seed", "demo", ...options);
@@ -18,8 +19,8 @@ async function bareEmulator(t: TestContext, ...options: string[]) {
     XDG_CONFIG_HOME: home,
     APPDATA: home,
   };
-  const program = (...words: string[]) => {
-    const { status, stdout, stderr } = run(words, home, env);
+  const program = async (...words: string[]) => {
+    const { status, stdout, stderr } = await run(words, home, env);
     return { status, stdout: stdout.trim(), stderr };
   };
   const events = async () => {
@@ -31,33 +32,33 @@ async function bareEmulator(t: TestContext, ...options: string[]) {
 
 test("clock shows the time and moves it, by a duration or to an instant", async (t) => {
   const { program, server } = await emulator(t, "--clock", "manual@2026-01-01T00:00:00Z");
-  assert.deepEqual(program("clock"), { status: 0, stdout: "2026-01-01T00:00:00.000Z  manual", stderr: "" });
-  assert.deepEqual(JSON.parse(program("clock", "advance", "2h", "--json").stdout), {
+  assert.deepEqual(await program("clock"), { status: 0, stdout: "2026-01-01T00:00:00.000Z  manual", stderr: "" });
+  assert.deepEqual(JSON.parse((await program("clock", "advance", "2h", "--json")).stdout), {
     now: "2026-01-01T02:00:00.000Z",
     ran: 0,
   });
   assert.match(
-    program("clock", "advance", "--to", "2026-01-02T00:00:00Z").stdout,
+    (await program("clock", "advance", "--to", "2026-01-02T00:00:00Z")).stdout,
     /^2026-01-02T00:00:00.000Z, \d+ job/,
   );
-  const past = program("clock", "advance", "--to", "2026-01-01T00:00:00Z", "--url", `${server.base_url}/`);
+  const past = await program("clock", "advance", "--to", "2026-01-01T00:00:00Z", "--url", `${server.base_url}/`);
   assert.equal(past.status, 1);
   assert.match(past.stderr, /to must not be before 2026-01-02T00:00:00.000Z/);
 });
 
 test("snapshots keep the whole state and bring it back, and reset brings back the seed", async (t) => {
   const { program, env, events } = await emulator(t);
-  const id = program("snapshots", "create").stdout;
+  const id = (await program("snapshots", "create")).stdout;
   assert.match(id, /^snap_\w+$/);
   const project = ["call", "projects.create", "name=later", "region=eu-west-1"];
   assert.equal((await quietly(env, project)).code, 0);
   assert.deepEqual(await events(), ["project.created"]);
-  assert.equal(JSON.parse(program("snapshots", "restore", id, "--json").stdout).id, id);
+  assert.equal(JSON.parse((await program("snapshots", "restore", id, "--json")).stdout).id, id);
   assert.deepEqual(await events(), []);
   const none = await quietly(env, ["snapshots", "restore", "snap_none"]);
   assert.deepEqual([none.code, none.message?.includes("no snapshot has this identifier")], [1, true]);
   await quietly(env, project);
-  assert.match(program("reset").stdout, /The emulator is reset/);
+  assert.match((await program("reset")).stdout, /The emulator is reset/);
   assert.deepEqual(await events(), []);
   const running = await quietly(env, ["clock", "advance", "2h"]);
   assert.equal(running.code, 1);
@@ -92,7 +93,7 @@ for (const clock of ["manual", "real"])
       const happened = (await events()).slice(length);
       assert.equal(happened.at(-1), name, `${name} is the last of ${happened}`);
     }
-    const { event, data } = JSON.parse(program("trigger", "deployment.failed", "--json").stdout);
+    const { event, data } = JSON.parse((await program("trigger", "deployment.failed", "--json")).stdout);
     assert.deepEqual([event, data.reason], ["deployment.failed", "npm ERR! build failed"]);
   });
 
@@ -102,7 +103,7 @@ test("trigger makes its project in the first region that the service has", async
   const { env, program } = await bareEmulator(t, "--config", config);
   for (const name of ["project.created", "deployment.succeeded"])
     assert.deepEqual(await quietly(env, ["trigger", name]), { code: 0 }, name);
-  const { data } = JSON.parse(program("call", "projects.list", "--json").stdout);
+  const { data } = JSON.parse((await program("call", "projects.list", "--json")).stdout);
   assert.deepEqual(
     data.map(({ region }: { region: string }) => region),
     ["mars-1", "mars-1"],
@@ -136,7 +137,7 @@ test("a wait before a retry is announced on stderr, with its reason", async (t) 
     body: JSON.stringify({ respond: { status: 503, headers: { "retry-after": "1" } }, times: 1 }),
   });
   assert.equal(made.status, 200, await made.text());
-  const { status, stderr } = program("call", "projects.list");
+  const { status, stderr } = await program("call", "projects.list");
   assert.equal(status, 0);
   assert.match(stderr, /^svc-server: retrying in 1 s: \S.*\n$/);
 });

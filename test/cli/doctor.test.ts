@@ -5,7 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { run, stream, temporaryFolder } from "../helpers/program.ts";
+import { runHere as run } from "../helpers/cli-in-process.ts";
+import { stream, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
 
@@ -13,12 +14,12 @@ test("doctor finds faults, says how to fix them, and ends with 1", async (t) => 
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const words = ["doctor", "--database", database, "--port", "0", "--json"];
-  const look = (...more: string[]) => {
-    const { status, stdout } = run([...words, ...more]);
+  const look = async (...more: string[]) => {
+    const { status, stdout } = await run([...words, ...more]);
     const findings = JSON.parse(stdout) as { check: string; ok: boolean; says: string }[];
     return { status, wrong: findings.filter(({ ok }) => !ok), checks: findings.map(({ check }) => check) };
   };
-  const fresh = look();
+  const fresh = await look();
   assert.deepEqual([fresh.status, fresh.wrong], [0, []]);
   assert.deepEqual(fresh.checks, [
     ...[
@@ -37,21 +38,21 @@ test("doctor finds faults, says how to fix them, and ends with 1", async (t) => 
       "runtime",
     ],
   ]);
-  assert.equal(run(["seed", demo, "--database", database]).status, 0);
-  assert.deepEqual(look().wrong, []);
+  assert.equal((await run(["seed", demo, "--database", database])).status, 0);
+  assert.deepEqual((await look()).wrong, []);
   if (process.platform !== "win32") {
     chmodSync(`${database}.key`, 0o644);
-    assert.match(look().wrong[0]?.says ?? "", /other users can read [^;]*; run: chmod 600/);
+    assert.match((await look()).wrong[0]?.says ?? "", /other users can read [^;]*; run: chmod 600/);
   }
   rmSync(`${database}.key`);
-  const lost = look();
+  const lost = await look();
   assert.deepEqual([lost.status, lost.wrong.map(({ check }) => check)], [1, ["key file"]]);
   writeFileSync(database, "no database");
-  assert.match(look().wrong[0]?.says ?? "", /it is not an SQLite database/);
+  assert.match((await look()).wrong[0]?.says ?? "", /it is not an SQLite database/);
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   t.after(() => void holder.close());
-  const taken = look("--port", String((holder.address() as AddressInfo).port));
+  const taken = await look("--port", String((holder.address() as AddressInfo).port));
   assert.match(taken.wrong.at(-1)?.says ?? "", /is in use/);
 });
 
@@ -93,7 +94,7 @@ test("doctor asks the model servers of the options", async (t) => {
   );
   assert.deepEqual([...new Set(asked)], ["/v1/models"]);
   assert.match(findings.find(({ check }) => check === "database")?.says ?? "", /svc\.db does not exist yet/);
-  const wrong = run(["doctor", "--port", "0", "--json"], folder, { SVC_CLOCK: "manual" });
+  const wrong = await run(["doctor", "--port", "0", "--json"], folder, { SVC_CLOCK: "manual" });
   assert.deepEqual([wrong.status, /SVC_CLOCK must be real/.test(wrong.stderr)], [2, true], "wrong usage");
   assert.match(wrong.stdout, /"check":"options","ok":false,"says":"SVC_CLOCK must be real in the mode start"/);
   assert.ok(!existsSync(join(folder, "svc.db")) && !existsSync(join(folder, "svc-data")), "nothing is made");

@@ -19,7 +19,7 @@ export function userFolder(t: TestContext) {
 }
 
 /** Sets variables of the environment for as long as `work` takes. */
-async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
+export async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
   Object.assign(process.env, variables);
   try {

@@ -18,7 +18,7 @@ export const noSandbox: string | false =
 /** A program that answers with its version, its variables, and a word of each path. */
 export const server = (version: string) => `
 const { createServer } = require("node:http");
-console.log("listening as ${version}");
+console.log("listening as ${version}", process.env.TOKEN ?? "");
 createServer((request, response) => {
   if (request.url === "/crash") process.exit(3);
   if (request.url === "/env") return response.end(JSON.stringify(process.env));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bearer } from "../helpers/headers.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { app, noSandbox, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
@@ -47,6 +48,8 @@ test("A branch over smart HTTP is built and answers at its host; a rollback buil
     GREETING: "hi",
     TOKEN: "s3cret-value",
   });
+
+  assert.equal(await here.printed(id, /^listening as one/), "listening as one [redacted]");
 
   const second = repos.commit("acme/web", app("two"));
   const next = await here.release(id, { branch: "main" });
@@ -101,6 +104,16 @@ test("A crash costs a request its time and no answer; restart takes today's vari
   assert.equal(await here.ask(host), "200 one");
   assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
   const path = `/v1/projects/${id}/environments/production`;
+  // A followed log of an app ends with its key.
+  const viewer = here.service.client({
+    apiKey: (await here.service.keys.create({ role: "viewer", name: "brief" })).key,
+  });
+  const headers = bearer((await viewer.keys.create({ name: "briefer" })).key);
+  const followed = await here.service.fetch(`${path}/logs?follow=true`, { headers });
+  assert.equal(followed.status, 200);
+  for (const one of (await viewer.keys.list()).data)
+    if (one.name === "briefer") await viewer.keys.revoke({ id: one.id });
+  assert.match(await followed.text(), /event: problem\ndata: {.*"unauthorized"/);
   await here.call("developer", "PUT", path, { variables: { COLOUR: "blue" } });
   expect(await here.call("developer", "POST", `${path}/restart`), 200);
   assert.match(await here.ask(host, "/env"), /"COLOUR":"blue"/);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callsOf } from "../../lib/control/calls.ts";
 import { controlRoutes } from "../../lib/control/control-routes.ts";
+import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
 import { assetRoutes } from "../../lib/downloads/asset-downloads.ts";
 import { healthRoutes } from "../../lib/health/probes.ts";
 import { hookRoutes } from "../../lib/hooks/code-host-pushes.ts";
@@ -11,7 +12,7 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
 /**
- * The paths beside `/v1`, by CONTRACT sections 5, 6 and 8. Columns: method · path · in `dev`, a program on this machine ·
+ * The paths beside `/v1`, by CONTRACT sections 5, 6, 8 and 12; the operations below `/dashboard/api` are in `test/dashboard/`. Columns: method · path · in `dev`, a program on this machine ·
  * the same as a page of another origin · under a known name that is not loopback's · through a proxy that the options do
  * not name · in `start` on this machine · behind a proxy without a key · with a viewer's · with an owner's.
  */
@@ -22,6 +23,13 @@ const table = `
   POST    /hooks/code-host             400 400 400 400  401 401 401 401
   POST    /hooks/code-host/{}          404 404 404 404  404 404 404 404
   GET     /assets/{}                   403 403 403 403  403 403 403 403
+  GET     /dashboard                   200 403 404 404  200 200 200 200
+  GET     /dashboard/{}                200 403 404 404  200 200 200 200
+  GET     /dashboard/assets/{}         404 403 404 404  404 404 404 404
+  GET     /dashboard/session           200 403 404 404  401 401 401 401
+  POST    /dashboard/session           400 403 404 404  400 400 400 400
+  DELETE  /dashboard/session           204 403 404 404  401 401 401 401
+  GET     /dashboard/session/people    200 403 404 404  200 200 200 200
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
   POST    /_svc/clock/freeze           200 403 404 404  404 404 404 404
@@ -84,10 +92,11 @@ test("the table has every path beside /v1, and no other", () => {
     ...healthRoutes(nothing),
     ...hookRoutes(nothing),
     ...assetRoutes(nothing),
+    ...dashboardRoutes({ mode: "dev", operations: [], access: { authenticator: {} } } as never),
     ...controlRoutes({ calls: callsOf(nothing), now: () => "", changed: () => {} }),
   ];
   const names = routes
-    .filter(({ method }) => method !== "*")
+    .filter(({ method }) => method !== "*" && method !== "UPGRADE")
     .map(({ method, path }) => `${method} ${path.replace("**", "{}").replaceAll(/\{\w+\}/g, "{}")}`);
   assert.deepEqual(names.sort(), rows.map(({ method, path }) => `${method} ${path}`).sort());
 });
@@ -103,7 +112,8 @@ for (const [column, [options, headers]] of callers.entries()) {
       assert.equal(status, statuses[column], `${method} ${path}: ${text}`);
       const misdirected = await client.ask(method, at, { headers: [["Host", "evil.example"], ...headers.slice(1)] });
       assert.equal(misdirected.status, 421, `${method} ${path} under a foreign Host`);
-      for (const tail of ["/", "/..%2f", "%00"]) {
+      // Below /dashboard every path is one of its page.
+      for (const tail of path.startsWith("/dashboard") ? [] : ["/", "/..%2f", "%00"]) {
         const beside = await client.ask(method, at + tail, { headers });
         assert.ok(beside.status >= 400 && beside.status < 500, `${method} ${at}${tail}: ${beside.status}`);
       }
