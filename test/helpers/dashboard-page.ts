@@ -71,3 +71,13 @@ export async function cutAt(page: Page, width: number): Promise<string[]> {
   await page.setViewportSize({ width, height: 900 });
   return (await page.evaluate<string[]>(cut)).map((one) => `${page.url()} at ${width}: ${one}`);
 }
+
+/** The buttons and fields of a page, by the names that people read. */
+export const controlsOf = (page: Page) => ({
+  button: (name: string) => page.getByRole("button", { name, exact: true }),
+  /** Presses the button of the open form. */
+  submit: (name: string) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click(),
+  fill: (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text),
+  choose: (name: string, option: string) => page.getByLabel(name, { exact: true }).selectOption(option),
+  sees: (text: string) => page.getByText(text, { exact: false }).first().waitFor(),
+});

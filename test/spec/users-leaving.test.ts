@@ -108,6 +108,18 @@ test("a suspended user", async (t) => {
     return user;
   };
   await check(t, {
+    name: "is listed where suspended users are asked for",
+    as: "viewer",
+    given: suspended,
+    when: ["GET", "/v1/users?status=suspended"],
+    then: 200,
+    and: ({ data }, _reply, _world, { id }) =>
+      assert.deepEqual(
+        data.map((user: { id: string }) => user.id),
+        [id],
+      ),
+  });
+  await check(t, {
     name: "is answered as suspended; nothing is announced",
     as: "admin",
     given: named("developer"),

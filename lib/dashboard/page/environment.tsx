@@ -162,7 +162,7 @@ function Domains({ project_id, of }: Part) {
         })
       }
     >
-      <Field label="Domains" {...field("domains")} hint="Host names with commas between them: www.example.com" />
+      <Field label="Host names" {...field("domains")} hint="With commas between them: www.example.com" />
     </FormDialog>
   );
   return (
@@ -190,28 +190,30 @@ export function Variables({ project_id, of }: Part) {
     api.environments.put({ id: project_id, name: of.name, variables: changed });
   return (
     <>
-      <table class="rows variables">
-        <caption class="unseen">Variables of {of.name}</caption>
-        <tbody>
-          {variables.map(([name, value]) => (
-            <tr key={name}>
-              <th scope="row" class="mono">
-                <Text of={name} />
-              </th>
-              <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
-              <td class="end">
-                <Action
-                  kind="quiet"
-                  reason={reason}
-                  run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
-                >
-                  Remove
-                </Action>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div class="table-place">
+        <table class="rows variables">
+          <caption class="unseen">Variables of {of.name}</caption>
+          <tbody>
+            {variables.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row" class="mono">
+                  <Text of={name} />
+                </th>
+                <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
+                <td class="end">
+                  <Action
+                    kind="quiet"
+                    reason={reason}
+                    run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
+                  >
+                    Remove
+                  </Action>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       <SetVariable reason={reason} set={(name, value) => put({ ...of.variables, [name]: value as string })} />
     </>
   );

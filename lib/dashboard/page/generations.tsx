@@ -119,7 +119,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
         <Media of={data} />
       </div>
       <Section title="Prompt">
-        <Block label="Prompt" of={promptOf(data)} />
+        <Block label="Text of the prompt" of={promptOf(data)} />
       </Section>
       <Section title="Inputs">
         <Facts of={textsOf(others)} />

@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import { ClientProblem } from "../../client/problem.ts";
 import { loadSession, person, session } from "./api.ts";
 
 /** A message of `/dashboard/live`: what has changed, never to what. */
@@ -107,8 +108,10 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
         const data = await read(control.signal);
         if (!control.signal.aborted) set({ key, data, error: undefined });
       } catch (error) {
+        // What was read before stays while the service cannot be reached, and goes with the record.
+        const isGone = error instanceof ClientProblem && error.status === 404;
         if (!control.signal.aborted)
-          set((before) => ({ key, data: before.key === key ? before.data : undefined, error }));
+          set((before) => ({ key, data: before.key === key && !isGone ? before.data : undefined, error }));
       }
       isReading = false;
       if (again && !control.signal.aborted) soon();

@@ -19,7 +19,7 @@ export function OrganizationPart() {
   if (!data) return <Loading error={error} />;
   const isOwner = session.value?.role === "owner";
   return (
-    <div class="row spread">
+    <div class="section-head">
       <span>
         <Text of={data.name} />, plan {data.plan}
       </span>

@@ -41,13 +41,15 @@ export const Facts = ({ of }: { readonly of: Readonly<Record<string, ComponentCh
   </dl>
 );
 
+const wordsOf = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(wordsOf).join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+};
+
 /** Values of any kind as text. */
 export const textsOf = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      <Text key={name} of={(typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2000)} />,
-    ]),
+    Object.entries(values).map(([name, value]) => [name, <Text key={name} of={wordsOf(value).slice(0, 2000)} />]),
   );
 
 /** More than this is cut on the screen; the interface has it whole. */

@@ -157,7 +157,7 @@ function Actions({ of }: { readonly of: Project }) {
 function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: string | undefined }) {
   const { values, field, reset } = useForm({ name: "" });
   const run = async () => {
-    if (values.name.trim() !== of.name) throw new Error("This is not the name of the project");
+    if (values.name.trim() !== of.name) throw new Error("This is not the name of the project.");
     await api.projects.delete({ id: of.id });
     go("/projects");
   };

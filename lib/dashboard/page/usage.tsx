@@ -75,7 +75,7 @@ export function UsagePage() {
 }
 
 function Sums({ of, name }: { readonly of: ReturnType<typeof summed>; readonly name: string }) {
-  const most = Math.max(...of.map(({ usd }) => usd), 1e-9);
+  const total = of.reduce((sum, { usd }) => sum + usd, 0) || 1;
   return (
     <Table head={[name, "Generations", "Cost", "Share"]} wide={["Share"]}>
       {of.map((one) => (
@@ -86,7 +86,7 @@ function Sums({ of, name }: { readonly of: ReturnType<typeof summed>; readonly n
           <td>{one.count}</td>
           <td>{dollars(one.usd)}</td>
           <td class="wide">
-            <Bar share={one.usd / most} />
+            <Bar share={one.usd / total} />
           </td>
         </tr>
       ))}
