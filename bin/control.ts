@@ -29,8 +29,8 @@ function targetOf({ by, to }: Given): { by: string } | { to: string } {
       throw new UsageError(`"${by}" is not a duration; write one such as 2h or 2h42m30s`);
     return { by: String(by) };
   }
-  if (parseInstant(String(to)) === undefined)
-    throw new UsageError("option --to must be an instant such as 2027-01-01T00:00:00Z");
+  if (to !== "next" && to !== "idle" && parseInstant(String(to)) === undefined)
+    throw new UsageError("option --to must be an instant such as 2027-01-01T00:00:00Z, next or idle");
   return { to: String(to) };
 }
 
@@ -39,7 +39,11 @@ const advance = command(
   "Advance a manual clock, and run all work that falls due on the way: svc-server clock advance 2h.",
   {
     by: { type: "positional", description: "The duration: 30s, 2h, 7d.", required: false },
-    to: { type: "string", description: "The new time, such as 2027-01-01T00:00:00Z.", valueHint: "INSTANT" },
+    to: {
+      type: "string",
+      description: "The new time, such as 2027-01-01T00:00:00Z; next for the next due work, idle for the end of it.",
+      valueHint: "INSTANT",
+    },
     ...connectionArgs,
   },
   async (args) => {

@@ -88,6 +88,9 @@ async function fillInstruments(service: Service) {
   service.inbox.script("shop", [500, { timeout: true }]);
   service.webhooks.forward("crm", "http://localhost:3000/hooks");
   const { id: snapshot } = await service.snapshot({ name: "before the release" });
+  const client = service.client();
+  for (const { id } of (await client.projects.list({})).data)
+    await client.projects.update({ id, description: "The shop" });
   const { headers = {} } = service.inbox.list().at(-1) ?? {};
   return { caught: `${headers["x-service-delivery"]}.${headers["x-service-attempt"]}`, snapshot };
 }
