@@ -57,6 +57,8 @@ const always = {
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
+  // For browsers and scanners that do not read the policy.
+  "x-frame-options": "DENY",
 };
 
 /** A file of the page, compressed as the browser accepts it. */

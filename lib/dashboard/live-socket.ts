@@ -8,6 +8,7 @@ import { Problem } from "../kernel/errors.ts";
 import { codes } from "../live/subscriber.ts";
 import { createWebSocketUpgrade, isHandshake } from "../live/websocket-upgrade.ts";
 import type { DashboardAccess } from "./access.ts";
+import { programOfPage } from "./page-files.ts";
 
 interface Ports {
   readonly access: DashboardAccess;
@@ -62,7 +63,12 @@ function together(send: (hint: object) => void): (kind: string) => void {
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
 
-  const opened = (socket: WebSocket, organization_id: string, watch: (lost: () => void) => () => void) => {
+  const opened = (
+    socket: WebSocket,
+    organization_id: string,
+    watch: (lost: () => void) => () => void,
+    program: string,
+  ) => {
     let isAlive = true;
     const send = (hint: object) => {
       if (socket.readyState !== socket.OPEN) return;
@@ -93,7 +99,8 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       closing.removeEventListener("abort", leave);
     });
     if (closing.aborted) leave();
-    else send({ kind: "hello" });
+    // A tab that an older version served asks for a reload.
+    else send({ kind: "hello", program });
   };
 
   return {
@@ -102,12 +109,14 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
     name: unnamed,
     leavesNoTrace: true,
     access: access.authenticator.byKey,
-    answer(request, authentication) {
+    async answer(request, authentication) {
       const { incoming } = request;
       if (!incoming || !isHandshake(incoming))
         throw new Problem("upgrade_required", "this path is the WebSocket of the dashboard");
       const watch = (lost: () => void) => access.authenticator.watch(authentication, lost);
-      return upgrade(request, incoming, (socket) => opened(socket, authentication.caller.organization_id, watch));
+      const { organization_id } = authentication.caller;
+      const program = await programOfPage();
+      return upgrade(request, incoming, (socket) => opened(socket, organization_id, watch, program));
     },
   };
 }

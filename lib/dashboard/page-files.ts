@@ -32,6 +32,11 @@ export function pageFiles(): Promise<PageFiles> {
   return known;
 }
 
+/** The name of the page's program, which another version of the page does not have. */
+export async function programOfPage(): Promise<string> {
+  return [...(await pageFiles()).keys()].find((name) => /^app-.*\.js$/.test(name)) ?? "";
+}
+
 async function load(): Promise<PageFiles> {
   const built = await builtFiles();
   return new Map(

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { ClientProblem, problemOf } from "../../client/problem.ts";
+import { ClientProblem, incomplete, problemOf } from "../../client/problem.ts";
 import type { Request as Call, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
@@ -61,8 +61,14 @@ async function exchange(method: string, path: string, body: unknown, signal: Abo
     signal?.throwIfAborted();
     throw new ClientProblem("unreachable", "The service cannot be reached. Is it running?", { cause });
   }
-  const text = await response.text();
-  return { response, answer: text === "" ? undefined : (JSON.parse(text) as unknown) };
+  try {
+    const text = await response.text();
+    return { response, answer: text === "" ? undefined : (JSON.parse(text) as unknown) };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (response.ok) throw incomplete(response, cause);
+    return { response, answer: undefined };
+  }
 }
 
 const sender: Sender = {

@@ -6,6 +6,7 @@ import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { instrumentPages } from "./instrument-pages.tsx";
 import { isLive, tellAll, useRead } from "./live.ts";
+import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -65,6 +66,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         </div>
       </nav>
       <div id="content" class="content" tabIndex={-1}>
+        <Notices />
         {children}
       </div>
       <Drawer />

@@ -8,11 +8,36 @@ export interface Hint {
   readonly kind: string;
   readonly id?: string;
   readonly event?: string;
+  /** The program of the page that the service serves now: of `hello`. */
+  readonly program?: string;
   readonly now: string;
 }
 
 /** Whether the page hears of changes as they happen. */
 export const isLive = signal(false);
+/** Since when nothing was heard, once that is longer than a reconnection takes. */
+export const lostAt = signal<Date | undefined>(undefined);
+/** Whether the service was upgraded since this tab was loaded. */
+export const isOld = signal(false);
+const patience_ms = 1000;
+let patience: ReturnType<typeof setTimeout> | undefined;
+
+const lose = (): void => {
+  isLive.value = false;
+  const at = new Date();
+  patience ??= setTimeout(() => {
+    lostAt.value = at;
+  }, patience_ms);
+};
+const hearAgain = (program: string | undefined): void => {
+  clearTimeout(patience);
+  patience = undefined;
+  lostAt.value = undefined;
+  isLive.value = true;
+  const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.src ?? "";
+  isOld.value = program !== undefined && !own.endsWith(`/${program}`);
+};
+
 /** The service's time, as the last message told it, and when that was. */
 export const serviceTime = signal<{ readonly now: number; readonly heard: number } | undefined>(undefined);
 
@@ -41,13 +66,13 @@ function connect(): void {
     hearTime(hint.now);
     if (hint.kind !== "hello") return tell(hint);
     wait = 250;
-    isLive.value = true;
+    hearAgain(hint.program);
     // Whatever was missed is read anew, so nothing appears twice.
     tellAll();
   });
   made.addEventListener("close", () => {
     if (socket !== made) return;
-    isLive.value = false;
+    lose();
     socket = undefined;
     wait = Math.min(wait * 2, 4000);
     setTimeout(reconnect, wait);

@@ -1,0 +1,23 @@
+import { Button } from "./controls.tsx";
+import { isOld, lostAt } from "./live.ts";
+
+/** What is wrong with the page as a whole: it hears nothing, or it is an old one. */
+export function Notices() {
+  const lost = lostAt.value;
+  return (
+    <div role="status" class="notices">
+      {lost && (
+        <p>
+          The service does not answer since {lost.toLocaleTimeString([], { hour12: false })} of this machine. The page
+          shows what it knew then, and catches up by itself.
+        </p>
+      )}
+      {isOld.value && (
+        <p class="row">
+          The service was upgraded, and this tab is of the version before.
+          <Button onClick={() => location.reload()}>Reload</Button>
+        </p>
+      )}
+    </div>
+  );
+}
