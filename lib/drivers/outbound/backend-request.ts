@@ -1,14 +1,17 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { HttpResult } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 
-/** A request to a backend that the operator has configured; its whole response is read. */
+/** A request to a backend that the operator has configured, or to a registry; its whole response is read. */
 export interface BackendRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "HEAD" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /** Origins that may be called although their addresses are not public. */
   readonly trustedOrigins: readonly string[];
+  /** Whether a caller names the host: then the mode decides which addresses are open, as it does for deliveries. */
+  readonly isOfCaller?: boolean;
   /** The largest response. */
   readonly max_bytes: number;
   /** The limit of the whole request. */
@@ -23,14 +26,16 @@ export interface BackendResponse {
   readonly error: string | null;
   readonly bytes: Buffer;
   readonly retry_after_ms: number | undefined;
+  readonly headers?: IncomingHttpHeaders | undefined;
 }
 
 export const backendResponse = (
-  { status, error, bytes, incomplete, retry_after }: HttpResult,
+  { status, error, bytes, incomplete, retry_after, headers }: HttpResult,
   now: number,
 ): BackendResponse => ({
   status,
   error: error ?? incomplete ?? null,
   bytes: bytes ?? Buffer.alloc(0),
   retry_after_ms: parseRetryAfter(retry_after, now),
+  headers,
 });

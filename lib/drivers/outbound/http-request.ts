@@ -1,4 +1,10 @@
-import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import {
+  type Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
@@ -15,7 +21,7 @@ const writeTimeoutAfterResponse = "1s";
 
 /** One request to one checked address. */
 export interface HttpRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "HEAD" | "POST";
   readonly target: Target;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -36,6 +42,7 @@ export interface HttpResult {
   readonly response: string | null;
   readonly retry_after?: string | undefined;
   readonly bytes?: Buffer;
+  readonly headers?: IncomingHttpHeaders;
   /** Why the body is incomplete. */
   readonly incomplete?: string | undefined;
   /**
@@ -167,7 +174,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
       const retry_after = response.headers["retry-after"];
       responded = () => {
         const bytes = bytesSoFar();
-        return { status, error: null, response: excerptOf(bytes), retry_after, bytes };
+        return { status, error: null, response: excerptOf(bytes), retry_after, bytes, headers: response.headers };
       };
     };
 

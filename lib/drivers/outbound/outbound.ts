@@ -183,7 +183,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   /** On a connection of its own: a request that costs money must not be sent again because an idle connection was closed. */
   const callBackend = (
-    { method, url: text, headers, body = "", max_bytes, trustedOrigins }: BackendRequest,
+    { method, url: text, headers, body = "", max_bytes, trustedOrigins, isOfCaller = false }: BackendRequest,
     cancellation: Cancellation,
   ): Promise<HttpResult> | HttpResult => {
     const url = parseHttpUrl(text);
@@ -191,7 +191,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const target = targetOf(url);
     const trusted = trustedOrigins.map((origin) => hostPortOf(new URL(origin)));
     const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
-    const isOpen = (address: string) => isAllowed("start", withTrusted, address, target);
+    const isOpen = (address: string) => isAllowed(isOfCaller ? mode : "start", withTrusted, address, target);
     const agent = connections.forBackend(target.secure);
     return tryAddresses(target, cancellation, { choose: allIf(isOpen) }, (address, connectTimeout_ms) =>
       sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
