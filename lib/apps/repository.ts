@@ -84,6 +84,14 @@ export function appsRepository(query: Queries) {
       key: "seq",
       order: "asc",
     }),
+    lastLog: query.first((db, p: Key) =>
+      db
+        .selectFrom("app_logs")
+        .select("timestamp")
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .orderBy("seq", "desc"),
+    ),
     insertLog: query.insert("app_logs"),
     setLogEntries: query.change((db, p: Key & { log_entries: number }) =>
       db

@@ -195,6 +195,7 @@ export function appsService(ports: Ports) {
     /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
     async begin(): Promise<void> {
       if (!runtime) return;
+      const live = await rows().live({});
       await runtime.begin({
         async release(name) {
           const of = await deployments.ofRelease(name);
@@ -202,6 +203,10 @@ export function appsService(ports: Ports) {
           return of.isRunning || (await deployments.releases(of)).slice(0, keep).includes(name);
         },
         project: async (project_id) => (await rows().ofProject({ project_id })).length > 0,
+        async live(deployment_id) {
+          const app = live.find((one) => one.deployment_id === deployment_id);
+          return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
+        },
       });
       // Environments that were made while deployments were simulated.
       await store.transaction(async (tx) => {

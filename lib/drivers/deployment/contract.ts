@@ -43,6 +43,7 @@ const name = v.pipe(v.string(), v.nonEmpty());
 /**
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next call.
  * A build that is `done` names its version, and may name its pin and its release, which are stored with the deployment.
+ * `isDeclined` says that a runtime runs nothing of this source, and another one may.
  * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
  */
 const progress = v.variant("state", [
@@ -59,7 +60,7 @@ const progress = v.variant("state", [
     release: v.optional(v.nullable(name)),
     logs,
   }),
-  v.object({ state: v.literal("failed"), message: v.string(), logs }),
+  v.object({ state: v.literal("failed"), message: v.string(), logs, isDeclined: v.optional(v.literal(true)) }),
   v.object({ state: v.literal("unhealthy"), message: v.string(), logs }),
 ]);
 
@@ -100,6 +101,8 @@ export interface Instance {
 export interface Kept {
   release(name: string): Promise<boolean>;
   project(id: string): Promise<boolean>;
+  /** The end of the log of a live deployment, in milliseconds since 1970; undefined for one that is not live. */
+  live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
 }
 
 /** The part of a driver that keeps releases running. Rows say what shall run; the runtime stores nothing that they lack. */
@@ -107,6 +110,8 @@ export interface Runtime {
   readonly name: string;
   /** Whether it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
   refuses(source: DeploymentSource): string | undefined;
+  /** Whether it has the files of a release. */
+  stores(release: string): Promise<boolean>;
   /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */
   begin(kept: Kept): Promise<void>;
   /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */

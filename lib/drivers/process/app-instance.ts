@@ -14,7 +14,11 @@ import { descendantsOf, memoryOf, type ProcessEntry } from "./process-table.ts";
 export interface Program {
   readonly deployment_id: string;
   start(port: number, take: (line: LogLine) => void): Child;
+  /** Runs already, since before this process: it is taken over, and `start` comes after its end. */
+  readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
   readonly health: string;
+  /** What a refused connection means; that nothing listens on the port, by default. */
+  readonly refusal?: string;
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
   /** Called when it is stopped for good. */
@@ -28,7 +32,9 @@ const stable_ms = 60_000;
 /** Another program may take the port between the choice and the start. */
 const portsTried = 3;
 
-const describe = ({ code, signal }: Ending) => (signal ? `by the signal ${signal}` : `with the exit code ${code}`);
+const describe = ({ code, signal, reason }: Ending) =>
+  reason ?? `the app ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`;
+const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
 
 export type AppInstance = Instance & {
   /** Ends the app where it uses more memory than it may; it starts again. */
@@ -50,6 +56,7 @@ function createApp(program: Program, signal: AbortSignal) {
   signal.addEventListener("abort", abort);
   const waiting = new Set<(up: boolean) => void>();
   let child: Child | undefined;
+  let running = program.running;
   let port: number | undefined;
   let failures = 0;
   let outOfMemory = false;
@@ -63,17 +70,20 @@ function createApp(program: Program, signal: AbortSignal) {
   /** Starts the program and waits until it is healthy; answers the reason where it does not become so. */
   const begin = async (): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {
-      const at = await freePort();
+      const at = running?.port ?? (await freePort());
       let portTaken = false;
       outOfMemory = false;
-      const started = program.start(at, (line) => {
-        portTaken ||= line.message.includes("EADDRINUSE");
+      const take = (line: LogLine) => {
+        portTaken ||= portTakenWords.test(line.message);
         outOfMemory ||= tellsOfMemory(line.message);
         output.add(line);
-      });
+      };
+      const started = running ? running.adopt(take) : program.start(at, take);
+      running = undefined;
       child = started;
-      const hasEnded = () => (started.ending ? `the app ended ${describe(started.ending)}` : undefined);
-      const at_ms = { port: at, path: program.health, timeout_ms: program.healthTimeout_ms };
+      const hasEnded = () => (started.ending ? describe(started.ending) : undefined);
+      const { health: path, healthTimeout_ms: timeout_ms, refusal } = program;
+      const at_ms = { port: at, path, timeout_ms, ...(refusal !== undefined && { refusal }) };
       const reason = await waitUntilHealthy(at_ms, hasEnded, stopping.signal);
       if (reason === undefined) {
         port = at;
@@ -83,6 +93,7 @@ function createApp(program: Program, signal: AbortSignal) {
         return undefined;
       }
       await started.stop(1_000);
+      portTaken ||= portTakenWords.test(reason);
       if (!portTaken || tries === portsTried || stopping.signal.aborted) return reason;
     }
   };
@@ -94,7 +105,7 @@ function createApp(program: Program, signal: AbortSignal) {
     const limit = `deployments.appMemory (${byteSizeText(program.memory_bytes)})`;
     let reason: string | undefined = outOfMemory
       ? `The app used more memory than ${limit}`
-      : `The app ended ${describe(how)}`;
+      : describe(how).replace(/^t/, "T");
     while (reason !== undefined && !stopping.signal.aborted) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;

@@ -10,7 +10,7 @@ import type { App, LogLine } from "../deployment/contract.ts";
 import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
 import { folderBytes, freeBytes } from "./disk.ts";
-import { Failure } from "./failure.ts";
+import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -24,6 +24,7 @@ export interface BuildPorts {
   /** A folder for each project is in it. */
   readonly caches: string;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
+  readonly leavesDockerfiles: boolean;
 }
 interface Run {
   readonly log: (line: LogLine) => void;
@@ -46,8 +47,16 @@ export function variablesOf({ deployment_id, environment, version, variables }: 
   };
 }
 
-/** A signal that a limit aborts too; `reason` is the limit's. */
-function limited(outer: AbortSignal, { timeout_ms }: BuildPorts["limits"]) {
+/** A signal that a limit aborts too. */
+interface Limited {
+  readonly signal: AbortSignal;
+  end(reason: string): void;
+  /** The limit's; undefined while none is passed. */
+  reason(): string | undefined;
+  done(): void;
+}
+
+export function limited(outer: AbortSignal, { timeout_ms }: BuildPorts["limits"]): Limited {
   const inner = new AbortController();
   let reason: string | undefined;
   const end = (why: string) => {
@@ -96,10 +105,11 @@ export async function build(order: Order, run: Run, ports: BuildPorts): Promise<
   }
 }
 
-async function fetchSource(
+/** Fetches the commit of a source and writes its files into the folder of the release; answers the commit. */
+export async function fetchSource(
   order: Order,
   { log, signal }: Run,
-  { git, releases, limits }: BuildPorts,
+  { git, releases, limits }: Pick<BuildPorts, "git" | "releases" | "limits">,
   end: (reason: string) => void,
 ): Promise<string> {
   const { source, pin } = order;
@@ -151,6 +161,9 @@ async function make(order: Order, commit: string, run: Run, ports: BuildPorts): 
   if (isFull) await rm(cache, { recursive: true });
   await mkdir(cache, { recursive: true });
   const plan = detect(app);
+  const saysNothing = plan.start === undefined && plan.folder === undefined && plan.steps.length === 0;
+  if (ports.leavesDockerfiles && saysNothing && existsSync(join(app, "Dockerfile")))
+    throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues(order.secrets);

@@ -18,6 +18,8 @@ export interface Command {
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The whole sentence, where code and signal do not tell: `the container could not be started: …`. */
+  readonly reason?: string;
 }
 
 /** A running command with all its processes. */

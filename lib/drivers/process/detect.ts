@@ -113,10 +113,16 @@ function programOf(root: string, { main }: Partial<Manifest>): string | undefine
 }
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
+/** The settings of `svc.json`, which is optional. */
+export function ownSettings(root: string): v.InferOutput<typeof settings> {
+  const own = readWithin(root, "svc.json");
+  return own === undefined ? {} : parse(settings, "svc.json", own);
+}
+
 /** Reads what a repository says about its build and start. CONTRACT section 11, "What is run". */
 export function detect(root: string): Plan {
   const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => readWithin(root, name));
-  const given = own === undefined ? {} : parse(settings, "svc.json", own);
+  const given = ownSettings(root);
   const its = packages === undefined ? undefined : parse(manifest, "package.json", packages);
   const processes = processesIn(procfile ?? "");
   const install = its && neededInstall(root, its);

@@ -3,5 +3,8 @@ export class Failure extends Error {
   override readonly name = "Failure";
 }
 
+/** The source holds nothing that this runtime runs; another one may. */
+export class Declined extends Failure {}
+
 /** The rollout of a release that does not become healthy. */
 export class Unhealthy extends Failure {}

@@ -19,8 +19,15 @@ const probe_ms = 5_000;
 const firstPause_ms = 15;
 const longestPause_ms = 500;
 
+interface Place {
+  readonly port: number;
+  readonly path: string;
+  /** What it means that the connection is refused, or closed at once. */
+  readonly refusal?: string;
+}
+
 /** Asks once; answers the status, or what went wrong; undefined where no answer came in time. */
-function probe(port: number, path: string, within_ms: number): Promise<number | string | undefined> {
+function probe({ port, path, refusal }: Place, within_ms: number): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const headers = { host: `localhost:${port}`, "user-agent": "svc-server health check", connection: "close" };
     const asked = request({ host: "127.0.0.1", port, path, headers, agent: false }, (response) => {
@@ -35,11 +42,9 @@ function probe(port: number, path: string, within_ms: number): Promise<number | 
     });
     asked.on("error", (error: NodeJS.ErrnoException) => {
       cancel();
-      resolve(
-        error.code === "ECONNREFUSED"
-          ? `nothing listens on port ${port}, which the variable PORT names`
-          : error.message,
-      );
+      const isRefused = error.code === "ECONNREFUSED" || (refusal !== undefined && error.code === "ECONNRESET");
+      const nothing = refusal ?? `nothing listens on port ${port}, which the variable PORT names`;
+      resolve(isRefused ? nothing : error.message);
     });
     asked.end();
   });
@@ -50,17 +55,18 @@ function probe(port: number, path: string, within_ms: number): Promise<number | 
  * `hasEnded` is checked beside each answer, so that a stranger on the port cannot pass for an app that has ended.
  */
 export async function waitUntilHealthy(
-  { port, path, timeout_ms }: { port: number; path: string; timeout_ms: number },
+  { timeout_ms, ...place }: Place & { readonly timeout_ms: number },
   hasEnded: () => string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const end = monotonicNow() + timeout_ms;
+  const { path } = place;
   let pause = firstPause_ms;
   const silent = `GET ${path} got no answer`;
   let last = silent;
   for (;;) {
     const asked = monotonicNow();
-    const answer = await probe(port, path, Math.max(1, end - asked));
+    const answer = await probe(place, Math.max(1, end - asked));
     const ended = hasEnded();
     if (ended !== undefined) return ended;
     if (signal.aborted) return "it was ended";

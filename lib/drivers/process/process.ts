@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
 import type { App, DeploymentDriver, DeploymentWork, Instance, Progress, Runtime } from "../deployment/contract.ts";
 import { type BuildPorts, build } from "./build.ts";
-import { Failure, Unhealthy } from "./failure.ts";
+import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createGit } from "./git.ts";
 import type { CodeHost } from "./git-command.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
@@ -17,6 +17,8 @@ export interface ProcessSettings extends InstanceSettings {
   readonly codeHost: CodeHost;
   readonly isolation: Sandbox["name"];
   readonly limits: BuildPorts["limits"];
+  /** Whether another runtime takes a repository that has a `Dockerfile`, and nothing that says how it runs as a process. */
+  readonly leavesDockerfiles: boolean;
 }
 
 const grace_ms = 10_000;
@@ -41,7 +43,7 @@ const orderOf = ({
 /** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
 export function createProcessDriver(
   folder: string,
-  { codeHost, isolation, limits, ...settings }: ProcessSettings,
+  { codeHost, isolation, limits, leavesDockerfiles, ...settings }: ProcessSettings,
 ): DeploymentDriver & { readonly runtime: Runtime } {
   const releases = createReleases(join(folder, "releases"));
   /** The work for each deployment: its build, then its rollout. */
@@ -90,7 +92,8 @@ export function createProcessDriver(
     if (!(error instanceof Failure)) throw error;
     const last = Array.isArray(cause) ? cause : [];
     const logs = [...last, { level: "error", message }];
-    return { state: error instanceof Unhealthy ? "unhealthy" : "failed", message, logs };
+    if (error instanceof Unhealthy) return { state: "unhealthy", message, logs };
+    return { state: "failed", message, logs, ...(error instanceof Declined && { isDeclined: true as const }) };
   };
 
   const begin = (work: DeploymentWork): Task => {
@@ -136,12 +139,14 @@ export function createProcessDriver(
       refuses: ({ type }) =>
         type === "git" ? undefined : "must be git: this service runs no images (option deployments.runtime)",
 
+      stores: async (release) => (await releases.find(release)) !== undefined,
+
       async begin({ release: keepsRelease, project: keepsProject }) {
         killProcessesIn(folder);
         const sandbox = await probeSandbox(folder, isolation);
         const git = createGit(join(folder, "git"), caches, codeHost);
         begun = {
-          build: { git, releases, sandbox, folder, caches, limits },
+          build: { git, releases, sandbox, folder, caches, limits, leavesDockerfiles },
           instances: createInstances(releases, sandbox, settings),
         };
         for (const name of await releases.names()) if (!(await keepsRelease(name))) await discard(name);

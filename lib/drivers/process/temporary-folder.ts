@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const prefix = "svc-server-apps-";
+export const temporaryPrefix = "svc-server-apps-";
 const made = new Set<string>();
 
 function removeAll(): void {
@@ -14,11 +14,11 @@ function removeAll(): void {
  */
 export function temporaryFolder(): string {
   for (const name of readdirSync(tmpdir())) {
-    const [, pid] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? [];
+    const [, pid] = new RegExp(`^${temporaryPrefix}(\\d+)-`).exec(name) ?? [];
     if (pid !== undefined && !existsSync(`/proc/${pid}`))
       rmSync(join(tmpdir(), name), { recursive: true, force: true });
   }
-  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
+  const folder = mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
   // One listener for all: Node warns of more than ten.
   if (made.size === 0) process.once("exit", removeAll);
   made.add(folder);
