@@ -2,7 +2,11 @@ import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { runsForReal, type Settings } from "../config/parse-options.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import { createRuntimeList } from "../drivers/deployment/runtime-list.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
+import { createEngineDriver } from "../drivers/engine/engine.ts";
+import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
+import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
 import { type Listening, listen } from "../http/server.ts";
@@ -27,7 +31,7 @@ const closingGrace = "5s";
 export function createRuntimes(settings: Settings): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
-  const driver = deployments.driver ?? (runsForReal(settings) ? processDriver(settings) : simulatedDeployments());
+  const driver = deployments.driver ?? (runsForReal(settings) ? realDriver(settings) : simulatedDeployments());
   let server: Listening | undefined;
   return {
     driver,
@@ -51,15 +55,23 @@ export function createRuntimes(settings: Settings): Runtimes {
   };
 }
 
-function processDriver({ database, deployments, codeHost }: Settings): DeploymentDriver {
-  const { isolation, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk } = deployments;
-  const folder = database === ":memory:" ? temporaryFolder() : resolve(`${database}-apps`);
+function realDriver({ mode, strict, outbound, database, deployments, codeHost }: Settings): DeploymentDriver {
+  const { isolation, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk, registries } = deployments;
+  const isLasting = database !== ":memory:";
+  const folder = isLasting ? resolve(`${database}-apps`) : temporaryFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return createProcessDriver(folder, {
-    isolation,
+  const common = {
     codeHost,
     appMemory_bytes: appMemory,
     healthTimeout_ms: healthTimeout,
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
-  });
+  };
+  const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });
+  const leavesDockerfiles = deployments.runtime.includes("engine");
+  const made = deployments.runtime.map((name) =>
+    name === "engine"
+      ? createEngineDriver(folder, { registries, outbound: network, isLasting, ...common })
+      : createProcessDriver(folder, { isolation, leavesDockerfiles, ...common }),
+  );
+  return createRuntimeList(made);
 }

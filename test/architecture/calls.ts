@@ -77,6 +77,7 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/client/send.ts": "is handed its fetch",
   "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
   "lib/proxy/target.ts": "the agents that hold connections to apps",
+  "lib/drivers/engine/engine-api.ts": "speaks to the container engine over its unix socket",
   "lib/drivers/process/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":

@@ -1,13 +1,22 @@
 import * as v from "valibot";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
-import { oneOf } from "../../kernel/validation.ts";
+import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, positive } from "./option-types.ts";
 
 /** `simulated` alone, or the runtimes of this machine in the order in which they are asked. */
-const runtimeRule = "must be simulated or process; this version has no other runtime yet";
+const runtimeRule = "must be simulated, or a list of process and engine";
+const runtimeNames = ["simulated", "process", "engine"] as const;
 const runtime = v.pipe(
-  v.array(v.picklist(["simulated", "process"], runtimeRule), "must be a list"),
-  v.check((list) => list.length === 1, runtimeRule),
+  v.array(v.picklist(runtimeNames, runtimeRule), "must be a list"),
+  v.check((list) => list.length > 0 && new Set(list).size === list.length, runtimeRule),
+  v.check((list) => list.length === 1 || !list.includes("simulated"), runtimeRule),
+);
+
+const credential = v.strictObject({ username: textOf(1, 255), password: textOf(1, 16_384) });
+const registryHost = textLike(
+  300,
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i,
+  "must be the host of a registry, such as registry.example.com:5000",
 );
 
 const driver = v.custom<DeploymentDriver>(
@@ -32,11 +41,11 @@ export const deployments = v.optional(
     runtime: v.optional(
       option(
         v.pipe(
-          v.union([runtime, v.literal("simulated"), v.literal("process")], runtimeRule),
+          v.union([runtime, v.picklist(runtimeNames)], runtimeRule),
           v.transform((given) => [given].flat()),
         ),
         {
-          help: "What runs deployments: `simulated`, or `process`, which builds git repositories and runs them as processes of this machine. `process` needs Linux and the real clock.",
+          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock.",
           flag: "runtime",
           value: "NAME",
         },
@@ -50,6 +59,12 @@ export const deployments = v.optional(
         value: "NAME",
       }),
       "bubblewrap",
+    ),
+    registries: v.optional(
+      option(v.record(registryHost, credential), {
+        help: 'The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For others, those of `docker login` are used.',
+      }),
+      {},
     ),
     buildTimeout: v.optional(option(duration, { help: "The longest build, from the fetch on." }), "15m"),
     buildMemory: v.optional(option(byteSize, { help: "The memory of all processes of a build together." }), "2GiB"),

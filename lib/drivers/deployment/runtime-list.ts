@@ -1,0 +1,89 @@
+import type { DeploymentDriver, DeploymentSource, DeploymentWork, LogLine, Progress, Runtime } from "./contract.ts";
+
+export type RuntimeDriver = DeploymentDriver & { readonly runtime: Runtime };
+
+const info = (message: string): LogLine => ({ level: "info", message });
+
+/** Several runtimes as one: the first that accepts a source runs it. CONTRACT section 11. */
+export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDriver {
+  const runtimes = drivers.map(({ runtime }) => runtime);
+  /** The drivers that have declined the source of a deployment whose build goes on. */
+  const declined = new Map<string, number>();
+
+  const accepting = (source: DeploymentSource) =>
+    drivers.filter(({ runtime }) => runtime.refuses(source) === undefined);
+
+  /** Whichever stores the release, or else the first that accepts its source and has not declined it. */
+  const driverOf = async ({
+    source,
+    release,
+    deployment_id,
+  }: Pick<DeploymentWork, "source" | "release" | "deployment_id">) => {
+    if (release !== null) for (const one of drivers) if (await one.runtime.stores(release)) return one;
+    const left = accepting(source).slice(declined.get(deployment_id) ?? 0);
+    return left[0] ?? drivers[0];
+  };
+
+  const all = async (work: (runtime: Runtime) => Promise<void>) => void (await Promise.all(runtimes.map(work)));
+
+  return {
+    delay: () => 0,
+
+    async step(work) {
+      const driver = await driverOf(work);
+      if (!driver) throw new Error("there is no runtime");
+      const answer = await driver.step(work);
+      if (answer.state !== "failed" || !answer.isDeclined) return answer;
+      const count = (declined.get(work.deployment_id) ?? 0) + 1;
+      const next = accepting(work.source)[count];
+      if (!next) return answer;
+      declined.set(work.deployment_id, count);
+      await driver.runtime.abandon(work.deployment_id);
+      // The last line is the reason, which is none while another runtime has its turn.
+      const logs = [
+        ...answer.logs.slice(0, -1),
+        info(`The runtime ${next.runtime.name} has its turn: ${answer.message}`),
+      ];
+      return { state: "running", again_ms: 1, handle: null, logs } satisfies Progress;
+    },
+
+    runtime: {
+      name: runtimes.map(({ name }) => name).join(","),
+
+      refuses: (source) => {
+        const rules = runtimes.map((runtime) => runtime.refuses(source));
+        return rules.includes(undefined) ? undefined : rules[0];
+      },
+
+      stores: async (release) => (await Promise.all(runtimes.map((one) => one.stores(release)))).includes(true),
+
+      async begin(kept) {
+        for (const runtime of runtimes) await runtime.begin(kept);
+      },
+
+      abandon(deployment_id) {
+        declined.delete(deployment_id);
+        return all((runtime) => runtime.abandon(deployment_id));
+      },
+
+      take(deployment_id) {
+        declined.delete(deployment_id);
+        for (const runtime of runtimes) {
+          const instance = runtime.take(deployment_id);
+          if (instance) return instance;
+        }
+        return undefined;
+      },
+
+      async start(app) {
+        const driver = await driverOf(app);
+        if (!driver) throw new Error("there is no runtime");
+        return driver.runtime.start(app);
+      },
+
+      discard: (release) => all((runtime) => runtime.discard(release)),
+      forget: (project_id) => all((runtime) => runtime.forget(project_id)),
+      close: (drained) => all((runtime) => runtime.close(drained)),
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import * as v from "valibot";
+import { createEngineApi, type EngineApi } from "./engine-api.ts";
+import { findSocket } from "./socket.ts";
+
+/** An engine that answers, and what matters of it. */
+export interface Engine {
+  readonly api: EngineApi;
+  /** `Docker 20.10.24 at /var/run/docker.sock`, for people. */
+  readonly name: string;
+  /** `linux/amd64` */
+  readonly platform: string;
+  readonly hasInit: boolean;
+}
+
+const version = v.object({
+  Version: v.string(),
+  ApiVersion: v.string(),
+  Os: v.string(),
+  Arch: v.string(),
+  Components: v.nullish(v.array(v.object({ Name: v.string() })), []),
+});
+const info = v.object({
+  InitBinary: v.nullish(v.string(), ""),
+  InitCommit: v.nullish(v.object({ ID: v.nullish(v.string(), "") })),
+});
+
+/** The version that is spoken: the newest that is known here, or the engine's own. */
+const newest = 44;
+const oldest = 41;
+
+/** Finds the container engine of this machine. Rejects with a sentence that says what is missing and how to get it. */
+export async function connectEngine(): Promise<Engine> {
+  const socket = findSocket();
+  const found = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });
+  const [, minor = "0"] = /^1\.(\d+)$/.exec(found.ApiVersion) ?? [];
+  const name = `${found.Components?.some((one) => /podman/i.test(one.Name)) ? "Podman" : "Docker"} ${found.Version}`;
+  if (Number(minor) < oldest)
+    throw new Error(`${name} at ${socket} is too old: the runtime engine needs Docker 20.10 or Podman 4`);
+  const api = createEngineApi(socket, `/v1.${Math.min(newest, Number(minor))}`);
+  const { InitBinary, InitCommit } = await api.call(info, "GET", "/info");
+  if (found.Os !== "linux") throw new Error(`${name} at ${socket} runs no Linux containers`);
+  return {
+    api,
+    name: `${name} at ${socket}`,
+    platform: `${found.Os}/${found.Arch}`,
+    hasInit: InitBinary !== "" && InitCommit?.ID !== "N/A",
+  };
+}

@@ -1,0 +1,158 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import { systemNow } from "../../kernel/system.ts";
+import { AbortController } from "../../kernel/web.ts";
+import type { LogLine } from "../deployment/contract.ts";
+import type { Child, Ending } from "../process/child.ts";
+import { createLineReader } from "../process/lines.ts";
+import type { ContainerOrder, Containers } from "./containers.ts";
+import { createFrameReader } from "./log-frames.ts";
+
+interface Given {
+  readonly containers: Containers;
+  readonly take: (line: LogLine) => void;
+  readonly hide: (text: string) => string;
+  /** The end of this process: the container runs on. */
+  readonly detaching: AbortSignal;
+}
+
+/** While the engine is away, it is asked this often. */
+const pause_ms = 1_000;
+/** The last lines may come after the end. */
+const lastLines_ms = 500;
+
+const pause = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
+const reasonOf = (error: unknown) => (error as Error).message;
+
+/** Runs a container, as a child that the supervision of apps takes. What it prints goes to `take`. */
+export const runContainer = (order: ContainerOrder, given: Given): Child => {
+  const starting = new AbortController();
+  const id = given.containers.run(order, starting.signal);
+  return childOf(id, () => starting.abort(), 0, given);
+};
+
+/** Takes over a container that an earlier process started. `since_s` is where its log was left. */
+export const adoptContainer = (id: string, since_s: number, given: Given): Child =>
+  childOf(Promise.resolve(id), () => {}, since_s, given);
+
+function childOf(started: Promise<string>, cancelStart: () => void, since_s: number, given: Given): Child {
+  const { containers, take, detaching } = given;
+  let ending: Ending | undefined;
+  let stopping: Promise<Ending> | undefined;
+
+  const watch = async (): Promise<Ending> => {
+    let id: string;
+    try {
+      id = await started;
+    } catch (error) {
+      return { code: null, signal: null, reason: `the container could not be started: ${reasonOf(error)}` };
+    }
+    const log = followLog(id, since_s, given);
+    const how = await endOf(id, containers, take, detaching);
+    await Promise.race([log.ended, pause(lastLines_ms)]);
+    log.stop();
+    // It starts again in a new one.
+    await containers.remove(id).catch(() => {});
+    return how;
+  };
+
+  const ended = watch().then((how) => {
+    ending = how;
+    return how;
+  });
+
+  const remove = async (grace_ms: number): Promise<Ending> => {
+    const id = await started.catch(() => undefined);
+    if (id === undefined) return ended;
+    if (!ending && grace_ms > 0) await containers.stop(id, grace_ms).catch(() => {});
+    // Where the engine is away, the next start of the service removes it.
+    await containers.remove(id).catch(() => {});
+    return ended;
+  };
+
+  return {
+    pid: undefined,
+    ended,
+    get ending() {
+      return ending;
+    },
+    stop(grace_ms) {
+      stopping ??= remove(grace_ms);
+      return stopping;
+    },
+    kill() {
+      cancelStart();
+      stopping ??= remove(0);
+    },
+  };
+}
+
+/** Waits for the end of a container, through times in which the engine is away. */
+async function endOf(
+  id: string,
+  containers: Containers,
+  take: (line: LogLine) => void,
+  detaching: AbortSignal,
+): Promise<Ending> {
+  let isAway = false;
+  for (;;) {
+    try {
+      await containers.wait(id, detaching);
+    } catch {
+      // The engine went away, or the container is gone: its state tells.
+    }
+    // Nobody waits for an end that comes after the end of this process.
+    if (detaching.aborted) await new Promise<never>(() => {});
+    try {
+      const state = await containers.state(id, detaching);
+      if (!state) return { code: null, signal: null, reason: "the app ended: its container was removed" };
+      if (state.OOMKilled) take({ level: "error", message: "The container was killed: out of memory" });
+      const { Running, ExitCode, Error: problem } = state;
+      const reason = problem === "" ? undefined : `the app ended: ${problem}`;
+      if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
+    } catch (error) {
+      if (!isAway) take({ level: "error", message: `The engine is away: ${reasonOf(error)}` });
+      isAway = true;
+    }
+    await pause(pause_ms);
+  }
+}
+
+/** Hands over what a container prints until it ends, through times in which the engine is away. */
+function followLog(id: string, since_s: number, { containers, take, hide, detaching }: Given) {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  detaching.addEventListener("abort", stop);
+  let since = since_s;
+  const read = async () => {
+    const readers = { stdout: createLineReader(take, hide), stderr: createLineReader(take, hide) };
+    const frames = createFrameReader((stream, chunk) => readers[stream].write(chunk));
+    const response = await containers.logs(id, since, stopping.signal);
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        frames(chunk);
+        since = systemNow() / 1000;
+      }
+    } finally {
+      readers.stdout.end();
+      readers.stderr.end();
+    }
+  };
+  const follow = async () => {
+    for (;;) {
+      const isOver = await read().then(
+        () => true,
+        () => false,
+      );
+      if (isOver || stopping.signal.aborted) return;
+      await pause(pause_ms);
+    }
+  };
+  const ended = follow();
+  return {
+    ended,
+    stop() {
+      stop();
+      detaching.removeEventListener("abort", stop);
+    },
+  };
+}

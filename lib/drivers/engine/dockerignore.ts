@@ -1,0 +1,48 @@
+import { matchesGlob } from "../../kernel/glob.ts";
+
+interface Pattern {
+  readonly parts: readonly string[];
+  readonly isException: boolean;
+}
+
+const most = 1_000;
+
+/** Whether parts of a pattern match those of a path; `**` stands for any number of them. */
+function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  // `open[i]`: whether the pattern so far matches the first i parts of the path.
+  let open = path.map(() => false);
+  open = [true, ...open];
+  for (const part of pattern) {
+    const next = open.map(() => false);
+    for (let i = 0; i <= path.length; i++) {
+      if (part === "**") next[i] = (open[i] ?? false) || (i > 0 && (next[i - 1] ?? false));
+      else next[i] = i > 0 && (open[i - 1] ?? false) && matchesGlob(part, path[i - 1] ?? "");
+    }
+    open = next;
+  }
+  return open[path.length] ?? false;
+}
+
+/** Reads a `.dockerignore`; answers whether a path of the repository belongs to the build context. */
+export function contextFilter(text: string): (path: string) => boolean {
+  const patterns = text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .slice(0, most)
+    .map((line): Pattern => {
+      const isException = line.startsWith("!");
+      const parts = line
+        .replace(/^!\s*/, "")
+        .split("/")
+        .filter((part) => part !== "" && part !== ".");
+      return { parts, isException };
+    });
+  return (path) => {
+    if (path === "Dockerfile" || path === ".dockerignore") return true;
+    const parts = path.split("/");
+    // A pattern that matches a folder stands for all that is in it; the last one that matches decides.
+    const last = patterns.findLast((one) => parts.some((_, i) => matches(one.parts, parts.slice(0, i + 1))));
+    return last === undefined || last.isException;
+  };
+}

@@ -1,0 +1,151 @@
+import { type IncomingMessage, request } from "node:http";
+import type { Readable } from "node:stream";
+import * as v from "valibot";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Failure } from "../process/failure.ts";
+
+/** A call that the engine refused, or that did not reach it; then it has no status. */
+export class EngineError extends Failure {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface EngineCall {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A value is sent as JSON, a stream as it is. */
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+  /** The longest wait for the head of the answer; 30 s by default. */
+  readonly timeout?: string | null;
+}
+
+type Method = "GET" | "POST" | "DELETE";
+
+const longestAnswer = 16 * 1024 * 1024;
+const problem = v.object({ message: v.string() });
+const isStream = (body: object): body is Readable => "pipe" in body;
+
+/** The Docker Engine API over a unix socket, which Podman speaks too. */
+export type EngineApi = ReturnType<typeof createEngineApi>;
+
+export function createEngineApi(socketPath: string, version: string) {
+  /** Sends a request; resolves with the head of the answer, which is below 400. */
+  const open = async (method: Method, path: string, call: EngineCall = {}): Promise<IncomingMessage> => {
+    const response = await send(socketPath, method, `${version}${path}${queryOf(call)}`, call);
+    const { statusCode: status = 0 } = response;
+    if (status < 400) return response;
+    const text = await textOf(response);
+    const parsed = v.safeParse(problem, parseJson(text));
+    throw new EngineError(parsed.success ? parsed.output.message : `the engine answered ${status}`, status);
+  };
+  return {
+    open,
+
+    /** Sends a request and reads its whole answer. */
+    async call<S extends v.GenericSchema>(
+      schema: S,
+      method: Method,
+      path: string,
+      call?: EngineCall,
+    ): Promise<v.InferOutput<S>> {
+      const response = await open(method, path, call);
+      const parsed = v.safeParse(schema, parseJson(await textOf(response)));
+      if (parsed.success) return parsed.output;
+      throw new EngineError(`the engine's answer to ${method} ${path} is wrong: ${parsed.issues[0].message}`);
+    },
+
+    /** Sends a request whose answer says nothing more. */
+    async tell(method: Method, path: string, call?: EngineCall): Promise<void> {
+      (await open(method, path, call)).resume();
+    },
+
+    /** Sends a request, where it does not matter that there is nothing to do: 304, 404 and 409. */
+    async tellIfThere(method: Method, path: string, call?: EngineCall): Promise<void> {
+      try {
+        (await open(method, path, call)).resume();
+      } catch (error) {
+        if (!(error instanceof EngineError) || (error.status !== 404 && error.status !== 409)) throw error;
+      }
+    },
+  };
+}
+
+const queryOf = ({ query }: EngineCall) => (query ? `?${new URLSearchParams(query)}` : "");
+
+function send(socketPath: string, method: Method, path: string, call: EngineCall): Promise<IncomingMessage> {
+  const { body, headers, signal, timeout = "30s" } = call;
+  if (signal?.aborted) return Promise.reject(new Failure("it was ended"));
+  return new Promise((resolve, reject) => {
+    const type = body && { "content-type": isStream(body) ? "application/x-tar" : "application/json" };
+    const asked = request({ socketPath, method, path, agent: false, headers: { host: "engine", ...type, ...headers } });
+    const abort = () => asked.destroy(new Failure("it was ended"));
+    const late = () => asked.destroy(new EngineError(`the engine did not answer within ${timeout}`));
+    const cancel = timeout === null ? () => {} : systemTimer(timeout, late);
+    signal?.addEventListener("abort", abort);
+    asked.once("response", (response) => {
+      cancel();
+      // Its reader learns of the end; without a reader, an aborted answer must not end the process.
+      response.on("error", () => {});
+      resolve(response);
+    });
+    asked.on("error", (error) => {
+      cancel();
+      reject(error instanceof Failure ? error : new EngineError(reasonOf(error, socketPath)));
+    });
+    asked.once("close", () => signal?.removeEventListener("abort", abort));
+    if (body && isStream(body)) body.on("error", (error) => asked.destroy(error)).pipe(asked);
+    else asked.end(body && JSON.stringify(body));
+  });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException, socketPath: string): string {
+  if (code === "EACCES") return `this user may not use the engine at ${socketPath}; add it to the socket's group`;
+  if (code === "ENOENT" || code === "ECONNREFUSED") return `the engine at ${socketPath} does not run`;
+  return `the engine at ${socketPath} went away: ${message}`;
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > longestAnswer) throw new EngineError("the engine's answer is larger than 16 MiB");
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : new EngineError(`the engine went away: ${(error as Error).message}`);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const longestLine = 1024 * 1024;
+
+/** The lines of JSON of a pull or a build. Rejects where the answer breaks off. */
+export async function* jsonLines(response: IncomingMessage): AsyncGenerator<unknown> {
+  let rest = "";
+  try {
+    for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) {
+      const parts = (rest + chunk).split("\n");
+      rest = parts.pop() ?? "";
+      if (rest.length > longestLine) throw new EngineError("the engine wrote a line of more than 1 MiB");
+      for (const part of parts) if (part.trim() !== "") yield parseJson(part);
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : new EngineError("the engine went away in the middle of its answer");
+  }
+  if (rest.trim() !== "") yield parseJson(rest);
+}

@@ -1,0 +1,166 @@
+import { lstatSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import * as v from "valibot";
+import { byteSizeText } from "../../kernel/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { hideValues } from "../../kernel/secret-values.ts";
+import { AbortController } from "../../kernel/web.ts";
+import { type BuildPorts, fetchSource, type Order } from "../process/build.ts";
+import { ownSettings } from "../process/detect.ts";
+import { Declined, Failure } from "../process/failure.ts";
+import type { Git } from "../process/git.ts";
+import { createLineReader } from "../process/lines.ts";
+import type { Releases } from "../process/releases.ts";
+import { labels } from "./containers.ts";
+import { tarOf } from "./context-tar.ts";
+import type { Registries } from "./credentials.ts";
+import { contextFilter } from "./dockerignore.ts";
+import { type EngineApi, jsonLines } from "./engine-api.ts";
+import type { Images } from "./images.ts";
+
+export type Run = Parameters<typeof fetchSource>[1];
+
+export interface ImageBuildPorts {
+  readonly api: EngineApi;
+  readonly git: Git;
+  /** Folders for the files of a commit, while it is built. */
+  readonly sources: Releases;
+  readonly images: Images;
+  readonly registries: Registries;
+  readonly limits: BuildPorts["limits"];
+}
+
+const answer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
+const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
+const watch_ms = 1_000;
+
+const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+/** Builds a commit by its Dockerfile; the image gets the name of the release. Answers the commit. */
+export async function buildImage(
+  order: Order,
+  run: Run & { readonly end: (reason: string) => void },
+  ports: ImageBuildPorts,
+): Promise<string> {
+  const { sources, git, limits } = ports;
+  const { deployment_id } = order;
+  await sources.create(deployment_id);
+  try {
+    const commit = await fetchSource(order, run, { git, releases: sources, limits }, run.end);
+    const root = sources.appOf(deployment_id);
+    if (!isFile(join(root, "Dockerfile")))
+      throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
+    await make(order, root, run, ports);
+    return commit;
+  } finally {
+    await sources.remove(deployment_id);
+  }
+}
+
+async function make(
+  { deployment_id, secrets }: Order,
+  root: string,
+  { log, isFull, signal, end }: Run & { readonly end: (reason: string) => void },
+  { api, images, registries, limits }: ImageBuildPorts,
+): Promise<void> {
+  const ignored = join(root, ".dockerignore");
+  const { health, port } = ownSettings(root);
+  const query = {
+    t: images.tagOf(deployment_id),
+    memory: String(limits.memory_bytes),
+    memswap: String(limits.memory_bytes),
+    rm: "1",
+    forcerm: "1",
+    labels: JSON.stringify({
+      ...(health !== undefined && { [labels.health]: health }),
+      ...(port !== undefined && { [labels.port]: String(port) }),
+    }),
+  };
+  log({ level: "info", message: "Building the Dockerfile" });
+  const made = createProgress();
+  const reader = createLineReader(log, hideValues(secrets));
+  const reading = new AbortController();
+  const abort = () => reading.abort();
+  signal.addEventListener("abort", abort);
+  const unwatch = watchDisk(api, made, limits.disk_bytes, end);
+  try {
+    const body = Readable.from(tarOf(root, contextFilter(isFile(ignored) ? readFileSync(ignored, "utf8") : "")));
+    const headers = { "x-registry-config": Buffer.from(JSON.stringify(registries)).toString("base64url") };
+    const call = { query, headers, body, signal: reading.signal, timeout: null };
+    for await (const line of jsonLines(await api.open("POST", "/build", call))) {
+      const { stream, error } = v.parse(answer, line);
+      if (error !== undefined) throw new Failure(explain(error, limits.memory_bytes));
+      made.read(stream);
+      if (!isFull()) reader.write(Buffer.from(stream));
+    }
+  } catch (error) {
+    await made.remove(api);
+    throw error;
+  } finally {
+    unwatch();
+    reader.end();
+    signal.removeEventListener("abort", abort);
+    reading.abort();
+  }
+}
+
+const explain = (error: string, memory_bytes: number) =>
+  /non-zero code: 137/.test(error)
+    ? `the build failed: ${error}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`
+    : `the build failed: ${error}`;
+
+/** What a build has made so far, by what it says: the container of its present step, and the image of its last one. */
+function createProgress() {
+  let container: string | undefined;
+  let image: string | undefined;
+  let isCached = false;
+  return {
+    read(said: string): void {
+      const [, running] = /^ ---> Running in ([0-9a-f]{12,64})/.exec(said) ?? [];
+      const [, step] = /^ ---> ([0-9a-f]{12,64})\s*$/.exec(said) ?? [];
+      if (/^Step \d+\//.test(said)) isCached = false;
+      // What an earlier build made is not this one's to remove.
+      if (said.includes("Using cache")) isCached = true;
+      if (running !== undefined) container = running;
+      if (step !== undefined && container !== undefined && !isCached) image = step;
+    },
+    running: () => container,
+    /** Removes what a build that failed leaves behind. The parents of its last image go with that. */
+    async remove(api: EngineApi): Promise<void> {
+      try {
+        if (container !== undefined)
+          await api.tellIfThere("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });
+        if (image !== undefined) await api.tellIfThere("DELETE", `/images/${image}`);
+      } catch {
+        // The engine is away: the failure of the build says so.
+      }
+    },
+  };
+}
+
+/** Ends a build whose present step writes more than it may. */
+function watchDisk(
+  api: EngineApi,
+  made: ReturnType<typeof createProgress>,
+  most_bytes: number,
+  end: (reason: string) => void,
+): () => void {
+  let isOver = false;
+  let cancel = () => {};
+  const look = async () => {
+    const id = made.running();
+    const { SizeRw } =
+      id === undefined
+        ? { SizeRw: 0 }
+        : await api.call(sizes, "GET", `/containers/${id}/json`, { query: { size: "1" } }).catch(() => ({ SizeRw: 0 }));
+    if (isOver) return;
+    if (SizeRw > most_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(most_bytes)})`);
+    cancel = systemTimer(watch_ms, () => void look());
+  };
+  cancel = systemTimer(watch_ms, () => void look());
+  return () => {
+    isOver = true;
+    cancel();
+  };
+}

@@ -1,0 +1,33 @@
+/** The parts of an image as callers name it. */
+export interface ImageReference {
+  /** `docker.io`, `registry.example.com:5000`. */
+  readonly registry: string;
+  /** `library/nginx`, `team/app`. */
+  readonly repository: string;
+  readonly tag: string | null;
+  /** `sha256:…` */
+  readonly digest: string | null;
+}
+
+/** The registry of names without one, as engines take them. */
+export const defaultRegistry = "docker.io";
+
+/** Parses a name that `imageRule` accepts. The first part is a registry if it looks like a host: with a dot or a port. */
+export function parseReference(text: string): ImageReference {
+  const [named = "", digest = null] = text.split("@", 2);
+  const [, name = named, tag = null] = /^(.+):([^/:\]]+)$/.exec(named) ?? [];
+  const [first = "", ...others] = name.split("/");
+  const hasHost = others.length > 0 && (/[.:]/.test(first) || first.toLowerCase() === "localhost");
+  const registry = hasHost ? first.toLowerCase() : defaultRegistry;
+  const path = hasHost ? others.join("/") : name;
+  if (registry !== defaultRegistry && registry !== "index.docker.io")
+    return { registry, repository: path, tag, digest };
+  return { registry: defaultRegistry, repository: path.includes("/") ? path : `library/${path}`, tag, digest };
+}
+
+/** The whole name, as every engine takes it: `docker.io/library/nginx`. */
+export const nameOf = ({ registry, repository }: ImageReference): string => `${registry}/${repository}`;
+
+/** Registries on this machine are spoken to over plain http, as the engine does. */
+export const isLoopbackRegistry = ({ registry }: Pick<ImageReference, "registry">): boolean =>
+  /^(localhost|127(\.\d{1,3}){3})(:\d+)?$/.test(registry);

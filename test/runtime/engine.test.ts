@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answering, containerEngine, noEngine, registry } from "../helpers/container-engine.ts";
+import { app, runtimeWorld } from "../helpers/running-apps.ts";
+import { expect } from "../helpers/test-service.ts";
+
+const host = "production-web.localhost";
+
+test("An image is pulled by its digest, runs with limits, answers at its host, and leaves nothing", {
+  skip: noEngine,
+}, async (t) => {
+  const engine = await containerEngine(t);
+  const { host: place, put } = await registry(t);
+  const first = put("team/web", "1.0", answering("one"));
+  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+  const { id } = await here.project("web");
+  const variables = { GREETING: "hi", TOKEN: { value: "s3cret-value", secret: true } };
+  expect(await here.call("developer", "PUT", `/v1/projects/${id}/environments/production`, { variables }), 200);
+  const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
+  const one = await here.release(id, image("1.0"));
+  assert.deepEqual([one.status, one.version], ["active", first], String(await here.messages(one.id)));
+  assert.equal(await here.ask(host), "200 one");
+  const env = await here.ask(host, "/env");
+  for (const part of ["GREETING=hi", "TOKEN=s3cret-value", "PORT=8000", "HOST=0.0.0.0", "SVC_ENVIRONMENT=production"])
+    assert.ok(env.includes(part), env);
+  assert.doesNotMatch(env, /DOCKER_HOST/);
+
+  const [container = ""] = await engine.containers();
+  const { HostConfig, NetworkSettings } = await engine.ask(`/containers/${container}/json`);
+  const { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds } = HostConfig;
+  assert.deepEqual(
+    { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds },
+    {
+      Memory: 1024 ** 3,
+      PidsLimit: 1024,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      ReadonlyRootfs: true,
+      Privileged: false,
+      Binds: null,
+    },
+  );
+  assert.equal(NetworkSettings.Ports["8000/tcp"][0].HostIp, "127.0.0.1");
+
+  // The tag moves; a rollback runs what was.
+  const second = put("team/web", "1.0", answering("two"));
+  const two = await here.release(id, image("1.0"));
+  assert.deepEqual([two.status, two.version, await here.ask(host)], ["active", second, "200 two"]);
+  const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${two.id}/rollback`), 201);
+  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+  assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", first, "200 one"]);
+  assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));
+  assert.match(await here.printed(id, /^listening as one$/), /one/);
+
+  // A crash costs its time.
+  await here.ask(host, "/crash");
+  assert.equal(await here.ask(host), "200 one");
+  assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
+
+  await here.service.close();
+  assert.deepEqual([await engine.containers(), await engine.images(), await engine.networks()], [[], [], []]);
+});
+
+test("A repository with a Dockerfile is built by the engine, beside one that runs as processes", {
+  skip: noEngine,
+}, async (t) => {
+  const engine = await containerEngine(t);
+  const { host: place, put } = await registry(t);
+  put("base", "1", answering("base"));
+  const here = await runtimeWorld(t, { deployments: { runtime: ["process", "engine"] } });
+  const { id } = await here.project("web");
+  const commit = here.repos.commit("acme/web", {
+    Dockerfile: `FROM ${place}/base:1\nCOPY . /srv\nRUN echo built $(ls /srv) && sed -i s/base/$(cat /srv/version)/ /answer\n`,
+    version: "docker",
+    "notes.md": "x",
+    ".dockerignore": "*.md\n",
+    "svc.json": {},
+  });
+  const built = await here.release(id);
+  assert.deepEqual([built.status, built.version], ["active", commit], String(await here.messages(built.id)));
+  assert.equal(await here.ask(host), "200 docker");
+  assert.ok(
+    (await here.messages(built.id)).includes("built Dockerfile svc.json version"),
+    String(await here.messages(built.id)),
+  );
+  here.repos.git("acme/web", "rm", "--quiet", "svc.json", "Dockerfile");
+  here.repos.commit("acme/web", app("process"));
+  const next = await here.release(id);
+  assert.deepEqual([next.status, await here.ask(host)], ["active", "200 process"]);
+  const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
+  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+  assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
+  await here.service.close();
+  assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);
+  // The engine keeps the base image, as its cache.
+  const ours = (await engine.images()).filter((name) => !name.includes("/base"));
+  assert.deepEqual(ours, []);
+});
