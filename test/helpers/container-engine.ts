@@ -69,6 +69,13 @@ export async function containerEngine(t: TestContext) {
     const ended = once(daemon, "exit");
     daemon.kill(signal);
     await ended;
+    // It holds the other end of this pipe.
+    daemon.stderr.destroy();
+    if (signal !== "SIGKILL") return;
+    const pid = join(folder, "exec/containerd/containerd.pid");
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+    // The next engine would wait for it where nobody reaps it.
+    rmSync(pid);
   };
   const before = process.env["DOCKER_HOST"];
   process.env["DOCKER_HOST"] = `unix://${socket}`;
@@ -82,6 +89,8 @@ export async function containerEngine(t: TestContext) {
       await askEngine(socket, "/networks/prune", "POST");
     }
     await stop();
+    // A kill leaves its mount.
+    spawnSync("umount", ["--lazy", join(folder, "data")]);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const ask = (path: string, method?: string) => askEngine(socket, path, method);

@@ -53,7 +53,7 @@ test("An image is pulled by its digest, runs with limits, answers at its host, a
   assert.match(await here.printed(id, /^listening as one$/), /one/);
 
   // A crash costs its time.
-  await here.ask(host, "/crash");
+  await here.ask(host, "/crash", { method: "POST" });
   assert.equal(await here.ask(host), "200 one");
   assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
 

@@ -50,8 +50,8 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     const how = await endOf(id, containers, take, detaching);
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
-    // It starts again in a new one.
-    await containers.remove(id).catch(() => {});
+    // It starts again in a new one, which does not wait for this.
+    void containers.remove(id).catch(() => {});
     return how;
   };
 
@@ -64,8 +64,12 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     const id = await started.catch(() => undefined);
     if (id === undefined) return ended;
     if (!ending && grace_ms > 0) await containers.stop(id, grace_ms).catch(() => {});
-    // Where the engine is away, the next start of the service removes it.
-    await containers.remove(id).catch(() => {});
+    try {
+      await containers.remove(id);
+    } catch (error) {
+      // The engine is away: the next start of the service removes it.
+      return { code: null, signal: null, reason: reasonOf(error) };
+    }
     return ended;
   };
 
