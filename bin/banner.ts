@@ -17,15 +17,16 @@ export function banner(about: {
   base_url: string;
   dashboard_url: string | null;
   api_key: string | null;
-  /** Null where deployments are simulated. */
   apps_url: string | null;
+  /** What deployments run on; null where they are simulated. */
+  runtime?: string | null;
   options: Options;
   /** Whether this start made the database. */
   isNew: boolean;
   readonly warnings: readonly string[];
   color: boolean;
 }): string {
-  const { mode, url, base_url, dashboard_url, api_key, apps_url, options, isNew, warnings } = about;
+  const { mode, url, base_url, dashboard_url, api_key, apps_url, runtime, options, isNew, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
   const database = options.database ?? ":memory:";
   const isShownOnce = database !== ":memory:" && options.seed === undefined && options.key === undefined;
@@ -49,7 +50,8 @@ export function banner(about: {
       ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
       : []),
     ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as Row] : []),
-    ["Apps", apps_url ?? "none: deployments are simulated; --runtime process builds and runs them"],
+    ...(apps_url === null ? [] : [["Apps", apps_url] as Row]),
+    ["Runtime", runtime ?? "none: deployments are simulated; svc-server doctor says which --runtime works here"],
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as Row] : []),
   ];
   const key = api_key ?? "sk_live_YOUR_KEY";

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, sta
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
+import { connectEngine } from "../lib/drivers/engine/connect.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { probeSandbox } from "../lib/drivers/process/probe.ts";
@@ -149,20 +150,35 @@ function rulesOf(database: string): Finding[] {
   }
 }
 
-/** Tries the runtime out. Where none is chosen, it is no fault that it does not work. */
+/** Each runtime, tried out; answers what it runs on, or throws an error that says how to get it. */
+const runtimes = {
+  async process(settings: Settings | undefined) {
+    const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
+    try {
+      const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
+      return `with the isolation ${name}`;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  engine: async () => `with ${(await connectEngine()).name}`,
+} as const;
+
+/** Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. */
 async function runtime(settings: Settings | undefined): Promise<string> {
-  const isChosen = settings !== undefined && runsForReal(settings);
-  const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
-  try {
-    const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
-    const state = isChosen ? "is chosen and works here" : "works here; choose it with --runtime process";
-    return `process ${state}, with the isolation ${name}${isChosen ? "" : ". Deployments are simulated"}`;
-  } catch (error) {
-    if (isChosen) throw error;
-    return `deployments are simulated. ${(error as Error).message}`;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const chosen = settings && runsForReal(settings) ? settings.deployments.runtime : [];
+  const says = chosen.length > 0 ? [] : ["deployments are simulated"];
+  for (const [name, look] of Object.entries(runtimes)) {
+    const isChosen = chosen.some((one) => one === name);
+    try {
+      const detail = await look(settings);
+      says.push(`${name} ${isChosen ? "is chosen and works here" : `works here (--runtime ${name})`}, ${detail}`);
+    } catch (error) {
+      if (isChosen) throw error;
+      says.push(`${name} does not work here: ${(error as Error).message}`);
+    }
   }
+  return says.join(". ");
 }
 
 type Backend = Settings["generations"]["backends"][string];

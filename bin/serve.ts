@@ -47,7 +47,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
   const isNew = database !== ":memory:" && !existsSync(database);
-  const { service, warnings } = await begin(configured, host);
+  const { service, warnings, runtime } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.
   const end = untilStopped(service);
@@ -63,6 +63,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
       ? JSON.stringify({ event: "listening", ...address })
       : banner({
           ...address,
+          runtime,
           mode,
           options,
           isNew,

@@ -18,11 +18,15 @@ export async function createService(options: Options = {}): Promise<Service> {
   return (await beginService(options)).service;
 }
 
+interface Begun {
+  readonly service: Service;
+  readonly warnings: readonly string[];
+  /** What deployments run on; null where they are simulated. */
+  readonly runtime: string | null;
+}
+
 /** The same, with warnings for the operator, which are logged too: `notes` first, then those about the database. */
-export async function beginService(
-  options: Options,
-  notes: readonly string[] = [],
-): Promise<{ readonly service: Service; readonly warnings: readonly string[] }> {
+export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
   const seed = parseSeed(settings.seed ?? defaultSeed);
   const foundation = await openFoundation(settings, { exclusive: true });
@@ -53,7 +57,8 @@ export async function beginService(
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())
       log.warn("the disk is nearly full; make room, or deletes will fail too once it is full");
-    return { service: createFacade(host), warnings };
+    const runtime = host.runtimes.driver.runtime?.detail() ?? null;
+    return { service: createFacade(host), warnings, runtime };
   } catch (error) {
     await host?.runtimes.close();
     await store.close();

@@ -110,6 +110,8 @@ export interface Runtime {
   readonly name: string;
   /** Whether it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
   refuses(source: DeploymentSource): string | undefined;
+  /** What it runs on, for the operator, once it has begun. */
+  detail(): string;
   /** Whether it has the files of a release. */
   stores(release: string): Promise<boolean>;
   /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */

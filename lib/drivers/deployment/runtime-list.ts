@@ -55,6 +55,8 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
         return rules.includes(undefined) ? undefined : rules[0];
       },
 
+      detail: () => runtimes.map((one) => one.detail()).join("; "),
+
       stores: async (release) => (await Promise.all(runtimes.map((one) => one.stores(release)))).includes(true),
 
       async begin(kept) {

@@ -138,8 +138,22 @@ export function createContainers(api: EngineApi) {
         timeout: "60s",
       }),
 
-    remove: (id: string) =>
-      api.tellIfThere("DELETE", `/containers/${id}`, { query: { force: "1", v: "1" }, timeout: "60s" }),
+    /** Resolves once it is gone. */
+    async remove(id: string): Promise<void> {
+      const isConflict = (error: unknown) => error instanceof EngineError && error.status === 409;
+      const isGone = (error: unknown) => error instanceof EngineError && error.status === 404;
+      try {
+        await api.tell("DELETE", `/containers/${id}`, { query: { force: "1", v: "1" }, timeout: "60s" });
+      } catch (error) {
+        if (isGone(error)) return;
+        if (!isConflict(error)) throw error;
+        // Another removal goes on.
+        const query = { condition: "removed" };
+        await api.call(v.unknown(), "POST", `/containers/${id}/wait`, { query, timeout: "60s" }).catch((failed) => {
+          if (!isGone(failed)) throw failed;
+        });
+      }
+    },
 
     /** All containers with a label, newest first. */
     async list(label: string): Promise<Listed[]> {

@@ -155,6 +155,8 @@ export function createEngineDriver(
       // Whether a repository has a Dockerfile shows once it is fetched.
       refuses: () => undefined,
 
+      detail: () => `engine, with ${ports().engine.name}`,
+
       stores: async (release) => (await ports().images.find(release)) !== undefined,
 
       async begin(kept) {

@@ -65,6 +65,7 @@ export async function resolveDigest(image: ImageReference, ports: Ports): Promis
   // A registry need not name the digest: it is the hash of the manifest.
   const whole = await ask(image, ports, { ...asked, headers, method: "GET" });
   refuse(image, whole, ports);
+  if (whole.error !== null) throw new Failure(`the manifest of ${registry} cannot be read: ${whole.error}`);
   if (whole.bytes.length === 0) throw new Failure(`the registry ${registry} answers without a manifest`);
   return `sha256:${createHash("sha256").update(whole.bytes).digest("hex")}`;
 }

@@ -139,6 +139,8 @@ export function createProcessDriver(
       refuses: ({ type }) =>
         type === "git" ? undefined : "must be git: this service runs no images (option deployments.runtime)",
 
+      detail: () => `process, with the isolation ${isolation}`,
+
       stores: async (release) => (await releases.find(release)) !== undefined,
 
       async begin({ release: keepsRelease, project: keepsProject }) {
