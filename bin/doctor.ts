@@ -1,11 +1,8 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
-import { connectEngine } from "../lib/drivers/engine/connect.ts";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
-import { probeSandbox } from "../lib/drivers/process/probe.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
@@ -17,6 +14,7 @@ import { loadNative } from "../lib/store/native-module.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { describeLost, say, table } from "./output.ts";
+import { tryRuntimes } from "./runtimes.ts";
 import { isPortFree, portInUse } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 
@@ -150,37 +148,6 @@ function rulesOf(database: string): Finding[] {
   }
 }
 
-/** Each runtime, tried out; answers what it runs on, or throws an error that says how to get it. */
-const runtimes = {
-  async process(settings: Settings | undefined) {
-    const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
-    try {
-      const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
-      return `with the isolation ${name}`;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-  engine: async () => `with ${(await connectEngine()).name}`,
-} as const;
-
-/** Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. */
-async function runtime(settings: Settings | undefined): Promise<string> {
-  const chosen = settings && runsForReal(settings) ? settings.deployments.runtime : [];
-  const says = chosen.length > 0 ? [] : ["deployments are simulated"];
-  for (const [name, look] of Object.entries(runtimes)) {
-    const isChosen = chosen.some((one) => one === name);
-    try {
-      const detail = await look(settings);
-      says.push(`${name} ${isChosen ? "is chosen and works here" : `works here (--runtime ${name})`}, ${detail}`);
-    } catch (error) {
-      if (isChosen) throw error;
-      says.push(`${name} does not work here: ${(error as Error).message}`);
-    }
-  }
-  return says.join(". ");
-}
-
 type Backend = Settings["generations"]["backends"][string];
 
 /** Checks that a backend answers and accepts its key. It asks for the list of models, which costs nothing. */
@@ -240,7 +207,7 @@ async function runChecks(args: Given): Promise<void> {
     `backend ${name}`,
     () => backend(name, one),
   ]);
-  const runs: [string, Check] = ["runtime", () => runtime(settings)];
+  const runs: [string, Check] = ["runtime", () => tryRuntimes(settings)];
   for (const [check, look] of [...Object.entries(checks), runs, ...backends]) {
     try {
       findings.push({ check, ok: true, says: await look({ database, port, host }) });

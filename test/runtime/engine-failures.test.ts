@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answering, containerEngine, type ImageParts, noEngine, registry } from "../helpers/container-engine.ts";
+import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";

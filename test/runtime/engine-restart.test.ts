@@ -4,7 +4,8 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
-import { answering, containerEngine, noEngine, registry } from "../helpers/container-engine.ts";
+import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { answering, registry } from "../helpers/image-registry.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 

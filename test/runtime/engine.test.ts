@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answering, containerEngine, noEngine, registry } from "../helpers/container-engine.ts";
+import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { answering, registry } from "../helpers/image-registry.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 

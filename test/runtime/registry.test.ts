@@ -5,7 +5,7 @@ import { parseReference } from "../../lib/drivers/engine/image-reference.ts";
 import { createFrameReader } from "../../lib/drivers/engine/log-frames.ts";
 import { resolveDigest } from "../../lib/drivers/engine/registry.ts";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
-import { type Answer, registry } from "../helpers/container-engine.ts";
+import { type Answer, registry } from "../helpers/image-registry.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 

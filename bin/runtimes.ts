@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runsForReal, type Settings } from "../lib/config/parse-options.ts";
+import { connectEngine } from "../lib/drivers/engine/connect.ts";
+import { probeSandbox } from "../lib/drivers/process/probe.ts";
+
+/** Each runtime, tried out; answers what it runs on, or throws an error that says how to get it. */
+const runtimes = {
+  async process(settings: Settings | undefined) {
+    const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
+    try {
+      const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
+      return `with the isolation ${name}`;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  engine: async () => `with ${(await connectEngine()).name}`,
+} as const;
+
+/** Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. */
+export async function tryRuntimes(settings: Settings | undefined): Promise<string> {
+  const chosen = settings && runsForReal(settings) ? settings.deployments.runtime : [];
+  const says = chosen.length > 0 ? [] : ["deployments are simulated"];
+  for (const [name, look] of Object.entries(runtimes)) {
+    const isChosen = chosen.some((one) => one === name);
+    try {
+      const detail = await look(settings);
+      says.push(`${name} ${isChosen ? "is chosen and works here" : `works here (--runtime ${name})`}, ${detail}`);
+    } catch (error) {
+      if (isChosen) throw error;
+      says.push(`${name} does not work here: ${(error as Error).message}`);
+    }
+  }
+  return says.join(". ");
+}

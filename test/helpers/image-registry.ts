@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import { gzipSync } from "node:zlib";
+import { tarEnd, tarFile, tarHeader } from "../../lib/drivers/engine/context-tar.ts";
+import { found } from "./container-engine.ts";
+
+/** What an app of busybox does: answers its version, and ends where it is asked to. */
+const script = (version: string) => `#!/bin/sh
+read -r method path rest
+while read -r line && [ "$line" != "$(printf '\\r')" ]; do :; done
+answer() { printf 'HTTP/1.1 200 OK\\r\\nContent-Length: %s\\r\\nConnection: close\\r\\n\\r\\n%s' "\${#1}" "$1"; }
+case $path in
+/crash) echo 3 > /tmp/end; kill "$SERVER" ;;
+/env) answer "$(env | sort | tr '\\n' ' ')" ;;
+/slow) mkfifo /tmp/slow; echo slow > /proc/1/fd/1; read -r line < /tmp/slow; answer "${version}" ;;
+*) answer "${version}"; [ ! -p /tmp/slow ] || { echo go > /tmp/slow; rm -f /tmp/slow; } ;;
+esac
+`;
+
+const main = (version: string) => `#!/bin/sh
+echo "listening as ${version}"
+export SERVER=$$
+nc -ll -p "$PORT" -e /answer &
+server=$!
+trap 'kill $server; exit $(cat /tmp/end 2>/dev/null || echo 0)' TERM
+wait $server
+exit $(cat /tmp/end 2>/dev/null || echo 0)
+`;
+
+const applets = [
+  "sh",
+  "nc",
+  "cat",
+  "env",
+  "sort",
+  "tr",
+  "mkfifo",
+  "rm",
+  "sleep",
+  "echo",
+  "mkdir",
+  "touch",
+  "id",
+  "wget",
+  "ls",
+];
+
+export interface ImageParts {
+  /** Files beside busybox: by path, a script each. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly config?: object;
+  readonly architecture?: string;
+}
+
+/** An image that answers its version on PORT. */
+export const answering = (version: string): ImageParts => ({
+  files: { answer: script(version), main: main(version) },
+  config: { Cmd: ["/main"], ExposedPorts: { "8000/tcp": {} } },
+});
+
+const sha256 = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+/** The parts of an image, made without a network: busybox and some files. */
+export function makeImage({ files = {}, config = {}, architecture }: ImageParts) {
+  const busybox = readFileSync(found("busybox"));
+  const layer = Buffer.concat([
+    ...["bin", "tmp"].map((name) => tarHeader({ name, kind: "folder", mode: 0o755 })),
+    tarFile("bin/busybox", busybox, 0o755),
+    ...applets.map((name) => tarHeader({ name: `bin/${name}`, kind: "link", target: "busybox" })),
+    ...Object.entries(files).map(([name, text]) => tarFile(name, text, 0o755)),
+    tarEnd,
+  ]);
+  const packed = gzipSync(layer, { level: 1 });
+  const arch = architecture ?? (process.arch === "x64" ? "amd64" : process.arch);
+  const settings = Buffer.from(
+    JSON.stringify({
+      architecture: arch,
+      os: "linux",
+      config: { Env: ["PATH=/bin"], ...config },
+      rootfs: { type: "layers", diff_ids: [sha256(layer)] },
+    }),
+  );
+  const type = "application/vnd.docker.distribution.manifest.v2+json";
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: type,
+      config: {
+        mediaType: "application/vnd.docker.container.image.v1+json",
+        size: settings.length,
+        digest: sha256(settings),
+      },
+      layers: [
+        {
+          mediaType: "application/vnd.docker.image.rootfs.diff.tar.gzip",
+          size: packed.length,
+          digest: sha256(packed),
+        },
+      ],
+    }),
+  );
+  return { type, manifest, digest: sha256(manifest), blobs: [settings, packed] };
+}
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** A registry in this process, on loopback. `before` may answer a request in place of it. */
+export async function registry(t: TestContext, before: Answer = () => false) {
+  const stored = new Map<string, { type: string; bytes: Buffer }>();
+  const seen: string[] = [];
+  const server = createServer((asked, response) => {
+    const { pathname } = new URL(asked.url ?? "/", "http://localhost");
+    seen.push(`${asked.method} ${pathname}`);
+    if (before(asked, response)) return;
+    const [, name = "", kind, which] = /^\/v2\/(.+)\/(manifests|blobs)\/(.+)$/.exec(pathname) ?? [];
+    const one = stored.get(kind === "blobs" ? (which ?? "") : `${name}:${which}`);
+    if (pathname === "/v2/") return void response.writeHead(200).end("{}");
+    if (!one) return void response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}');
+    response.writeHead(200, {
+      "content-type": one.type,
+      "content-length": one.bytes.length,
+      "docker-content-digest": sha256(one.bytes),
+    });
+    response.end(asked.method === "HEAD" ? undefined : one.bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close().closeAllConnections());
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    host,
+    seen,
+    /** Stores an image under a name with a tag; answers its digest. */
+    put(name: string, tag: string, parts: ImageParts): string {
+      const { type, manifest, digest, blobs } = makeImage(parts);
+      for (const key of [`${name}:${tag}`, `${name}:${digest}`]) stored.set(key, { type, bytes: manifest });
+      for (const bytes of blobs) stored.set(sha256(bytes), { type: "application/octet-stream", bytes });
+      return digest;
+    },
+  };
+}
