@@ -101,7 +101,11 @@ export const ask = (port: number | undefined, path = "/", method = "GET", host =
       .end();
   });
 
-export const kept: Kept = { release: async () => true, project: async () => true };
+export const kept: Kept = {
+  release: async () => true,
+  project: async () => true,
+  live: async () => ({ since_ms: 0 }),
+};
 
 /** The proxy of the apps, on a port of its own. */
 export async function wayIn(t: TestContext) {

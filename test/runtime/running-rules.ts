@@ -118,7 +118,11 @@ export const runningRules: readonly Rule[] = [
 
       await again.close(Promise.resolve());
       const last = member.open();
-      await last.runtime?.begin({ release: async () => false, project: async () => false });
+      await last.runtime?.begin({
+        release: async () => false,
+        project: async () => false,
+        live: async () => undefined,
+      });
       for (const number of [1, 2, 3, 4]) assert.deepEqual(await member.traces(idOf(number)), []);
       await last.runtime?.close(Promise.resolve());
     },

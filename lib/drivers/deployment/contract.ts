@@ -111,9 +111,7 @@ export interface Runtime {
   /** Whether it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
   refuses(source: DeploymentSource): string | undefined;
   /** What it runs on, for the operator, once it has begun. */
-  detail(): string;
-  /** Whether it has the files of a release. */
-  stores(release: string): Promise<boolean>;
+  detail?(): string;
   /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */
   begin(kept: Kept): Promise<void>;
   /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */

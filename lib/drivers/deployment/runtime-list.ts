@@ -1,6 +1,13 @@
 import type { DeploymentDriver, DeploymentSource, DeploymentWork, LogLine, Progress, Runtime } from "./contract.ts";
 
-export type RuntimeDriver = DeploymentDriver & { readonly runtime: Runtime };
+/** A driver of this package that runs what it builds. */
+export type RuntimeDriver = DeploymentDriver & {
+  readonly runtime: Runtime & {
+    detail(): string;
+    /** Whether it has the files of a release. */
+    stores(release: string): Promise<boolean>;
+  };
+};
 
 const info = (message: string): LogLine => ({ level: "info", message });
 

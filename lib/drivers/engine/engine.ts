@@ -1,7 +1,8 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
-import type { App, DeploymentDriver, DeploymentWork, Instance, Progress, Runtime } from "../deployment/contract.ts";
+import type { App, DeploymentWork, Instance, Progress } from "../deployment/contract.ts";
+import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { BuildPorts, Order } from "../process/build.ts";
 import { Declined, Failure, Unhealthy } from "../process/failure.ts";
@@ -51,7 +52,7 @@ interface Begun {
 export function createEngineDriver(
   folder: string,
   { codeHost, registries, outbound, limits, isLasting, ...settings }: EngineSettings,
-): DeploymentDriver & { readonly runtime: Runtime } {
+): RuntimeDriver {
   const names = namesOf(folder);
   /** The work for each deployment: its build, then its rollout. */
   const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();

@@ -1,7 +1,8 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
-import type { App, DeploymentDriver, DeploymentWork, Instance, Progress, Runtime } from "../deployment/contract.ts";
+import type { App, DeploymentWork, Instance, Progress } from "../deployment/contract.ts";
+import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import { type BuildPorts, build } from "./build.ts";
 import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createGit } from "./git.ts";
@@ -18,7 +19,7 @@ export interface ProcessSettings extends InstanceSettings {
   readonly isolation: Sandbox["name"];
   readonly limits: BuildPorts["limits"];
   /** Whether another runtime takes a repository that has a `Dockerfile`, and nothing that says how it runs as a process. */
-  readonly leavesDockerfiles: boolean;
+  readonly leavesDockerfiles?: boolean;
 }
 
 const grace_ms = 10_000;
@@ -43,8 +44,8 @@ const orderOf = ({
 /** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
 export function createProcessDriver(
   folder: string,
-  { codeHost, isolation, limits, leavesDockerfiles, ...settings }: ProcessSettings,
-): DeploymentDriver & { readonly runtime: Runtime } {
+  { codeHost, isolation, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
+): RuntimeDriver {
   const releases = createReleases(join(folder, "releases"));
   /** The work for each deployment: its build, then its rollout. */
   const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
