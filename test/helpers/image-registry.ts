@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { tarEnd, tarFile, tarHeader } from "../../lib/drivers/engine/context-tar.ts";
-import { found } from "./container-engine.ts";
+import { found, type Scope } from "./container-engine.ts";
 import { temporaryFolder } from "./program.ts";
 
 /** What an app of busybox does: answers its version, and ends where it is asked to. */
@@ -112,7 +112,7 @@ export function makeImage({ files = {}, config = {}, architecture }: ImageParts)
 export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A registry in this process, on loopback. `before` may answer a request in place of it. */
-export async function registry(t: TestContext, before: Answer = () => false) {
+export async function registry(t: Scope, before: Answer = () => false) {
   const stored = new Map<string, { type: string; bytes: Buffer }>();
   const seen: string[] = [];
   const server = createServer((asked, response) => {
