@@ -7,10 +7,11 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createService } from "../../lib/index.ts";
+import { engineFigures } from "./deploy-engine.ts";
 import { type Figure, figure, repeated, timed } from "./figures.ts";
 import type { Loaded, Round } from "./load.ts";
 
-/** Deployments that run for real, with the runtime `process` and its sandbox; git repositories lie on the same disk. */
+/** Deployments that run for real, with the runtime `process` and its sandbox, and with `engine` where there is one; git repositories lie on the same disk. */
 const [folder = "", role = "bench"] = process.argv.slice(2);
 const repos = join(folder, "repos");
 const host = "production-web0.localhost";
@@ -227,6 +228,7 @@ async function bench(): Promise<Figure[]> {
     figure("requests a second through the proxy, of a bare loop's", "", ratios, { floor: 0.5, aim: 0.7 }),
     figure("cancel of a build until its processes are gone", "ms", cancelled, { floor: 1_000, aim: 300 }),
     figure("start after kill -9 until the app answers", "ms", await revivals(), { floor: 2_000, aim: 1_000 }),
+    ...(await engineFigures()),
     figure("load of the machine before", "", [load]),
   ];
 }

@@ -5,7 +5,6 @@ import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { TestContext } from "node:test";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
@@ -43,8 +42,13 @@ const settingsOf = (folder: string, socket: string) => ({
   ],
 });
 
+/** What ends with a test, or with a bench. */
+export interface Scope {
+  after(end: () => unknown): void;
+}
+
 /** A Docker Engine of its own, with everything in a temporary folder. It has no default bridge: nothing else is touched. */
-export async function containerEngine(t: TestContext) {
+export async function containerEngine(t: Scope) {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
   const socket = join(folder, "docker.sock");
   const settings = join(folder, "config.json");

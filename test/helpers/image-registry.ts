@@ -1,11 +1,15 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { tarEnd, tarFile, tarHeader } from "../../lib/drivers/engine/context-tar.ts";
-import { found } from "./container-engine.ts";
+import { found, type Scope } from "./container-engine.ts";
+import { temporaryFolder } from "./program.ts";
 
 /** What an app of busybox does: answers its version, and ends where it is asked to. */
 const script = (version: string) => `#!/bin/sh
@@ -108,7 +112,7 @@ export function makeImage({ files = {}, config = {}, architecture }: ImageParts)
 export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A registry in this process, on loopback. `before` may answer a request in place of it. */
-export async function registry(t: TestContext, before: Answer = () => false) {
+export async function registry(t: Scope, before: Answer = () => false) {
   const stored = new Map<string, { type: string; bytes: Buffer }>();
   const seen: string[] = [];
   const server = createServer((asked, response) => {
@@ -140,4 +144,40 @@ export async function registry(t: TestContext, before: Answer = () => false) {
       return digest;
     },
   };
+}
+
+/** Why tests of Debian's registry are skipped; false where they can run. */
+export const noRegistry: string | false = found("docker-registry") === "" && "docker-registry is not installed";
+
+/** The registry of Debian's package, on loopback; answers its host. */
+export async function debianRegistry(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t);
+  const settings = join(folder, "config.yml");
+  const storage = { filesystem: { rootdirectory: join(folder, "data") } };
+  // JSON is YAML.
+  writeFileSync(settings, JSON.stringify({ version: "0.1", storage, http: { addr: "127.0.0.1:0" } }));
+  const server = spawn("docker-registry", ["serve", settings], { stdio: ["ignore", "ignore", "pipe"] });
+  t.after(() => void server.kill("SIGKILL"));
+  for await (const line of createInterface({ input: server.stderr })) {
+    const [, host] = /listening on (127\.0\.0\.1:\d+)/.exec(line) ?? [];
+    if (host === undefined) continue;
+    server.stderr.resume();
+    return host;
+  }
+  throw new Error("docker-registry ended");
+}
+
+/** Pushes an image; answers its digest. */
+export async function push(host: string, name: string, tag: string, parts: ImageParts): Promise<string> {
+  const { type, manifest, digest, blobs } = makeImage(parts);
+  const base = `http://${host}/v2/${name}`;
+  for (const blob of blobs) {
+    const { headers } = await fetch(`${base}/blobs/uploads/`, { method: "POST" });
+    const place = new URL(headers.get("location") ?? "", base);
+    place.searchParams.set("digest", sha256(blob));
+    const { status } = await fetch(place, { method: "PUT", body: blob });
+    if (status !== 201) throw new Error(`the registry answered ${status}`);
+  }
+  await fetch(`${base}/manifests/${tag}`, { method: "PUT", body: manifest, headers: { "content-type": type } });
+  return digest;
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { containerEngine, noEngine } from "../helpers/container-engine.ts";
-import { answering, registry } from "../helpers/image-registry.ts";
+import { answering, debianRegistry, noRegistry, push, registry } from "../helpers/image-registry.ts";
+import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
 const host = "production-web.localhost";
+const onlyLong = noEngine || (!isLong && "the long form only: TEST_LONG=1");
 
 test("An image is pulled by its digest, runs with limits, answers at its host, and leaves nothing", {
   skip: noEngine,
@@ -43,7 +45,21 @@ test("An image is pulled by its digest, runs with limits, answers at its host, a
   );
   assert.equal(NetworkSettings.Ports["8000/tcp"][0].HostIp, "127.0.0.1");
 
-  // The tag moves; a rollback runs what was.
+  await here.service.close();
+  assert.deepEqual([await engine.containers(), await engine.images(), await engine.networks()], [[], [], []]);
+});
+
+test("A tag that moves is a new digest; a rollback runs what was; a crash costs its time", {
+  skip: onlyLong,
+}, async (t) => {
+  await containerEngine(t);
+  const { host: place, put } = await registry(t);
+  const first = put("team/web", "1.0", answering("one"));
+  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+  const { id } = await here.project("web");
+  const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
+  assert.equal((await here.release(id, image("1.0"))).status, "active");
+
   const second = put("team/web", "1.0", answering("two"));
   const two = await here.release(id, image("1.0"));
   assert.deepEqual([two.status, two.version, await here.ask(host)], ["active", second, "200 two"]);
@@ -57,13 +73,20 @@ test("An image is pulled by its digest, runs with limits, answers at its host, a
   await here.ask(host, "/crash", { method: "POST" });
   assert.equal(await here.ask(host), "200 one");
   assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
+});
 
-  await here.service.close();
-  assert.deepEqual([await engine.containers(), await engine.images(), await engine.networks()], [[], [], []]);
+test("Debian's registry gives an image that was pushed to it", { skip: onlyLong || noRegistry }, async (t) => {
+  await containerEngine(t);
+  const place = await debianRegistry(t);
+  const made = await push(place, "team/web", "1.0", answering("one"));
+  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+  const { id } = await here.project("web");
+  const { status, version } = await here.release(id, { type: "image", image_url: `${place}/team/web:1.0` });
+  assert.deepEqual([status, version, await here.ask(host)], ["active", made, "200 one"]);
 });
 
 test("A repository with a Dockerfile is built by the engine, beside one that runs as processes", {
-  skip: noEngine,
+  skip: onlyLong,
 }, async (t) => {
   const engine = await containerEngine(t);
   const { host: place, put } = await registry(t);

@@ -1,3 +1,4 @@
+import { Declined } from "../process/failure.ts";
 import type { DeploymentDriver, DeploymentSource, DeploymentWork, LogLine, Progress, Runtime } from "./contract.ts";
 
 /** A driver of this package that runs what it builds. */
@@ -85,9 +86,19 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
       },
 
       async start(app) {
-        const driver = await driverOf(app);
-        if (!driver) throw new Error("there is no runtime");
-        return driver.runtime.start(app);
+        const first = await driverOf(app);
+        // A release that is no longer stored is built again, by whichever runtime takes its source.
+        const others = accepting(app.source).filter((one) => one !== first);
+        let refusal: unknown = new Error("there is no runtime");
+        for (const driver of first ? [first, ...others] : others) {
+          try {
+            return await driver.runtime.start(app);
+          } catch (error) {
+            if (!(error instanceof Declined)) throw error;
+            refusal = error;
+          }
+        }
+        throw refusal;
       },
 
       discard: (release) => all((runtime) => runtime.discard(release)),

@@ -28,14 +28,25 @@ export interface Running {
 
 const defaultPort = 8080;
 
+const portIn = (text: string | undefined) =>
+  text !== undefined && /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+    ? Number(text)
+    : undefined;
+
 /** The variable PORT, else the port of svc.json, else the only one that the image exposes, else 8080. */
-function portOf(variables: Readonly<Record<string, string>>, image: Image): number {
+function portOf(variables: Readonly<Record<string, string>>, { ports, labels: its }: Image): number {
   const own = variables["PORT"];
-  const [exposed, another] = image.ports;
-  if (own === undefined)
-    return Number(image.labels[labels.port] ?? (another === undefined ? exposed : undefined) ?? defaultPort);
-  if (/^\d{1,5}$/.test(own) && Number(own) >= 1 && Number(own) <= 65_535) return Number(own);
-  throw new Failure(`the variable PORT must be a port from 1 to 65535, not ${own}`);
+  const port = portIn(own);
+  if (own !== undefined && port === undefined)
+    throw new Failure(`the variable PORT must be a port from 1 to 65535, not ${own}`);
+  const [exposed, another] = ports;
+  return port ?? portIn(its[labels.port]) ?? (another === undefined ? exposed : undefined) ?? defaultPort;
+}
+
+/** The path of svc.json. The label may also be one of an image that somebody else built. */
+function healthOf({ labels: its }: Image): string {
+  const path = its[labels.health] ?? "/";
+  return /^\/[\x21-\x7e]{0,1023}$/.test(path) ? path : "/";
 }
 
 /** The containers that run now, each as the instance of a release. */
@@ -59,7 +70,7 @@ export function createEngineInstances({ engine, containers, names, detaching, ..
       deployment_id,
       start: (hostPort, take) =>
         runContainer({ ...order, hostPort, hasInit: engine.hasInit }, { containers, take, hide, detaching }),
-      health: image.labels[labels.health] ?? "/",
+      health: healthOf(image),
       refusal: `nothing listens on port ${port} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
