@@ -56,6 +56,9 @@ test("every operation is for exactly the roles and scopes of the table in a sess
   for (const role of roles) {
     for (const set of sets) {
       const cookie = await signIn(`sk_live_${role}_${set}`);
+      // As for `/metrics`: the role alone counts.
+      const isManager = role === "owner" || role === "admin";
+      assert.equal((await call("GET", "/session/metrics", cookie)).status, isManager ? 200 : 403, role);
       const answers = await Promise.all(rules.map((rule) => call(rule.method, pathOf(rule.path), cookie)));
       for (const [i, rule] of rules.entries()) {
         const { status, body, text } = answers[i] ?? assert.fail();

@@ -29,6 +29,7 @@ const table = `
   GET     /dashboard/session           200 403 404 404  401 401 401 401
   POST    /dashboard/session           400 403 404 404  400 400 400 400
   DELETE  /dashboard/session           204 403 404 404  401 401 401 401
+  GET     /dashboard/session/metrics   200 403 404 404  401 401 401 401
   GET     /dashboard/session/people    200 403 404 404  200 200 200 200
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
