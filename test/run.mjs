@@ -25,11 +25,12 @@ if (!flags.some((flag) => flag.startsWith("--test-reporter")))
 
 /**
  * What each process runs: up to ten files of a folder, so that they start and warm up once. Files that start programs
- * themselves have a process each: those of `cli/` and those beside this one. Short groups come last, so that no core is
+ * themselves have a process each: those of `cli/` and those beside this one, and in a long run those with a browser. Short groups come last, so that no core is
  * left without work for long.
  */
 function groups() {
-  const isAlone = (file) => dirname(file) === "." || dirname(file) === "cli";
+  const alone = [".", "cli", ...(process.env["TEST_LONG"] ? ["dashboard"] : [])];
+  const isAlone = (file) => alone.includes(dirname(file));
   const shared = files.filter((file) => !isAlone(file)).reverse();
   const folders = [...new Set(shared.map(dirname))].flatMap((name) => {
     const own = shared.filter((file) => dirname(file) === name);
