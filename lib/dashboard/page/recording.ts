@@ -44,12 +44,25 @@ export async function startRecording(): Promise<void> {
     known.set(id, found);
     for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
   };
+  /** A snapshot is no step: what is undone leaves the recording. */
+  const marks = new Map<string, { readonly steps: number; readonly now: number }>();
+  const goesBack = ({ call, answer }: Ended): boolean => {
+    const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
+    if (call.path === "/_svc/snapshots") for (const made of idOf(answer)) marks.set(made, { steps: steps.length, now });
+    if (id !== undefined && call.method === "POST") {
+      const mark = marks.get(decodeURIComponent(id)) ?? { steps: 0, now: startedAt };
+      steps.length = mark.steps;
+      now = mark.now;
+      recorded.value = steps.length;
+    }
+    return /^\/_svc\/(snapshots|forks|preview)\b/.test(call.path);
+  };
   shown.value.forEach(see);
   const end = onCall((ended) => {
     now = Math.max(now, timeOf(ended.answer) ?? serviceTime.value?.now ?? 0);
     if (ended.call.method === "GET") return see(ended);
     const who = session.value;
-    if (!who) return;
+    if (!who || goesBack(ended)) return;
     const input = inputOf(ended.call);
     for (const id of identifiersIn(input)) keep(id);
     hasPeople ||= person.value !== null || identifiersIn(input).some((id) => id.startsWith("usr_"));
