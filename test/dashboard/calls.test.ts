@@ -187,6 +187,9 @@ test("Chromium: calls and recordings", {
     await page.waitForURL((url) => !url.pathname.endsWith(second));
     await button("+10s").click();
     await state.getByText("active").waitFor();
+    // What is undone is in no recording.
+    await button("+2h").click();
+    await button("Undo").click();
     await page.getByRole("link", { name: "Projects", exact: true }).click();
     for (const name of ["old", "new"]) {
       await button("New project").click();
@@ -212,6 +215,7 @@ test("Chromium: calls and recordings", {
     await download.saveAs(file);
     const text = readFileSync(file, "utf8");
     assert.doesNotMatch(text, /_[0-9A-Z]{26}/, text);
+    assert.doesNotMatch(text, /"2h"|snapshots/, text);
     for (const line of [
       "const deployment3 = await client.deployments.rollback({ id: deployment2.id });",
       'await service.clock.advance("10s");',

@@ -191,7 +191,7 @@ export function recordedTest(recording: Recording): string {
   });
 }
 
-const isClock = ({ path }: Call) => /^\/_svc\/(clock\/advance|settle)$/.test(path);
+const isClock = ({ path }: Call) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);
 const withoutNulls = (value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null)) : value;
 

@@ -44,15 +44,25 @@ export async function startRecording(): Promise<void> {
     known.set(id, found);
     for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
   };
+  /** A snapshot is no step: what is undone leaves the recording. */
+  const marks = new Map<string, { readonly steps: number; readonly now: number }>();
+  const goesBack = ({ call, answer }: Ended): boolean => {
+    const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
+    if (call.path === "/_svc/snapshots") for (const made of idOf(answer)) marks.set(made, { steps: steps.length, now });
+    if (id !== undefined && call.method === "POST") {
+      const mark = marks.get(decodeURIComponent(id)) ?? { steps: 0, now: startedAt };
+      steps.length = mark.steps;
+      now = mark.now;
+      recorded.value = steps.length;
+    }
+    return /^\/_svc\/(snapshots|forks|preview)\b/.test(call.path);
+  };
   shown.value.forEach(see);
-  const undo = undoIn(steps);
   const end = onCall((ended) => {
     now = Math.max(now, timeOf(ended.answer) ?? serviceTime.value?.now ?? 0);
     if (ended.call.method === "GET") return see(ended);
-    const back = undo(ended, now);
-    now = back ?? now;
     const who = session.value;
-    if (back !== undefined || !who) return;
+    if (!who || goesBack(ended)) return;
     const input = inputOf(ended.call);
     for (const id of identifiersIn(input)) keep(id);
     hasPeople ||= person.value !== null || identifiersIn(input).some((id) => id.startsWith("usr_"));
@@ -81,24 +91,6 @@ export async function startRecording(): Promise<void> {
   };
   recordedFile.value = undefined;
   recorded.value = 0;
-}
-
-/**
- * What was undone by a snapshot was never done. Answers the time that a recording goes on from after a call that concerns
- * snapshots and forks, which no recording has; undefined for any other call.
- */
-function undoIn(steps: Step[]): (ended: Ended, now: number) => number | undefined {
-  const kept = new Map<string, { readonly steps: number; readonly now: number }>();
-  return ({ call: { path }, answer, problem }, now) => {
-    if (!/^\/_svc\/(snapshots|forks|preview)(\/|$)/.test(path)) return undefined;
-    const id = isRecord(answer) && problem === undefined ? String(answer["id"]) : "";
-    if (path === "/_svc/snapshots") kept.set(id, { steps: steps.length, now });
-    const before = path.endsWith("/restore") ? kept.get(id) : undefined;
-    if (!before) return now;
-    steps.length = before.steps;
-    recorded.value = steps.length;
-    return before.now;
-  };
 }
 
 export const stopRecording = async (): Promise<void> => stop?.();
