@@ -100,6 +100,7 @@ test("A fetch that is cancelled leaves no lock and no half of a pack, and its cr
   }
   assert.ok(cached().includes("shallow.lock"));
   expect(await here.call("developer", "POST", `/v1/deployments/${deployment.id}/cancel`), 200);
+  while (cached().some(isLeftover)) await here.ask(host);
   serving.onStalled = undefined;
   const next = await here.release(id);
   assert.equal(next.status, "active", (await here.messages(next.id)).join("\n"));

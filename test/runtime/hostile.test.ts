@@ -17,8 +17,14 @@ test("A code host is https, http, ssh or file, and names the place of the reposi
   for (const [options, rule] of [
     [{ clock: "manual" }, /clock must be real with the runtime process/],
     [{ clock: "60x" }, /clock must be real/],
-    [{ deployments: { runtime: "engine" as "process" } }, /runtime must be simulated or process/],
-    [{ deployments: { runtime: ["process", "simulated"] } }, /runtime must be simulated or process/],
+    [
+      { deployments: { runtime: "kubernetes" as "process" } },
+      /runtime must be simulated, or a list of process and engine/,
+    ],
+    [
+      { deployments: { runtime: ["process", "simulated"] } },
+      /runtime must be simulated, or a list of process and engine/,
+    ],
     [{ mode: "start", codeHost: { repos: "/srv" } }, /repos is for the mode dev/],
   ] as const)
     await assert.rejects(createService({ deployments: { runtime: "process" }, ...options } as object), rule);

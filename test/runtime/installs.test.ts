@@ -112,7 +112,11 @@ for (const [manager, lock, files] of managers) {
       "package.json": packages,
       "server.js": `require("node:http").createServer((q, r) => r.end(require("greeting")))${listens}`,
     });
-    const env = { PATH: `${join(prefix, "bin")}:${process.env["PATH"]}`, HOME: tools, YARN_ENABLE_TELEMETRY: "0" };
+    const env = {
+      PATH: `${join(prefix, "bin")}:${process.env["PATH"]}`,
+      HOME: tools,
+      YARN_CACHE_FOLDER: join(tools, "yarn"),
+    };
     const locked = spawnSync("sh", ["-c", lock], { cwd: folder, env, encoding: "utf8" });
     assert.equal(locked.status, 0, locked.stdout + locked.stderr);
     rmSync(join(folder, "node_modules"), { recursive: true, force: true });

@@ -2,12 +2,11 @@ import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
-import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
-import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { App, LogLine } from "../deployment/contract.ts";
 import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
+import { deadline } from "./deadline.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
 import { folderBytes, freeBytes } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
@@ -66,15 +65,9 @@ export function limited(outer: AbortSignal, { timeout_ms }: BuildPorts["limits"]
   const abort = () => end("it was ended");
   outer.addEventListener("abort", abort);
   if (outer.aborted) abort();
-  const deadline = monotonicNow() + timeout_ms;
-  let cancel = () => {};
-  const arm = () => {
-    const left_ms = deadline - monotonicNow();
-    if (left_ms <= 0) return end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`);
-    // No timer runs longer than a minute.
-    cancel = systemTimer(left_ms, arm);
-  };
-  arm();
+  const cancel = deadline(timeout_ms, () =>
+    end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
+  );
   return {
     signal: inner.signal,
     end,

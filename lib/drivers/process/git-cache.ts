@@ -14,10 +14,11 @@ const leftover = /\.lock$|^tmp_/;
 export function createGitCaches() {
   /** The last use of each cache. */
   const uses = new Map<string, Promise<unknown>>();
-  /** Caches whose last use in this process went well. */
+  /** Caches that this process has left in order. */
   const tidy = new Set<string>();
 
   const removeLeftovers = async (cache: string) => {
+    if (!existsSync(cache)) return;
     const files = await readdir(cache, { recursive: true, withFileTypes: true });
     for (const { name, parentPath } of files)
       if (leftover.test(name)) await rm(join(parentPath, name), { force: true });
@@ -52,10 +53,14 @@ export function createGitCaches() {
       try {
         if (signal.aborted) throw new Failure("it was ended");
         const isTidy = tidy.delete(cache);
-        if (!isTidy && existsSync(cache)) await removeLeftovers(cache);
-        const result = await work();
-        tidy.add(cache);
-        return result;
+        // An earlier process may have been killed here.
+        if (!isTidy) await removeLeftovers(cache);
+        try {
+          return await work();
+        } finally {
+          await removeLeftovers(cache);
+          tidy.add(cache);
+        }
       } finally {
         free();
       }

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemTimer } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
+import { deadline } from "./deadline.ts";
 import { signalProcess } from "./process-table.ts";
 
 /** Where repositories come from. */
@@ -16,6 +16,8 @@ export interface CodeHost {
 
 export interface GitResult {
   readonly ok: boolean;
+  /** Whether it was ended: another try would end in the same way. */
+  readonly wasEnded: boolean;
   readonly stdout: string;
   /** What git said, in one line. */
   readonly reason: string;
@@ -95,14 +97,14 @@ const memory = 2 * 1024 ** 3;
 
 function run(args: readonly string[], env: Record<string, string>, options: GitOptions): Promise<GitResult> {
   const { signal, timeout } = options;
-  if (signal.aborted) return Promise.resolve({ ok: false, stdout: "", reason: "it was ended" });
+  if (signal.aborted) return Promise.resolve({ ok: false, wasEnded: true, stdout: "", reason: "it was ended" });
   const limited = ["--no-new-privs", "--pdeathsig", "KILL", "--", "prlimit", `--data=${memory}`, "--", "git", ...args];
   const child = spawn("setpriv", limited, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => {
     if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
   };
   let late = false;
-  const cancel = systemTimer(milliseconds(timeout), () => {
+  const cancel = deadline(milliseconds(timeout), () => {
     late = true;
     kill();
   });
@@ -120,7 +122,7 @@ function run(args: readonly string[], env: Record<string, string>, options: GitO
       cancel();
       signal.removeEventListener("abort", kill);
       const reason = late ? `git took longer than ${timeout}` : (problem ?? reasonIn(stderr));
-      resolve({ ok: code === 0 && !late, stdout, reason });
+      resolve({ ok: code === 0 && !late, wasEnded: late || signal.aborted, stdout, reason });
     };
     child.once("error", ({ message }) => end(null, `git cannot be started: ${message}`));
     child.once("close", (code) => end(code));

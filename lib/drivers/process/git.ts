@@ -99,6 +99,7 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       if ((await verify(target)).ok) return;
       const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
       if (exact.ok) return;
+      if (exact.wasEnded) throw explain(repo, exact);
       // Some servers give no commit by its id alone.
       const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
       if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact);

@@ -1,0 +1,15 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/system.ts";
+
+/** Runs something once this time has passed, which may be longer than a timer of the system runs: a minute. */
+export function deadline(after_ms: number, run: () => void, timer = systemTimer, now = monotonicNow): () => void {
+  const end = now() + after_ms;
+  let cancel = () => {};
+  const arm = () => {
+    const left_ms = end - now();
+    if (left_ms <= 0) run();
+    else cancel = timer(left_ms, arm);
+  };
+  arm();
+  return () => cancel();
+}
