@@ -53,7 +53,9 @@ test("Containers run on through a stop of the server and its kill, and are taken
   assert.deepEqual(await engine.containers(), running);
   // A crash of a container that was taken over.
   await ask(second, "/crash", "POST");
-  assert.equal(await ask(second), "200 one");
+  // The engine takes connections of a container for a moment after its end, and answers none.
+  while ((await engine.containers()).includes(running[0] ?? "")) await ask(second);
+  while ((await ask(second)) !== "200 one") await engine.containers();
   const [restarted] = await engine.containers();
   assert.notEqual(restarted, running[0]);
 
