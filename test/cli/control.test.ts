@@ -41,6 +41,8 @@ test("clock shows the time and moves it, by a duration or to an instant", async 
     (await program("clock", "advance", "--to", "2026-01-02T00:00:00Z")).stdout,
     /^2026-01-02T00:00:00.000Z, \d+ job/,
   );
+  // Nothing waits, so the clock stays.
+  assert.match((await program("clock", "advance", "--to", "idle")).stdout, /^2026-01-02T00:00:00.000Z, 0 jobs/);
   const past = await program("clock", "advance", "--to", "2026-01-01T00:00:00Z", "--url", `${server.base_url}/`);
   assert.equal(past.status, 1);
   assert.match(past.stderr, /to must not be before 2026-01-02T00:00:00.000Z/);
