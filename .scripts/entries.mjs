@@ -12,10 +12,10 @@ export const entries = {
   "lib/checkpoints": "lib/store/checkpoint-worker.ts",
 };
 
-const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
 /** The packages that are not bundled. Users need only the types of valibot; our code needs a third of it. */
-export const external = Object.keys(dependencies).filter((name) => name !== "valibot");
+export const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => name !== "valibot");
 
 /** h3 and its server take the classes of the web from Node, as our own code does: `lib/kernel/web.ts` says why. */
 export const webFromNode = {

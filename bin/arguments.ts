@@ -3,6 +3,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { packageFile } from "../lib/kernel/version.ts";
+import { isPostgres } from "../lib/store/database-url.ts";
 
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
@@ -82,9 +83,17 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
 /** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
-/** The database of a command that works on a file: --database, else SVC_DATABASE, else ./svc-data. */
+/** The database of a command: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
+
+/** The same for a command that works on a file alone. */
+export function databaseFileOf(args: Readonly<Record<string, unknown>>): string {
+  const database = databaseOf(args);
+  if (isPostgres(database))
+    throw new UsageError("this command works on a database file; PostgreSQL has tools of its own, such as pg_dump");
+  return database;
+}
 
 export function parseSwitch(text: string | undefined, variable: string): boolean | undefined {
   if (text !== undefined && text !== "true" && text !== "false")

@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
-import { databaseOf } from "./arguments.ts";
+import { databaseFileOf } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";
 
@@ -29,7 +29,7 @@ export const backup = command(
   },
   async (args) => {
     const file = String(args["file"]);
-    const { lost, warnings } = await copyDatabase(databaseOf(args), file, { force: args["force"] === true });
+    const { lost, warnings } = await copyDatabase(databaseFileOf(args), file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
@@ -44,7 +44,7 @@ export const restore = command(
   "Restore a backup over the database. Stop the server first.",
   { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...database, ...force, ...json },
   async (args) => {
-    const to = databaseOf(args);
+    const to = databaseFileOf(args);
     const { lost, warnings } = await restoreDatabase(String(args["file"]), to, { force: args["force"] === true });
     say(
       args["json"]

@@ -1,7 +1,7 @@
-import { resolve } from "node:path";
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
+import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
 
 type Row = [name: string, value: string];
 
@@ -37,13 +37,13 @@ export function banner(about: {
       "API key",
       (api_key && api_key + (isShownOnce ? " (shown only now; store it)" : "")) ??
         "was shown at the first start; make another with: svc-server keys create" +
-          (database === "./svc-data" ? "" : ` --database ${database}`),
+          (database === "./svc-data" ? "" : ` --database ${withoutPassword(database)}`),
     ],
     [
       "Database",
       database === ":memory:"
         ? "in memory; it is lost when this program ends"
-        : `${resolve(database)}${isNew ? " (new)" : ""}`,
+        : `${describeDatabase(database)}${isNew ? " (new)" : ""}`,
     ],
     ...(mode === "dev" ? [["Control", `${url}/_svc: svc-server clock, trigger, snapshots, reset`] as Row] : []),
     ...(mode === "dev" && options.seed === undefined && (isNew || database === ":memory:")

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
 import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
-import { databaseOf, UsageError } from "./arguments.ts";
+import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { databaseOf, fromEnvironment, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
 const inMemory = ":memory:";
@@ -11,8 +12,8 @@ const inMemory = ":memory:";
 export const databaseArgs: ArgsDef = {
   database: {
     type: "string",
-    description: "The database file (./svc-data). A server may be running on it.",
-    valueHint: "PATH",
+    description: "The database file (./svc-data), or the URL of one of PostgreSQL. A server may be running on it.",
+    valueHint: "PATH|URL",
   },
   organization: {
     type: "string",
@@ -36,16 +37,22 @@ export async function withAdmin(
     throw new UsageError(
       `option --database must be a file; a database in memory belongs to its server alone: ${throughServer}`,
     );
-  if (!existsSync(database))
+  if (!isPostgres(database) && !existsSync(database))
     throw new DatabaseError(
       database,
       `it does not exist; name it with --database. A server in memory (svc-server dev) has no file: ${throughServer}`,
     );
-  const admin = await openAdmin(database);
+  // A file has its key beside it.
+  const variable = (name: string) => (isPostgres(database) ? fromEnvironment(name) : undefined);
+  const admin = await openAdmin({
+    database,
+    encryptionKey: variable("SVC_ENCRYPTION_KEY"),
+    keyFile: variable("SVC_KEY_FILE"),
+  });
   try {
     await work(admin);
   } catch (error) {
-    throw asDatabaseError(database, error);
+    throw asDatabaseError(withoutPassword(database), error);
   } finally {
     await admin.close();
   }

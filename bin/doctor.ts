@@ -12,7 +12,7 @@ import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store
 import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { withCopy } from "../lib/store/online-copy.ts";
-import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
+import { databaseFileOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { describeLost, say, table } from "./output.ts";
 import { tryRuntimes } from "./runtimes.ts";
@@ -203,7 +203,7 @@ function checkOptions(args: Given): { settings: Settings | undefined; finding: F
 
 async function runChecks(args: Given): Promise<void> {
   const { settings, finding, port, host } = checkOptions(args);
-  const database = resolve(settings?.database ?? databaseOf(args));
+  const database = resolve(databaseFileOf({ database: settings?.database ?? args["database"] }));
   const findings = [finding];
   const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [
     `backend ${name}`,

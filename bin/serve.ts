@@ -6,6 +6,7 @@ import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
+import { isPostgres } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
@@ -46,7 +47,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const { apps } = checkOptions(configured);
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
-  const isNew = database !== ":memory:" && !existsSync(database);
+  const isNew = database !== ":memory:" && !isPostgres(database) && !existsSync(database);
   const { service, warnings, runtime } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.

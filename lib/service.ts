@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { bootstrap } from "./app/bootstrap.ts";
 import { devDatabaseWarnings } from "./app/dev-database-warnings.ts";
 import { openFoundation } from "./app/open-store.ts";
@@ -9,6 +8,7 @@ import { type Options, parseOptions } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import { asDatabaseError } from "./store/database-error.ts";
+import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
@@ -47,7 +47,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await features.apps.resume();
     await features.execution.resume();
     if (opened.created && settings.database !== ":memory:")
-      log.info("a new database was made", { database: resolve(settings.database) });
+      log.info("a new database was made", { database: describeDatabase(settings.database) });
     const { allow } = settings.outbound;
     if (allow.length > 0)
       log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
@@ -63,6 +63,6 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await host?.runtimes.close();
     await store.close();
     opened.release();
-    throw asDatabaseError(settings.database, error);
+    throw asDatabaseError(withoutPassword(settings.database), error);
   }
 }

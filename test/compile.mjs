@@ -29,6 +29,22 @@ const transactionsTwice = {
   },
 };
 
+/** Services that would be in memory get a database of PostgreSQL. `npm run test:postgres` */
+const memoryIsPostgres = {
+  name: "memory-is-postgres",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/lib\/service\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const changed = text
+        .replace("parseOptions(options)", "parseOptions(await onPostgres(options))")
+        .replace("service: createFacade(host)", "service: freeing(createFacade(host), settings)");
+      if (changed.split(/onPostgres\(|freeing\(/).length !== 3) throw new Error("service.ts does not read as expected");
+      const imports = `import { freeing, onPostgres } from "${resolve("test/postgres/on-postgres.ts")}";\n`;
+      return { contents: imports + changed, loader: "ts" };
+    });
+  },
+};
+
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
 /**
@@ -56,7 +72,11 @@ export async function compile({ tests = true } = {}) {
       format: "esm",
       target: "node20.19",
       external: [...external, "esbuild", "oxc-parser", "playwright-core", "axe-core"],
-      plugins: [webFromNode, ...(process.env.TEST_RERUN ? [transactionsTwice] : [])],
+      plugins: [
+        webFromNode,
+        ...(process.env.TEST_RERUN ? [transactionsTwice] : []),
+        ...(process.env.SVC_TEST_POSTGRES ? [memoryIsPostgres] : []),
+      ],
     });
   // Bundled separately, because code shared by more entries is split into more files, and each file costs time at every
   // start.

@@ -13,7 +13,10 @@ const files = readdirSync("test", { recursive: true })
   .map((name) => String(name).replaceAll("\\", "/"))
   .filter(
     (file) =>
-      file.endsWith(".test.ts") && (filters.length === 0 || filters.some((filter) => `test/${file}`.includes(filter))),
+      file.endsWith(".test.ts") &&
+      // They need a server, which `npm run test:postgres` starts.
+      (process.env.SVC_TEST_POSTGRES !== undefined || !file.startsWith("postgres/")) &&
+      (filters.length === 0 || filters.some((filter) => `test/${file}`.includes(filter))),
   )
   .sort();
 if (files.length === 0) {
@@ -54,8 +57,8 @@ const command = [
   "--test",
   // One more than there are cores, since some of them wait for the disk; Node's own choice is one fewer.
   `--test-concurrency=${availableParallelism() + 1}`,
-  // A process has up to ten files, and their long forms take minutes on a machine with other work.
-  `--test-timeout=${process.env["TEST_LONG"] === undefined ? 240_000 : 900_000}`,
+  // A process has up to ten files, and their long forms take minutes on a machine with other work. So do they on PostgreSQL.
+  `--test-timeout=${process.env["TEST_LONG"] || process.env["SVC_TEST_POSTGRES"] ? 1_800_000 : 240_000}`,
   ...flags,
   ...processes,
 ];

@@ -1,4 +1,5 @@
 import type { Settings } from "../config/parse-options.ts";
+import { withoutPassword } from "../store/database-url.ts";
 import type { Features } from "./features.ts";
 import type { Foundation } from "./open-store.ts";
 
@@ -28,7 +29,7 @@ export async function devDatabaseWarnings(
   for (const { id } of first ? await keys.all(first.id) : []) {
     if (!fixed.includes(id) || id === current) continue;
     warnings.push(
-      `the API key ${id} was given with --key and is still valid for anyone who knows it; revoke it with: svc-server keys revoke ${id} --database ${database}`,
+      `the API key ${id} was given with --key and is still valid for anyone who knows it; revoke it with: svc-server keys revoke ${id} --database ${withoutPassword(database)}`,
     );
   }
   return warnings;

@@ -35,8 +35,12 @@ export interface KeyEntry {
 }
 
 /** Opens an existing database. A running server looks rights up at every request, so it obeys a change at once. */
-export async function openAdmin(database: string): Promise<Admin> {
-  const settings = parseOptions({ mode: "start", database });
+export async function openAdmin(at: {
+  database: string;
+  encryptionKey?: string | undefined;
+  keyFile?: string | undefined;
+}): Promise<Admin> {
+  const settings = parseOptions({ mode: "start", ...at });
   const foundation = await openFoundation(settings, { exclusive: false });
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);

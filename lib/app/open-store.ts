@@ -5,10 +5,12 @@ import { formatDuration } from "../kernel/duration.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
-import { assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
+import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
+import { assetsInDatabase } from "../store/asset-rows.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
 import { openFile, openMemory } from "../store/database-files.ts";
-import { createEncryption, readOrCreateKey, wrongKey } from "../store/encryption.ts";
+import { isPostgres, withoutPassword } from "../store/database-url.ts";
+import { createEncryption, parseKey, readKey, readOrCreateKey, wrongKey } from "../store/encryption.ts";
 import type { OpenDatabase } from "../store/engine.ts";
 import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
@@ -24,14 +26,7 @@ const inMemory = ":memory:";
  * without it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
-  const opened: OpenDatabase =
-    settings.database === inMemory
-      ? openMemory()
-      : openFile(settings.database, {
-          exclusive,
-          keepReserve: exclusive && settings.mode === "start",
-          mayCreate: () => requireCreatable(settings, exclusive),
-        });
+  const opened = await openDatabase(settings, exclusive);
   try {
     const store = createStore(opened.engine);
     const serviceState = store.using(settingsRepository);
@@ -56,7 +51,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
       random.bytes,
     );
-    if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKey(settings.database);
+    if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKeyOf(settings);
     await store.transaction(async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
@@ -67,12 +62,12 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
-    const assets = settings.database === inMemory ? assetsInMemory() : assetsInFolder(`${settings.database}-files`);
+    const assets = assetsOf(settings, store);
     return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets };
   } catch (error) {
     await opened.engine.close();
     opened.release();
-    throw asDatabaseError(settings.database, error);
+    throw asDatabaseError(withoutPassword(settings.database), error);
   }
 }
 
@@ -109,8 +104,49 @@ function aheadWarning(clock: Clock, lastMode: string | undefined): string | unde
   return `the clock of the database was ${amount} ahead of this machine's, because ${lastMode === "manual" ? "it was advanced" : "it ran fast"} in the mode dev; due times move back by as much, so waiting work keeps the time that it still had to wait`;
 }
 
+async function openDatabase(settings: Settings, exclusive: boolean): Promise<OpenDatabase> {
+  const { database, mode } = settings;
+  if (database === inMemory) return openMemory();
+  if (isPostgres(database)) {
+    // Before anything is made there.
+    givenKey(settings);
+    const { openPostgres } = await import("../store/open-postgres.ts");
+    return openPostgres(database, { isServer: exclusive });
+  }
+  return openFile(database, {
+    exclusive,
+    keepReserve: exclusive && mode === "start",
+    mayCreate: () => requireCreatable(settings, exclusive),
+  });
+}
+
+function assetsOf({ database, assets: { folder } }: Settings, store: Store): Assets {
+  if (database === inMemory) return assetsInMemory();
+  if (!isPostgres(database)) return assetsInFolder(`${database}-files`);
+  return folder === undefined ? assetsInDatabase(store) : assetsInFolder(folder);
+}
+
+/** The key of a database of PostgreSQL, which no start makes: another process would make another one. */
+function givenKey({ database, encryptionKey, keyFile }: Settings): Buffer {
+  const key = encryptionKey === undefined ? undefined : parseKey(encryptionKey);
+  if (key) return key;
+  if (keyFile === undefined) {
+    const reason = "it needs its encryption key, in SVC_ENCRYPTION_KEY or a file that --key-file names";
+    throw new DatabaseError(withoutPassword(database), `${reason}; make one with: openssl rand -base64 32`);
+  }
+  try {
+    return readKey(keyFile);
+  } catch (error) {
+    throw new DatabaseError(withoutPassword(database), `the key file ${keyFile}: ${describeError(error)}`, error);
+  }
+}
+
+const wrongKeyOf = ({ database }: Settings) =>
+  isPostgres(database) ? wrongKey(withoutPassword(database), "the key") : wrongKey(database);
+
 /** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
 function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
+  if (isPostgres(settings.database)) return givenKey(settings);
   const path = `${settings.database}.key`;
   if (fingerprint !== undefined && !existsSync(path)) {
     const reason = `its key file ${path} is missing; restore it from the backup: secrets cannot be read without it`;

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { didYouMean } from "../kernel/did-you-mean.ts";
+import { parseUrl } from "../kernel/url.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
+import { isPostgres } from "../store/database-url.ts";
 import type { OptionHelp } from "./options/option-types.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
@@ -57,13 +59,31 @@ export function parseOptions(given: unknown): Settings {
   }
   if (mode === "start" && result.output.outbound.send !== undefined)
     throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
-  if (/^postgres(ql)?:/.test(database))
-    throw new BadOptions("database", "must be :memory: or a path; this version has no PostgreSQL store");
+  if (isPostgres(database)) checkPostgres(result.output);
+  else checkFile(result.output);
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
   if (!result.output.strict) return result.output;
   // The defaults of strict, for options that are not given.
   const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
   return { ...result.output, rateLimit, addressRateLimit, generations: { ...result.output.generations, media } };
+}
+
+function checkPostgres({ database, encryptionKey, keyFile, assets, deployments }: Settings): void {
+  if (!parseUrl(database)) throw new BadOptions("database", "must be a URL such as postgres://user:password@host/name");
+  if (encryptionKey !== undefined && keyFile !== undefined)
+    throw new BadOptions("keyFile", "is for a start without encryptionKey; give one of the two");
+  if ((assets.store === "folder") !== (assets.folder !== undefined))
+    throw new BadOptions("assets.folder", 'and the value "folder" of assets.store belong together');
+  if (deployments.driver === undefined && !deployments.runtime.includes("simulated"))
+    throw new BadOptions("deployments.runtime", "must be simulated with PostgreSQL; a runtime needs a database file");
+}
+
+function checkFile({ encryptionKey, keyFile, assets }: Settings): void {
+  const rule = "is for PostgreSQL; a database file has its key and its files beside it";
+  if (encryptionKey !== undefined) throw new BadOptions("encryptionKey", rule);
+  if (keyFile !== undefined) throw new BadOptions("keyFile", rule);
+  if (assets.store !== undefined) throw new BadOptions("assets.store", rule);
+  if (assets.folder !== undefined) throw new BadOptions("assets.folder", rule);
 }
 
 /** One option, for everything that reads it from text or documents it. */

@@ -8,7 +8,7 @@ import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import { lockDatabase } from "./database-lock.ts";
 import { noReserve, reserveFile } from "./disk-reserve.ts";
 import type { OpenDatabase } from "./engine.ts";
-import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate } from "./migrate.ts";
+import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate, olderSchema } from "./migrate.ts";
 import { openDatabase, openRaw } from "./sqlite.ts";
 import { createSqliteEngine, type DatabaseFile, type SqliteEngine } from "./sqlite-engine.ts";
 import { makeFolder } from "./sync-folder.ts";
@@ -109,7 +109,7 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
     const created = isNew(database);
     checkCompatible(database);
     if (!options.exclusive && !isCurrent(database)) {
-      throw new Error("its schema is older than this svc-server; start the server on it once");
+      throw new Error(olderSchema);
     }
     migrate(database);
     if (options.exclusive) {

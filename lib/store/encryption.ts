@@ -26,11 +26,8 @@ const tagLength = 16;
 export const fingerprintOf = (key: Buffer): string =>
   createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16);
 
-export const wrongKey = (database: string, key = `${database}.key`) =>
-  new DatabaseError(
-    database,
-    `its secrets were encrypted with another key; restore the key file ${key} that belongs to it`,
-  );
+export const wrongKey = (database: string, key = `the key file ${database}.key`) =>
+  new DatabaseError(database, `its secrets were encrypted with another key; restore ${key} that belongs to it`);
 
 export function createEncryption(key: Buffer, random: (length: number) => Buffer): Encryption {
   return {
@@ -60,9 +57,15 @@ export function readOrCreateKey(path: string, random: (length: number) => Buffer
 }
 
 export function readKey(path: string): Buffer {
-  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
-  if (key.length !== 32) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
+  const key = parseKey(readFileSync(path, "utf8").trim());
+  if (!key) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
   return key;
+}
+
+/** A key of 32 bytes in base64 or hex; undefined for any other text. */
+export function parseKey(text: string): Buffer | undefined {
+  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64");
+  return key.length === 32 ? key : undefined;
 }
 
 /** A crash leaves the whole file or none; afterwards a power cut leaves it whole. */

@@ -6,7 +6,7 @@ import { Damage, DatabaseError, describeError } from "./database-error.ts";
 import { checkHeader } from "./database-files.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
-import { checkCompatible, isCurrent, isNew } from "./migrate.ts";
+import { checkCompatible, isCurrent, isNew, olderSchema } from "./migrate.ts";
 import { openRaw } from "./sqlite.ts";
 
 /** The key file beside a database, which decrypts its secrets. */
@@ -46,13 +46,13 @@ export function checkKey(path: string, { named = path }: Words = {}): void {
   } catch (error) {
     throw new DatabaseError(named, `its key file ${key}: ${describeError(error)}`, error);
   }
-  if (expected !== undefined && expected !== fingerprint) throw wrongKey(named, key);
+  if (expected !== undefined && expected !== fingerprint) throw wrongKey(named, `the key file ${key}`);
 }
 
 /** Checks the rules of the store. Throws a DatabaseError for a database that cannot be read. */
 export const checkRules = (path: string, words?: Words): Violation[] =>
   withDatabase(path, words, (database) => {
-    if (!isCurrent(database)) throw new Error("its schema is older than this svc-server; start the server on it once");
+    if (!isCurrent(database)) throw new Error(olderSchema);
     return violationsOf(database);
   });
 

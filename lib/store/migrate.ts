@@ -9,8 +9,13 @@ import { Damage } from "./database-error.ts";
 export const applicationId = 0x73766373;
 export const foreignDatabase =
   "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
+export const olderSchema = "its schema is older than this svc-server; start the server on it once";
+export const newerSchema = (found: number, known: number) =>
+  `it was written by a newer svc-server (schema ${found}, this one knows ${known}); use that version`;
+export const otherMigration = (name: string) =>
+  `its migration ${name} differs from the one of this svc-server; use the version that wrote it`;
 
-interface Migration {
+export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -94,18 +99,14 @@ export function checkCompatible(database: Database, files: readonly Migration[] 
   requirePresent(["migrations"]);
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > files.length) {
-    throw new Error(
-      `it was written by a newer svc-server (schema ${version}, this one knows ${files.length}); use that version`,
-    );
+    throw new Error(newerSchema(version, files.length));
   }
   const applied = database
     .prepare("select version, name, checksum from migrations order by version")
     .all() as Migration[];
   const changed = applied.find((row) => files[row.version - 1]?.checksum !== row.checksum);
   if (changed) {
-    throw new Error(
-      `its migration ${changed.name} differs from the one of this svc-server; use the version that wrote it`,
-    );
+    throw new Error(otherMigration(changed.name));
   }
   requirePresent(namesAfter(files.slice(0, version)));
 }

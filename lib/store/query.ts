@@ -88,7 +88,7 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
     count(build) {
       const prepared = prepare<Parameters<typeof build>[1]>(
         (db, parameters) =>
-          sql`select count(*) as number from (select 1 from ${build(db, parameters)} limit ${sql.lit(maxCounted)}) as counted`,
+          sql`select count(*) as number from (select 1 from ${build(db, parameters)} as found limit ${sql.lit(maxCounted)}) as counted`,
       );
       return async (args) => {
         const [statement, values] = prepared(args);

@@ -227,6 +227,7 @@ export interface Tables {
     sealed: string;
     created_at: string;
   };
+  asset_parts: { name: string; part: number; bytes: number; content: string };
 }
 
 export type Row<T extends keyof Tables> = Tables[T];

@@ -76,7 +76,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const database = join(folderOf(t), "service.db");
     const { port, call } = await listeningWorld(t, { mode: "start", clock: "real", random: undefined, database });
     expect(await call("owner", "POST", "/v1/users/invite", { email: "grace@acme.test", role: "viewer" }), 201);
-    const admin = await openAdmin(database);
+    const admin = await openAdmin({ database: database });
     const [mail] = await admin.mails();
     await admin.close();
     const link = /Accept it here: (\S+)/.exec(mail?.text ?? "")?.[1] ?? "";

@@ -14,6 +14,7 @@ import { deployments } from "./deployments.ts";
 import { generations } from "./generations.ts";
 import { limit, option, positive } from "./option-types.ts";
 import { outbound } from "./outbound.ts";
+import { assets, encryptionKey, keyFile } from "./postgres.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -75,9 +76,9 @@ export const optionsSchema = v.strictObject({
   ),
   database: v.optional(
     option(textOf(1, 4096), {
-      help: "The path of the database file, or `:memory:`. The default of `svc-server start` is `./svc-data`.",
+      help: "The path of the database file, `:memory:`, or the URL of a database of PostgreSQL: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`.",
       flag: "database",
-      value: "PATH",
+      value: "PATH|URL",
     }),
     ":memory:",
   ),
@@ -89,6 +90,9 @@ export const optionsSchema = v.strictObject({
     }),
     false,
   ),
+  encryptionKey,
+  keyFile,
+  assets,
   clock: v.optional(
     option(clockSetting, {
       help: "`real`, `manual`, `manual@2026-01-01T00:00:00Z`, or a speed such as `60x` (`dev`).",

@@ -1,0 +1,38 @@
+import * as v from "valibot";
+import { oneOf, textOf } from "../../kernel/validation.ts";
+import { parseKey } from "../../store/encryption.ts";
+import { option } from "./option-types.ts";
+
+export const encryptionKey = v.optional(
+  option(
+    v.pipe(
+      v.string("must be a string"),
+      v.check(
+        (text) => parseKey(text) !== undefined,
+        "must be 32 bytes in base64 or hex; make them with: openssl rand -base64 32",
+      ),
+    ),
+    { help: "The key that encrypts secrets in a database of PostgreSQL: 32 bytes in base64 or hex." },
+  ),
+);
+
+export const keyFile = v.optional(
+  option(textOf(1, 4096), {
+    help: "The path of a file with the encryption key, instead of the key itself.",
+    flag: "key-file",
+    value: "PATH",
+  }),
+);
+
+/** Where the files of generations lie, with a database of PostgreSQL. */
+export const assets = v.optional(
+  v.strictObject({
+    store: v.optional(
+      option(oneOf(["database", "folder"]), {
+        help: "Where the files of generations are, with PostgreSQL: in the `database`, or in a `folder`.",
+      }),
+    ),
+    folder: v.optional(option(textOf(1, 4096), { help: "The path of that folder, which all processes share." })),
+  }),
+  {},
+);

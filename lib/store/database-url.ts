@@ -1,0 +1,16 @@
+import { resolve } from "node:path";
+import { parseUrl } from "../kernel/url.ts";
+
+/** Whether a database is one of PostgreSQL, and no file. */
+export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);
+
+/** The path of a file as it is; a URL without its password and its settings, so that it can be shown. */
+export function withoutPassword(database: string): string {
+  if (!isPostgres(database)) return database;
+  const { protocol, username, host, pathname } = parseUrl(database) ?? new URL("postgres://");
+  return `${protocol}//${username && `${username}@`}${host}${pathname}`;
+}
+
+/** A database as an operator reads it: the whole path of a file, or a URL without its password. */
+export const describeDatabase = (database: string): string =>
+  isPostgres(database) ? withoutPassword(database) : resolve(database);

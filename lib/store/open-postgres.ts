@@ -1,0 +1,53 @@
+import { DatabaseError } from "./database-error.ts";
+import { withoutPassword } from "./database-url.ts";
+import type { OpenDatabase } from "./engine.ts";
+import { loadDriver } from "./postgres.ts";
+import { createPostgresEngine, isLost } from "./postgres-engine.ts";
+import { createLink } from "./postgres-link.ts";
+import { checkServer, migratePostgres } from "./postgres-migrate.ts";
+import { violationsIn } from "./postgres-rows.ts";
+
+/** The reason and its remedy, in one sentence. */
+function describe(error: unknown): string {
+  const code = String((error as { code?: unknown }).code ?? "");
+  const { message } = error as Error;
+  if (/^28/.test(code)) return "its server refuses the user or the password; correct the URL";
+  if (code === "3D000") return "its server has no database of this name; make it first";
+  if (code === "42501") return "the user may not make tables there; give that right";
+  if (code === "53300") return "its server takes no more connections; raise max_connections, or stop other programs";
+  if (code === "08P01" && /startup parameter/.test(message))
+    return "a connection pooler is in between; name the address of PostgreSQL itself";
+  if (code === "57P03") return "its server is starting; try again in a few seconds";
+  if (/SSL/.test(message)) return `${message}; set sslmode in the URL`;
+  if (isLost(error)) return "no server answers there; start PostgreSQL, or correct the URL";
+  return message;
+}
+
+/**
+ * A database of PostgreSQL; `isServer` makes its tables and locks it for this process until it is closed. Throws a
+ * DatabaseError, which does not show the password, for one that cannot be used.
+ */
+export async function openPostgres(url: string, { isServer }: { readonly isServer: boolean }): Promise<OpenDatabase> {
+  try {
+    const driver = await loadDriver();
+    let created = false;
+    const link = createLink({
+      driver,
+      url,
+      isServer,
+      async check(client) {
+        await checkServer(client);
+        created = await migratePostgres(client, { mayChange: isServer });
+      },
+    });
+    await link.client();
+    return {
+      engine: createPostgresEngine(driver, url, link),
+      created,
+      violations: (signal) => violationsIn(driver, url, signal),
+      release: () => {},
+    };
+  } catch (error) {
+    throw new DatabaseError(withoutPassword(url), describe(error), error);
+  }
+}

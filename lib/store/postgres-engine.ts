@@ -1,0 +1,136 @@
+import { sql } from "kysely";
+import type { Client } from "pg";
+import { Problem } from "../kernel/errors.ts";
+import type { Connection, Engine } from "./engine.ts";
+import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import { type Driver, type Link, lockOf } from "./postgres-link.ts";
+import { stopped } from "./write-failure.ts";
+
+/** Reads outside of transactions. Writes go through one connection, one transaction after the other. */
+const readers = 4;
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
+
+/** Whether the connection is gone, or its server, or was never there. */
+export function isLost(error: unknown): boolean {
+  // 25006: the server has become a read-only replica; 25P03: the transaction was idle for too long.
+  if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))
+    return true;
+  const message = error instanceof Error ? error.message : "";
+  return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
+}
+
+const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
+  new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
+
+/** A database that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
+function translate(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  if (isLost(error)) return unavailable("the database cannot be reached; try again in a few seconds", error, true);
+  const code = codeOf(error);
+  if (code === "53100") return stopped("disk_full", error);
+  // A statement took too long, a lock was not given, memory ran out, or two transactions waited for each other.
+  if (/^(57014|55P03|53|40)/.test(code))
+    return unavailable("the database is overloaded; try again in a few seconds", error, false);
+  return error;
+}
+
+/** The statements of a connection, or of a pool of them. */
+const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
+  statement(text) {
+    texts.add(text);
+    const run = (parameters: readonly unknown[]) => runner.query(queryOf(text, parameters));
+    return {
+      all: async (parameters) => (await run(parameters)).rows,
+      first: async (parameters) => (await run(parameters)).rows[0],
+      run: async (parameters) => (await run(parameters)).rowCount ?? 0,
+    };
+  },
+});
+
+/** Names the error of a read in our words. */
+const reading = (runner: Runner, link: Link): Runner => ({
+  query: (query) =>
+    link.obstacle === "unreachable"
+      ? Promise.reject(translate(new Error("Connection terminated")))
+      : runner.query(query).catch((error) => {
+          throw codeOf(error) === "25006" ? new Error("a write outside of a transaction") : translate(error);
+        }),
+});
+
+/**
+ * Transactions run one after the other, each under a lock of the database: a command beside the server waits for its turn
+ * too. So what a transaction has read stays as it is until its commit, as on SQLite.
+ */
+export function createPostgresEngine(driver: Driver, url: string, link: Link): Engine {
+  const texts = new Set<string>();
+  const config = connectionConfig(url, "svc-server", true);
+  /** The time to connect is limited, and not the wait for a connection: that is as long as the queue of reads. */
+  class Reader extends driver.Client {
+    constructor() {
+      super(config);
+    }
+  }
+  const pool = new driver.Pool({ max: readers, allowExitOnIdle: true, Client: Reader });
+  // The next read opens another connection, or fails and is told.
+  pool.on("error", () => {});
+  const reads = connectionOf(reading(pool, link), texts);
+  const connections = new WeakMap<Client, Connection>();
+  const connectionFor = (client: Client): Connection => {
+    const connection = connections.get(client) ?? connectionOf(client, texts);
+    connections.set(client, connection);
+    return connection;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  let closing: Promise<void> | undefined;
+
+  const run = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
+    if (link.obstacle) throw stopped(link.obstacle);
+    const client = await link.client().catch((error) => {
+      throw translate(error);
+    });
+    try {
+      await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")})`);
+      const value = await work(connectionFor(client));
+      const { command } = await client.query("COMMIT");
+      // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
+      if (command !== "COMMIT") throw new Error("the transaction had failed before its commit");
+      return value;
+    } catch (error) {
+      if (isLost(error)) link.drop(client, error);
+      else await client.query("ROLLBACK").catch((lost) => link.drop(client, lost));
+      throw translate(error);
+    }
+  };
+
+  return {
+    name: "postgres",
+    db: queryBuilder,
+    later: (instant, seconds) =>
+      sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    connection: reads,
+    transaction(work) {
+      const result = last.then(() => run(work));
+      last = result.catch(() => {});
+      return result;
+    },
+    // Nobody tells whether another process has committed.
+    others: () => Number.NaN,
+    async size() {
+      const size = reads.statement("select pg_database_size(current_database()) as bytes");
+      return ((await size.first([])) as { bytes: number }).bytes;
+    },
+    logSize: () => 0,
+    isDuplicate: (error) => codeOf(error) === "23505",
+    preparedSql: () => [...texts],
+    get obstacle() {
+      return link.obstacle;
+    },
+    watch: link.watch,
+    started: () => true,
+    close() {
+      closing ??= last.then(() => Promise.all([link.end(), pool.end()])).then(() => {});
+      return closing;
+    },
+  };
+}

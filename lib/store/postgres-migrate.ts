@@ -1,0 +1,92 @@
+import type { Client } from "pg";
+import { type Migration, migrations, namesAfter, newerSchema, olderSchema, otherMigration } from "./migrate.ts";
+import { lockOf } from "./postgres-link.ts";
+
+const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
+const oldest = { number: 140_000, name: "14" };
+
+/** Throws for a server on which the service cannot work. */
+export async function checkServer(client: Client): Promise<void> {
+  const { rows } = await client.query(`select
+    current_setting('server_version_num') as number, current_setting('server_version') as version,
+    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_replica,
+    pg_backend_pid() as backend, current_schema() as schema`);
+  const { number, version, encoding, is_replica, backend, schema } = rows[0];
+  // A pooler makes up the number of a backend. It would give our transactions the connections of others.
+  const { processID } = client as unknown as { processID: number };
+  if (backend !== processID)
+    throw new Error("a connection pooler is in between; name the address of PostgreSQL itself");
+  if (Number(number) < oldest.number)
+    throw new Error(`its server is PostgreSQL ${version}; ${oldest.name} or a later version is needed`);
+  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make a database with the encoding UTF8`);
+  if (is_replica) throw new Error("its server is a read-only replica; name its primary");
+  // An acknowledged write would be lost with a server that crashes.
+  await client.query(
+    "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+  );
+  if (schema === null) throw new Error("the search path of the user names no schema; make one");
+}
+
+/** Compares bytes, as SQLite does: any other order depends on the machine. */
+const portable = (sql: string) => sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"');
+
+/** The tables and indexes in the schema of the user. */
+async function namesIn(client: Client): Promise<string[]> {
+  const { rows } = await client.query(
+    "select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'i')",
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/**
+ * Applies the missing migrations in one transaction; answers whether there were no tables before. Throws for a database of
+ * another program, of a newer version, or with other migrations than these. `mayChange` is false beside a server.
+ */
+export async function migratePostgres(
+  client: Client,
+  { mayChange }: { readonly mayChange: boolean },
+): Promise<boolean> {
+  const files = migrations();
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")})`);
+  try {
+    const present = await namesIn(client);
+    const isNew = present.length === 0;
+    if (isNew) {
+      if (!mayChange) throw new Error("it has no tables; start a server on it first");
+      await client.query(
+        'create table migrations (version integer primary key, name text collate "C" not null, checksum text collate "C" not null)',
+      );
+    }
+    const applied = isNew ? [] : await appliedIn(client, present);
+    checkApplied(applied, files, present);
+    if (applied.length < files.length && !mayChange) throw new Error(olderSchema);
+    for (const file of files.slice(applied.length)) {
+      await client.query(portable(file.sql));
+      await client.query("insert into migrations values ($1, $2, $3)", [file.version, file.name, file.checksum]);
+    }
+    await client.query("COMMIT");
+    return isNew;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+type Applied = Pick<Migration, "version" | "name" | "checksum">;
+
+/** Another program may have a table of this name, with other columns. */
+async function appliedIn(client: Client, present: readonly string[]): Promise<Applied[]> {
+  if (!present.includes("migrations") || !present.includes("settings")) throw new Error(foreign);
+  const { rows } = await client.query("select * from migrations");
+  if (!rows.every((row) => "version" in row && "name" in row && "checksum" in row)) throw new Error(foreign);
+  return (rows as Applied[]).sort((a, b) => a.version - b.version);
+}
+
+function checkApplied(applied: readonly Applied[], files: readonly Migration[], present: readonly string[]): void {
+  if (applied.length > files.length) throw new Error(newerSchema(applied.length, files.length));
+  const changed = applied.find((row) => files[row.version - 1]?.checksum !== row.checksum);
+  if (changed) throw new Error(otherMigration(changed.name));
+  const missing = namesAfter(files.slice(0, applied.length)).find((name) => !present.includes(name));
+  if (missing !== undefined)
+    throw new Error(`it is damaged: its table or index ${missing} is missing; restore it from a backup`);
+}

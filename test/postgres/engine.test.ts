@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createConnection, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { createService, DatabaseError, type Options } from "../../lib/index.ts";
+import type { Problem } from "../../lib/kernel/errors.ts";
+import type { Connection } from "../../lib/store/engine.ts";
+import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { deferred, names } from "../helpers/temporary-store.ts";
+import { emptyDatabase } from "./databases.ts";
+import { startServer } from "./server.ts";
+
+const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+
+/** A store on an empty database. */
+async function openEmpty(t: TestContext) {
+  const { url, ask } = await emptyDatabase(t);
+  const opened = await openPostgres(url, { isServer: true });
+  t.after(() => opened.engine.close());
+  return { ...opened, url, ask };
+}
+
+const putIn = "insert into settings (name, value) values ($1, $2)";
+const write = (name: string) => (connection: Connection) => connection.statement(putIn).run([name, ""]);
+
+test("transactions run one after the other, and one that fails leaves nothing behind", async (t) => {
+  const { engine, ask } = await openEmpty(t);
+  const order: string[] = [];
+  const long = engine.transaction(async (connection) => {
+    await write("a")(connection);
+    // Nobody else sees it before the commit.
+    assert.deepEqual(await names(engine.connection), []);
+    order.push("first");
+  });
+  const next = engine.transaction(async (connection) => {
+    order.push("second");
+    assert.deepEqual(await names(connection), ["a"]);
+    await write("b")(connection);
+    throw new Error("not today");
+  });
+  await long;
+  await assert.rejects(next, /not today/);
+  assert.deepEqual(order, ["first", "second"]);
+  assert.deepEqual(await names(engine.connection), ["a"]);
+  assert.deepEqual(await ask("select name from settings"), [{ name: "a" }]);
+});
+
+test("a statement that failed fails its transaction, even if the work goes on", async (t) => {
+  const { engine } = await openEmpty(t);
+  await engine.transaction(write("a"));
+  const swallowed = engine.transaction(async (connection) => {
+    await write("b")(connection);
+    await write("a")(connection).catch((error) => assert.ok(engine.isDuplicate(error)));
+  });
+  await assert.rejects(swallowed, /the transaction had failed before its commit/);
+  assert.deepEqual(await names(engine.connection), ["a"]);
+});
+
+test("a write outside of a transaction is refused and not done", async (t) => {
+  const { engine } = await openEmpty(t);
+  await assert.rejects(write("x")(engine.connection), /a write outside of a transaction/);
+  assert.deepEqual(await names(engine.connection), []);
+});
+
+test("numbers are numbers, text orders by its bytes, and U+0000 is stored as U+FFFD", async (t) => {
+  const { engine } = await openEmpty(t);
+  const one = (text: string) => engine.connection.statement(text).first([]);
+  assert.deepEqual(await one("select count(*) as a, 9007199254740991::bigint as b, sum(2::bigint) as c, null as d"), {
+    a: 1,
+    b: 2 ** 53 - 1,
+    c: 2,
+    d: null,
+  });
+  await engine.transaction(async (connection) => {
+    for (const name of ["b", "B", "a", "~", "Z", "é", "x\0y"]) await write(name)(connection);
+  });
+  assert.deepEqual(await names(engine.connection), ["B", "Z", "a", "b", "x\ufffdy", "~", "é"]);
+  assert.ok((await engine.size()) > 1_000_000);
+  assert.ok(Number.isNaN(engine.others()));
+});
+
+test("one server a database: another start is refused, and comes to its turn after a kill", async (t) => {
+  const { url, engine } = await openEmpty(t);
+  await assert.rejects(openPostgres(url, { isServer: true }), (error) => {
+    assert.ok(error instanceof DatabaseError);
+    assert.match(error.message, /another server uses it; this version takes one server a database/);
+    return true;
+  });
+  // A command beside the server is no server.
+  const beside = await openPostgres(url, { isServer: false });
+  await beside.engine.transaction(write("beside"));
+  assert.deepEqual(await names(engine.connection), ["beside"]);
+  await beside.engine.close();
+  // What a kill leaves of a server: nothing.
+  const waiting = openPostgres(url, { isServer: true });
+  await engine.close();
+  const next = await waiting;
+  assert.deepEqual(await names(next.engine.connection), ["beside"]);
+  await next.engine.close();
+});
+
+test("a lost connection is opened again, and nothing but its transaction fails", async (t) => {
+  const { engine, ask } = await openEmpty(t);
+  const cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'svc-server%'";
+  const interrupted = engine.transaction(async (connection) => {
+    await write("lost")(connection);
+    await ask(`${cut} and datname = current_database()`);
+    await write("too late")(connection);
+  });
+  await assert.rejects(interrupted, (error) => (error as Problem).status === 503);
+  await engine.transaction(write("kept"));
+  assert.deepEqual(await names(engine.connection), ["kept"]);
+  // Idle connections are lost too.
+  await ask(`${cut} and datname = current_database()`);
+  await engine.transaction(write("later"));
+  assert.deepEqual(await names(engine.connection), ["kept", "later"]);
+});
+
+test("a database of another program, of a newer version or with other migrations is refused as it is", async (t) => {
+  const { url, ask } = await emptyDatabase(t);
+  const isRefused = (words: RegExp, isServer = true) => assert.rejects(openPostgres(url, { isServer }), words);
+  await isRefused(/it has no tables; start a server on it first/, false);
+  await ask("create table migrations (id int, title text)");
+  await isRefused(/it belongs to another program/);
+  await ask("drop table migrations");
+  const opened = await openPostgres(url, { isServer: true });
+  assert.equal(opened.created, true);
+  await opened.engine.close();
+  await ask("drop index events_listed");
+  await isRefused(/its table or index events_listed is missing/);
+  await ask("create index events_listed on events (organization_id, id)");
+  await ask("update migrations set checksum = 'x' where version = 1");
+  await isRefused(/its migration 0001_service.sql differs/);
+  await ask("insert into migrations select 1000 + version, name, checksum from migrations");
+  await isRefused(/it was written by a newer svc-server/);
+});
+
+/** A proxy that can stop to answer, as a network does that drops packets. */
+async function proxyTo(t: TestContext, port: number) {
+  const sockets = new Set<Socket>();
+  const proxy = createServer((socket) => {
+    const target = createConnection(port, "127.0.0.1");
+    for (const one of [socket, target]) {
+      sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => sockets.delete(one));
+    }
+    socket.pipe(target).pipe(socket);
+  });
+  await once(proxy.listen(0, "127.0.0.1"), "listening");
+  const close = () => {
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  t.after(close);
+  const address = proxy.address();
+  assert.ok(address && typeof address === "object");
+  return { port: address.port, close };
+}
+
+test("while the database is away the service answers 503, and goes on once it is back", async (t) => {
+  const server = await startServer();
+  t.after(() => server.end());
+  const lines: string[] = [];
+  const again = deferred();
+  const log = (level: string) => (message: string) => {
+    lines.push(`${level} ${message}`);
+    if (/can be written again/.test(message)) again.open();
+  };
+  const logger = { error: log("error"), warn: log("warn"), info() {}, debug() {} };
+  const options: Options = { mode: "start", database: server.url("postgres"), encryptionKey, logger };
+  const service = await createService(options);
+  t.after(() => service.close());
+  const get = () => service.fetch("/v1/projects", { headers: { authorization: `Bearer ${service.apiKey}` } });
+  const post = (name: string) =>
+    service.fetch("/v1/projects", {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ name, region: "eu-west-1" }),
+    });
+  assert.equal((await post("before")).status, 201);
+  server.stop();
+  for (const ask of [get, () => post("lost"), get, () => post("lost")]) {
+    const answer = await ask();
+    assert.equal(answer.status, 503);
+    assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.match(await answer.text(), /"code":"unavailable"/);
+  }
+  assert.equal((await service.fetch("/readyz")).status, 503);
+  server.start();
+  await again.promise;
+  assert.equal((await post("after")).status, 201);
+  const { data } = (await (await get()).json()) as { data: { name: string }[] };
+  assert.deepEqual(data.map(({ name }) => name).sort(), ["after", "before"]);
+  assert.deepEqual(
+    lines.filter((line) => /the store/.test(line)),
+    [
+      "error the store cannot be written: the database cannot be reached; start its server",
+      "warn the store can be written again",
+    ],
+  );
+});
+
+test("a network between that goes away is a lost database", async (t) => {
+  const { url } = await emptyDatabase(t);
+  const proxy = await proxyTo(t, Number(new URL(url).port));
+  const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
+  const { engine } = await openPostgres(through, { isServer: true });
+  await engine.transaction(write("a"));
+  proxy.close();
+  await assert.rejects(engine.transaction(write("b")), (error) => (error as Problem).status === 503);
+  await assert.rejects(engine.connection.statement("select 1").all([]), (error) => (error as Problem).status === 503);
+  await engine.close();
+});

@@ -1,0 +1,95 @@
+import { Client } from "pg";
+import { type Options, parseOptions } from "../../lib/config/parse-options.ts";
+import type { Service } from "../../lib/index.ts";
+import { migrations } from "../../lib/store/migrate.ts";
+import { openPostgres } from "../../lib/store/open-postgres.ts";
+
+/** The address of a server's database, from which others are made. */
+const first = process.env["SVC_TEST_POSTGRES"] ?? "";
+const encryptionKey = Buffer.alloc(32, 7).toString("hex");
+/** Databases of this process that no service uses. */
+const free: string[] = [];
+let made = 0;
+
+const urlOf = (name: string) => Object.assign(new URL(first), { pathname: `/${name}` }).href;
+
+async function ask(url: string, ...texts: string[]) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    let rows: Record<string, string>[] = [];
+    for (const text of texts) rows = (await client.query(text)).rows;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A server of the tester may have one of another schema. */
+const template = `svc_template_${migrations().at(-1)?.checksum.slice(0, 12)}`;
+let hasTemplate: Promise<void> | undefined;
+
+/** The first process of a run makes it; the others wait for its lock. */
+async function makeTemplate(): Promise<void> {
+  const client = new Client({ connectionString: first });
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock(1)");
+    const { rows } = await client.query("select 1 from pg_database where datname = $1 and datistemplate", [template]);
+    if (rows.length > 0) return;
+    await client.query(`drop database if exists ${template}`);
+    await client.query(`create database ${template}`);
+    const { engine } = await openPostgres(urlOf(template), { isServer: true });
+    await engine.close();
+    await client.query(`alter database ${template} is_template true`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function database(): Promise<string> {
+  const used = free.pop();
+  if (used !== undefined) {
+    const tables = await ask(
+      used,
+      "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'",
+    );
+    await ask(
+      used,
+      `begin; set constraints all deferred; ${tables.map(({ name }) => `delete from ${name};`).join("")} commit`,
+    );
+    return used;
+  }
+  hasTemplate ??= makeTemplate();
+  await hasTemplate;
+  const name = `svc_${process.pid}_${made++}`;
+  await ask(first, `create database ${name} template ${template}`);
+  return urlOf(name);
+}
+
+/** The options of a service in memory with a database of PostgreSQL; others, and those that it does not take, as they are. */
+export async function onPostgres(options: Options): Promise<Options> {
+  if ((options.database ?? ":memory:") !== ":memory:") return options;
+  const on = (database: string): Options => ({ ...options, database, encryptionKey });
+  try {
+    parseOptions(options);
+    parseOptions(on(first));
+  } catch {
+    return options;
+  }
+  const moved = on(await database());
+  return moved;
+}
+
+/** The service, whose database is free again once it is closed. */
+export function freeing(service: Service, { database }: { readonly database: string }): Service {
+  if (!database.startsWith("postgres:")) return service;
+  const { close } = service;
+  let hasClosed = false;
+  service.close = async () => {
+    await close();
+    if (!hasClosed) free.push(database);
+    hasClosed = true;
+  };
+  return service;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
+import { emptyDatabase } from "./databases.ts";
+
+const key = Buffer.alloc(32, 7).toString("hex");
+
+test("the program starts on PostgreSQL with its key in a file, and commands beside it take it from a variable", async (t) => {
+  const { url } = await emptyDatabase(t);
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "key"), `${key}\n`);
+  const server = await launch(t, ["start", "--database", url, "--key-file", "key", "--port", "0"], folder);
+  const made = run(["keys", "create", "--database", url, "--json"], folder, { SVC_ENCRYPTION_KEY: key });
+  assert.equal(made.status, 0, made.stderr);
+  const headers = { authorization: `Bearer ${JSON.parse(made.stdout).key}` };
+  assert.equal((await fetch(`${server.url}/v1/me`, { headers })).status, 200);
+
+  const refused = (words: readonly string[], env: Readonly<Record<string, string>>, sentence: RegExp, code: number) => {
+    const { status, stdout, stderr } = run(words, folder, env);
+    assert.match(stderr, sentence);
+    assert.doesNotMatch(stdout + stderr, /wrong-but-trusted/);
+    assert.equal(status, code);
+  };
+  const again = ["start", "--database", url, "--port", "0"];
+  refused([...again, "--key-file", "key"], {}, /cannot be used: another server uses it/, 1);
+  refused(again, {}, /it needs its encryption key/, 1);
+  refused([...again, "--key-file", "none"], {}, /the key file none: /, 1);
+  refused(
+    ["keys", "list", "--database", url],
+    { SVC_ENCRYPTION_KEY: "0".repeat(64) },
+    /were encrypted with another key/,
+    1,
+  );
+  for (const command of [["backup", "copy"], ["doctor"]])
+    refused([...command, "--database", url], { SVC_ENCRYPTION_KEY: key }, /works on a database file; .* pg_dump/, 2);
+});

@@ -1,0 +1,87 @@
+// A server of PostgreSQL for tests, in a temporary folder, with Debian's programs.
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const debian = "/usr/lib/postgresql";
+
+/** The folder of PostgreSQL's programs: of the newest version of Debian's packages, or on the path. */
+function programs() {
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  if (versions[0] !== undefined) return join(debian, versions[0], "bin");
+  const { status, stdout } = spawnSync("pg_config", ["--bindir"], { encoding: "utf8" });
+  if (status === 0) return stdout.trim();
+  throw new Error("there is no PostgreSQL; install Debian's package postgresql, or name a server in SVC_TEST_POSTGRES");
+}
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+
+/** PostgreSQL refuses to run as root. */
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+const as = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
+
+/** Starts a server that orders text as people in the USA do, and loses everything in a power cut. */
+export async function startServer() {
+  const bin = programs();
+  const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
+  if (isRoot) chownSync(folder, nobody, nobody);
+  chmodSync(folder, 0o700);
+  const data = join(folder, "data");
+  const at = await freePort();
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(as[0] ?? "", [...as.slice(1), join(bin, program), ...args], {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+  run(
+    "initdb",
+    "-D",
+    data,
+    "-U",
+    "svc",
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "--no-sync",
+    "--locale-provider=icu",
+    "--icu-locale=en-US",
+  );
+  const settings = {
+    port: at,
+    unix_socket_directories: folder,
+    listen_addresses: "127.0.0.1",
+    fsync: "off",
+    full_page_writes: "off",
+    synchronous_commit: "off",
+    autovacuum: "off",
+    max_connections: 400,
+    wal_level: "minimal",
+    max_wal_senders: 0,
+  };
+  const options = Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(" ");
+  const start = () => run("pg_ctl", "-D", data, "-w", "-s", "-l", join(folder, "log"), "-o", options, "start");
+  /** As a crash would. */
+  const stop = () => run("pg_ctl", "-D", data, "-w", "-s", "-m", "immediate", "stop");
+  start();
+  return {
+    url: (database: string) => `postgres://svc:wrong-but-trusted@127.0.0.1:${at}/${database}`,
+    start,
+    stop,
+    end() {
+      stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
