@@ -32,7 +32,7 @@ const statement = {
   log: db.prepare("insert into deployment_logs values (?, 0, ?, ?, 'info', 'Queued')"),
   subscribers: db.prepare("select id, events from endpoints where organization_id = ? and status = 'active'"),
   event: db.prepare("insert into events values (?, ?, 'deployment.queued', ?, ?)"),
-  job: db.prepare("insert into jobs values (?, 'deployments.turn', '{}', 'waiting', ?, 0, 0, 0, null, null)"),
+  job: db.prepare("insert into jobs values (?, 'deployments.turn', '{}', 'waiting', ?, 0, 0, 0, null, null, 0)"),
   queued: db.prepare(
     "select 1 from deployments where status = 'queued' and project_id = ? and environment = ? limit 1",
   ),

@@ -165,7 +165,7 @@ test("waiting work is counted up to 10,000", async (t) => {
   const here = await world(t, { database });
   const file = new Database(database);
   file.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 10001)
-    insert into jobs select 'job_Z' || i, 'deployments.turns', '{}', 'waiting', '2027-01-01', 0, 0, 0, null, null from n`);
+    insert into jobs select 'job_Z' || i, 'deployments.turns', '{}', 'waiting', '2027-01-01', 0, 0, 0, null, null, 0 from n`);
   file.close();
   assert.equal((await scrape(here)).get("svc_jobs state=waiting"), 10_000);
 });

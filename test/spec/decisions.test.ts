@@ -77,12 +77,18 @@ test("expired invitations are listed for 30 days, and mails are kept for 7", asy
   assert.deepEqual(await counts(), [0, 0]);
 });
 
-test("a mail's link leads to a page that does not exist yet, so its text names the call", async (t) => {
+test("a mail's link leads to the page that accepts it; without a dashboard its text names the call alone", async (t) => {
   const here = await world(t);
   expect(await here.call("owner", "POST", "/v1/users/invite", invitation), 201);
   const [{ link, text }] = expect(await here.call("nobody", "GET", "/_svc/mail"), 200).data;
-  assert.equal((await here.service.fetch(link)).status, 404);
-  assert.match(text, /curl -X POST \S+\/v1\/invitations\/accept /);
+  assert.equal((await here.service.fetch(link)).status, 200);
+  assert.match(text, /Accept it here: \S+\/dashboard\/accept#/);
+  assert.match(text, /Or with: curl -X POST \S+\/v1\/invitations\/accept /);
+  const bare = await world(t, { dashboard: false });
+  expect(await bare.call("owner", "POST", "/v1/users/invite", invitation), 201);
+  const [mail] = expect(await bare.call("nobody", "GET", "/_svc/mail"), 200).data;
+  assert.equal((await bare.service.fetch(mail.link)).status, 404);
+  assert.match(mail.text, /\n\nAccept it with: curl -X POST /);
 });
 
 test("a push as a form is 415, and a push to an archived project makes nothing", async (t) => {
