@@ -94,6 +94,11 @@ export function trackConnections(server: Server, crowd?: Crowd, most = mostConne
   server.closeIdleConnections = closeIdle;
   return {
     closeIdle,
+    /** Node's own closeAllConnections() knows nothing of connections that changed their protocol. */
+    closeAll(): void {
+      server.closeAllConnections();
+      for (const socket of others) socket.destroy();
+    },
     /** Called for a new request and the response that will answer it. */
     answering(response: ServerResponse): void {
       const { req: request } = response;

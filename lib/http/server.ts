@@ -119,7 +119,7 @@ async function close(server: Server, connections: Connections, grace: string): P
     systemTimer("20ms", closeIdle);
   };
   closeIdle();
-  const cancel = systemTimer(milliseconds(grace), () => server.closeAllConnections());
+  const cancel = systemTimer(milliseconds(grace), connections.closeAll);
   await closed;
   isClosed = true;
   cancel();

@@ -47,6 +47,16 @@ test("close() ends streams with 1001, those that wait for a key too", { timeout:
   await closing;
 });
 
+test("the close of one port ends its streams after the grace", { timeout: 5_000 }, async (t) => {
+  const here = await listeningWorld(t);
+  const other = await here.service.listen({ port: 0 });
+  const stream = openStream(t, { ...here, port: other.port });
+  await stream.begun;
+  await other.close("0s");
+  assert.equal((await stream.closed).code, 1006);
+  expect(await here.call("owner", "GET", "/v1/me"), 200);
+});
+
 test("a restore ends streams with 1001, and says that the state was replaced", async (t) => {
   const here = await listeningWorld(t);
   const stream = openStream(t, here);
