@@ -36,7 +36,6 @@ test("wrong options end with 2, name the flag, variable or file, and say what wo
     [["start"], /SVC_OUTBOUND_SEND is for the mode dev; start sends every delivery/, { SVC_OUTBOUND_SEND: "true" }],
     [["dev", "--create"], /option --create is for svc-server start/],
     [["start", "--host", "0.0.0.0"], /set --public-url, or --behind-proxy/],
-    [["dev", "--database", "postgres://x"], /no PostgreSQL store/],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
     [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not valid JSON: see line 2, column 21/],
     [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
