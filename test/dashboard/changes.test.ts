@@ -97,7 +97,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const other = await dashboardPage(t, open, origin, `/projects/${project}`);
     const { button, submit, fill, choose, sees } = controlsOf(page);
     await button("Edit").click();
-    assert.equal(await page.getByLabel("Description").inputValue(), "The till");
+    assert.equal(await page.getByLabel("Description").inputValue(), "The shop");
     await fill("Name", "kasse");
     await submit("Save");
     await other.getByRole("heading", { name: "kasse", level: 1 }).waitFor();

@@ -76,7 +76,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const database = join(folderOf(t), "service.db");
     const { port, call } = await listeningWorld(t, { mode: "start", clock: "real", random: undefined, database });
     expect(await call("owner", "POST", "/v1/users/invite", { email: "grace@acme.test", role: "viewer" }), 201);
-    const admin = await openAdmin({ database: database });
+    const admin = await openAdmin({ database });
     const [mail] = await admin.mails();
     await admin.close();
     const link = /Accept it here: (\S+)/.exec(mail?.text ?? "")?.[1] ?? "";
@@ -141,6 +141,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.locator("summary").getByText("deployment.queued").waitFor();
     await choose("Event", "project.created");
     await page.locator("summary").getByText("deployment.queued").waitFor({ state: "detached" });
+    await page.locator("summary").getByText("project.created").waitFor();
     assert.equal(await page.locator("summary").count(), 1);
     await page.getByRole("link", { name: "System", exact: true }).click();
     await page.getByRole("heading", { name: "Memory" }).waitFor();
