@@ -89,6 +89,11 @@ export async function serveRepositories(t: TestContext, root: string, serving: S
     });
     request.pipe(child.stdin);
     child.stdin.on("error", () => {});
+    // A client that gives up leaves a pack that nobody reads, and git would wait for ever.
+    response.once("close", () => {
+      child.kill("SIGKILL");
+      child.stdout.destroy();
+    });
     let head = "";
     const readHead = (chunk: Buffer) => {
       head += chunk.toString("latin1");
