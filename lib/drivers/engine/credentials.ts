@@ -16,10 +16,10 @@ const stored = v.object({ auths: v.optional(v.record(v.string(), v.object({ auth
 
 /** `https://index.docker.io/v1/` is Docker's own key for its registry. */
 const hostOf = (key: string) => {
-  const host = key
+  const [host = ""] = key
     .replace(/^https?:\/\//, "")
-    .replace(/\/.*$/, "")
-    .toLowerCase();
+    .toLowerCase()
+    .split("/", 1);
   return host === "index.docker.io" || host === "registry-1.docker.io" ? defaultRegistry : host;
 };
 

@@ -31,7 +31,7 @@ const basic = ({ username, password }: Credential) =>
 /** The parameters of a challenge: `Bearer realm="…",service="…",scope="…"`. */
 const parametersOf = (challenge: string) =>
   new Map(
-    [...challenge.matchAll(/([a-z]{1,20})="([^"]{0,2000})"/gi)].map(([, name = "", value = ""]) => [
+    [...challenge.matchAll(/\b([a-z]{1,20})="([^"]{0,2000})"/gi)].map(([, name = "", value = ""]) => [
       name.toLowerCase(),
       value,
     ]),
