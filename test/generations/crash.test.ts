@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import type { GenerationDriver } from "../../lib/index.ts";
 import { linesOf, startChild } from "../helpers/child-processes.ts";
 import { createGeneration, sharedPainter, small } from "../helpers/painter.ts";
+import { isLong } from "../helpers/properties.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
@@ -146,7 +147,7 @@ test("A server that is killed repeatedly leaves no orphaned file and no broken l
   const database = fileOf(t);
   const made = new Set<string>();
   const submitted: string[] = [];
-  const rounds = 5;
+  const rounds = isLong ? 5 : 3;
   for (let round = 0; round < rounds; round++) {
     const child = await startChild(database, "paint");
     const lines = await linesOf(child, (line, count) => line.startsWith("submitted") && count > 8 + 3 * round);
