@@ -1,20 +1,18 @@
-import * as v from "valibot";
-import { type GenerationDriver, type GenerationWork, type Progress, progress } from "../drivers/generation/contract.ts";
+import type { GenerationDriver } from "../drivers/generation/contract.ts";
 import { mediaTypeOf } from "../drivers/generation/media-type.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
-import { parseInputs } from "./inputs.ts";
+import { type Answer, checkAnswer, messageOf, workOf } from "./driver-work.ts";
 import type { Model } from "./models.ts";
 import { costOf, microsOf } from "./price-list.ts";
 import { generationsRepository } from "./repository.ts";
@@ -22,7 +20,6 @@ import type { finished } from "./schema.ts";
 import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
-type Answer = v.InferOutput<typeof progress>;
 
 interface Ports {
   readonly store: Store;
@@ -39,29 +36,8 @@ interface Ports {
   readonly finishedStatus: (typeof finished)[number];
 }
 
-/** The row as a driver sees it. */
-export function workOf(
-  row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
-  now: number,
-): GenerationWork {
-  const input: Record<string, unknown> = JSON.parse(row.input);
-  return {
-    ...parseInputs(row.kind, input),
-    generation_id: row.id,
-    model: row.model,
-    outcome: storedOutcome(row),
-    elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
-  };
-}
-
 /** When a file is stored again that found no room. */
 const untilRoom_ms = milliseconds("10s");
-const maxMessageLength = 1000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
-/** A driver's message, shortened and without control characters, which must not reach a terminal. */
-const messageOf = (text: string) =>
-  withoutEscapeSequences(text).replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 
@@ -125,13 +101,6 @@ export function createExecution(ports: Ports) {
     await startReady(tx);
   };
 
-  /** A driver is foreign code: its answers are checked. */
-  const judged = (answer: Progress): Answer => {
-    const { success, output, issues } = v.safeParse(progress, answer);
-    if (success) return output;
-    return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
-  };
-
   /** Answers whose files wait for room on the disk. */
   const waitForRoom = new Map<string, Answer>();
 
@@ -140,9 +109,9 @@ export function createExecution(ports: Ports) {
     const waiting = waitForRoom.get(row.id);
     if (waiting) return waiting;
     const work = workOf(row, clock.now());
-    if (row.handle !== null) return judged(await driver.poll(work, row.handle));
+    if (row.handle !== null) return checkAnswer(await driver.poll(work, row.handle));
     const bytes = await assets.find(row.id);
-    if (!bytes) return judged(await driver.submit(work));
+    if (!bytes) return checkAnswer(await driver.submit(work));
     return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
   };
 
@@ -212,7 +181,11 @@ export function createExecution(ports: Ports) {
         throw error;
       });
       if (!answer) return discard("the generation ended while the driver worked");
-      if (answer.state === "failed") return done((tx) => fail(tx, row, answer.code, answer.message));
+      if (answer.state === "failed") {
+        // A crash may have come between the storing of a file and the commit.
+        await assets.remove(generation_id);
+        return done((tx) => fail(tx, row, answer.code, answer.message));
+      }
       if (answer.state === "running") {
         const { again_ms, handle } = answer;
         return snooze(again_ms, async (tx) => {
@@ -229,16 +202,20 @@ export function createExecution(ports: Ports) {
     /** The job has no retries left: the generation fails, or it would never end. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
-      if (row) await fail(tx, row, "generation_failed", reason);
+      if (row?.status !== "in_progress") return;
+      await fail(tx, row, "generation_failed", reason);
+      removeFileAfterCommit(tx, generation_id);
     },
 
     /** The job has no retries left: the next attempt is a minute later. */
     retryStart: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
 
-    /** The job `generations.cancel`: cancels the work of the driver. */
+    /** The job `generations.cancel`: cancels the work of the driver, and removes a file that a crash left without a record. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
-      if (row) await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
+      if (!row) return done();
+      if (row.status === "failed") await assets.remove(generation_id);
+      await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
       return done();
     },
 

@@ -138,7 +138,9 @@ export function assetsInFolder(folder: string): Assets {
         await file.close();
       }
     },
-    remove: (name) => rm(pathOf(name), { force: true }),
+    async remove(name) {
+      if (existsSync(folder)) await rm(pathOf(name), { force: true });
+    },
     names,
     snapshotable: {
       // A file that is being written belongs to work that a restored state does again, and one may go meanwhile.

@@ -60,6 +60,7 @@ export const splits: Readonly<Record<string, string>> = {
   "generations/price-list": "what is told of the built-in models, and what they cost",
   "generations/execution": "how generations advance",
   "generations/model-drivers": "which driver runs which model",
+  "generations/driver-work": "what a driver sees, and how its answers are checked",
   "integrations/integration-types": "every type of integration",
   "integrations/pushes": "pushes from code hosts",
   "integrations/kinds/integration-type": "the interface of a type of integration",

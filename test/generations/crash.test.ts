@@ -112,6 +112,25 @@ test("A file that was stored before the process died is used as it is, and not p
   assert.deepEqual([status, usage.cost_usd, asked.submit], ["completed", 0.01, []]);
 });
 
+test("A file that was stored before the process died goes with its generation that is cancelled or fails", async (t) => {
+  const database = fileOf(t);
+  const first = await world(t, { database, generations: { driver: backend().driver } });
+  const cancelled = await createGeneration(first);
+  const failed = await createGeneration(first, { ...small, seed: 2 });
+  await first.service.settle();
+  await first.service.close();
+  mkdirSync(`${database}-files`, { recursive: true });
+  for (const { id } of [cancelled, failed]) writeFileSync(join(`${database}-files`, id), png);
+  const second = await world(t, { database, generations: { driver: never } });
+  assert.deepEqual(files(database).sort(), [cancelled.id, failed.id].sort());
+  expect(await second.call("owner", "POST", `/v1/generations/${cancelled.id}/cancel`), 200);
+  await second.service.settle();
+  assert.deepEqual(files(database), [failed.id]);
+  await second.service.clock.advance("2s");
+  assert.equal((await get(second, failed.id)).status, "failed");
+  assert.deepEqual(files(database), []);
+});
+
 test("A start removes files without a record, and leaves foreign files alone", async (t) => {
   const database = fileOf(t);
   const first = await world(t, { database, generations: { driver: driver() } });

@@ -1,0 +1,38 @@
+import * as v from "valibot";
+import { type GenerationWork, type Progress, progress } from "../drivers/generation/contract.ts";
+import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
+import { storedOutcome } from "../scenarios/stored-outcome.ts";
+import type { Row } from "../store/tables.ts";
+import { parseInputs } from "./inputs.ts";
+
+type Generation = Row<"generations">;
+export type Answer = v.InferOutput<typeof progress>;
+
+/** The row as a driver sees it. */
+export function workOf(
+  row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
+  now: number,
+): GenerationWork {
+  const input: Record<string, unknown> = JSON.parse(row.input);
+  return {
+    ...parseInputs(row.kind, input),
+    generation_id: row.id,
+    model: row.model,
+    outcome: storedOutcome(row),
+    elapsed_ms: Math.max(0, now - Date.parse(row.step_at)),
+  };
+}
+
+const maxMessageLength = 1000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** A driver's message, shortened and without control characters, which must not reach a terminal. */
+export const messageOf = (text: string) =>
+  withoutEscapeSequences(text).replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
+
+/** A driver is foreign code: its answers are checked. */
+export function checkAnswer(answer: Progress): Answer {
+  const { success, output, issues } = v.safeParse(progress, answer);
+  if (success) return output;
+  return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
+}
