@@ -1,5 +1,6 @@
 import { bootstrap } from "./app/bootstrap.ts";
 import { devDatabaseWarnings } from "./app/dev-database-warnings.ts";
+import { crowdOf } from "./app/open-port.ts";
 import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
 import { createHost, type Host } from "./app/snapshots.ts";
@@ -39,7 +40,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     const apiKey = await bootstrap(foundation, features, settings, seed);
     await addPeriodicJobs(periodic, store, clock);
     await features.apps.begin();
-    await host.runtimes.open();
+    await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
     // Before any job writes a file, which the sweep would take for one that a crash left.
     await features.generations.sweep();
     await loop.start("after a crash");

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Crowd } from "../http/connections.ts";
 import { isLoopbackHost } from "../http/hosts.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { invalid } from "../kernel/errors.ts";
@@ -21,6 +22,14 @@ interface Host extends Pick<HostContext, "mayBeReached" | "hosts" | "listening">
   readonly state: HostState;
 }
 
+/** Where a port says that it closes connections. A replaced state logs nothing, so it is the present one's. */
+export const crowdOf = (state: () => Pick<HostState, "foundation" | "wiring">): Crowd => ({
+  get log() {
+    return state().foundation.log;
+  },
+  dropped: () => state().wiring.meter.connectionDropped(),
+});
+
 /** Opens a port, whose requests go to the current state of the host. */
 export async function openPort(host: Host, at: object): Promise<Listening> {
   const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
@@ -30,7 +39,7 @@ export async function openPort(host: Host, at: object): Promise<Listening> {
     {
       handle: (request, response) => app().handle(request, response),
       upgrade: (request, socket, head) => app().upgrade(request, socket, head),
-      crowd: { log: host.state.foundation.log, dropped: () => host.state.wiring.meter.connectionDropped() },
+      crowd: crowdOf(() => host.state),
     },
     address,
   );

@@ -9,6 +9,7 @@ import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
+import type { Crowd } from "../http/connections.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
 
@@ -19,7 +20,7 @@ export interface Runtimes {
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly appsUrl: () => string | undefined;
   /** Opens the port of the apps; does nothing where none run. */
-  open(): Promise<void>;
+  open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,10 +41,10 @@ export function createRuntimes(settings: Settings): Runtimes {
       if (!server) return undefined;
       return `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
     },
-    async open() {
+    async open(crowd) {
       if (driver.runtime)
         server = await listen(
-          { handle: proxy.handle, upgrade: proxy.upgrade },
+          { handle: proxy.handle, upgrade: proxy.upgrade, crowd, descriptors: 2 },
           { port: apps.port, host: apps.host },
           timeouts,
         );

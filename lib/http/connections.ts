@@ -29,7 +29,15 @@ export function mostConnections(): number {
   }
 }
 
+/** A port, whose log says when its connections are closed to make room. */
+interface Port {
+  readonly crowd: Crowd | undefined;
+  readonly most: number;
+  readonly descriptors: number;
+}
+
 interface Connection {
+  readonly port: Port;
   /** The answers that it has not been given in full. */
   answers: number;
   /** The last request. */
@@ -39,57 +47,81 @@ interface Connection {
 /** Whether the next bytes are the client's to send: a request, or the rest of its body. */
 const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
 
+// All ports of a process share its descriptors.
+/** The connections of all ports, in the order of their last requests. */
+const connections = new Map<Socket, Connection>();
+/** Those that changed their protocol: no longer this server's to close. */
+const others = new Map<Socket, Port>();
+/** The ports that have closed connections to make room, until there is some again. */
+const crowded = new Set<Port>();
+let taken = 0;
+
+function forget(this: Socket): void {
+  const port = connections.get(this)?.port ?? others.get(this);
+  if (!port) return;
+  connections.delete(this);
+  others.delete(this);
+  taken -= port.descriptors;
+  for (const one of crowded) {
+    if (taken > one.most / 2) continue;
+    crowded.delete(one);
+    one.crowd?.log.info("there is room for connections again");
+  }
+}
+
+/** Closes the connection that has waited longest for its client, at any port; answers whether there is one. */
+function makeRoom(): boolean {
+  for (const [socket, connection] of connections) {
+    if (!isWaiting(connection)) continue;
+    const { port } = connection;
+    forget.call(socket);
+    socket.destroy();
+    port.crowd?.dropped();
+    if (crowded.has(port)) return true;
+    crowded.add(port);
+    port.crowd?.log.warn(
+      `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the one that has waited longest for its client, until half are gone`,
+    );
+    return true;
+  }
+  return false;
+}
+
+function answered(this: ServerResponse): void {
+  const connection = connections.get(this.req.socket);
+  if (connection && connection.answers > 0) connection.answers -= 1;
+}
+
+interface Limits {
+  /** How many descriptors the connections of the process may take. */
+  readonly most?: number;
+  /** How many a connection takes: two at a proxy, which has another one with an app. */
+  readonly descriptors?: number;
+}
+
 /**
  * The open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which closes a
  * connection whose slow reader has not taken the whole answer yet, and keeps one that never sent a request.
  *
- * Beyond `most` connections, each new one closes that which has waited longest for its client. So slow clients, however
- * many, shut nobody out; without room for a descriptor, accepting fails for everybody. The log has a line when that begins,
- * and one when half of the connections are gone.
+ * Beyond `most`, each new connection closes that which has waited longest for its client. So slow clients, however many,
+ * shut nobody out; without room for a descriptor, accepting fails for everybody. The log has a line when that begins, and
+ * one when half of the connections are gone.
  */
-export function trackConnections(server: Server, crowd?: Crowd, most = mostConnections()) {
-  /** In the order of their last requests. */
-  const connections = new Map<Socket, Connection>();
-  /** Those that changed their protocol: no longer this server's to close. */
-  const others = new Set<Socket>();
-  let isCrowded = false;
-  const forget = function (this: Socket) {
-    connections.delete(this);
-    others.delete(this);
-    if (!isCrowded || connections.size + others.size > most / 2) return;
-    isCrowded = false;
-    crowd?.log.info("there is room for connections again");
-  };
-  const dropped = () => {
-    crowd?.dropped();
-    if (isCrowded) return;
-    isCrowded = true;
-    crowd?.log.warn(
-      `${most} connections are open, as many as the process has descriptors for; each new one closes the one that has waited longest for its client, until half are gone`,
-    );
-  };
-  const answered = function (this: ServerResponse) {
-    const connection = connections.get(this.req.socket);
-    if (connection && connection.answers > 0) connection.answers -= 1;
-  };
-  const makeRoom = () => {
-    for (const [socket, connection] of connections) {
-      if (!isWaiting(connection)) continue;
-      connections.delete(socket);
-      socket.destroy();
-      dropped();
-      return;
-    }
-  };
+export function trackConnections(
+  server: Server,
+  crowd?: Crowd,
+  { most = mostConnections(), descriptors = 1 }: Limits = {},
+) {
+  const port: Port = { crowd, most, descriptors };
   // The listener is taken off first: a connection comes here again with each upgrade that is ignored on it.
   server.on("connection", (socket) => {
-    others.delete(socket);
-    connections.set(socket, { answers: 0, request: undefined });
+    if (!others.delete(socket)) taken += descriptors;
+    connections.set(socket, { port, answers: 0, request: undefined });
     socket.off("close", forget).once("close", forget);
-    if (connections.size + others.size > most) makeRoom();
+    while (taken > most && makeRoom());
   });
   const closeIdle = () => {
-    for (const [socket, { answers }] of connections) if (answers === 0) socket.destroy();
+    for (const [socket, { port: at, answers }] of connections) if (at === port && answers === 0) socket.destroy();
   };
   server.closeIdleConnections = closeIdle;
   return {
@@ -97,21 +129,22 @@ export function trackConnections(server: Server, crowd?: Crowd, most = mostConne
     /** Node's own closeAllConnections() knows nothing of connections that changed their protocol. */
     closeAll(): void {
       server.closeAllConnections();
-      for (const socket of others) socket.destroy();
+      for (const [socket, at] of others) if (at === port) socket.destroy();
     },
     /** Called for a new request and the response that will answer it. */
     answering(response: ServerResponse): void {
       const { req: request } = response;
       const { socket } = request;
-      const answers = (connections.get(socket)?.answers ?? 0) + 1;
+      const connection = connections.get(socket);
+      if (!connection) return;
       connections.delete(socket);
-      connections.set(socket, { answers, request });
+      connections.set(socket, { port, answers: connection.answers + 1, request });
       response.on("close", answered);
     },
     /** The connection changes its protocol. */
     handedOver(socket: Socket): void {
       connections.delete(socket);
-      others.add(socket);
+      others.set(socket, port);
     },
   };
 }

@@ -41,12 +41,17 @@ const limits = { maxHeaderSize: 16_384, keepAliveTimeout: 65_000 };
 
 /** Opens a port. Rejects with Node's error if that fails. */
 export async function listen(
-  { handle, upgrade, crowd }: { handle: Handler; upgrade: Upgrade; crowd?: Crowd },
+  {
+    handle,
+    upgrade,
+    crowd,
+    descriptors = 1,
+  }: { handle: Handler; upgrade: Upgrade; crowd?: Crowd; descriptors?: number },
   { port, host }: { port: number; host: string },
   timeouts: RequestTimeouts = usualTimeouts,
 ): Promise<Listening> {
   const server = createServer({ ...limits, ...timeouts });
-  const connections = trackConnections(server, crowd);
+  const connections = trackConnections(server, crowd, { descriptors });
   server.on("request", (request, response) => {
     connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);

@@ -51,22 +51,24 @@ export function createSessions({
   return {
     /** Begins a session of a key; undefined if the key is not valid. */
     async begin(key: string): Promise<string | undefined> {
-      const found = await keys.identify(key);
-      if (!found) return undefined;
+      if (!(await keys.identify(key))) return undefined;
       // 62 ** 43 is more than 2 ** 256.
       const token = random.alphanumeric(43);
-      const { organization_id, key_id: api_key_id } = found.caller;
       const expires_at = isoOf(clock.now() + milliseconds(sessionLength));
-      await store.transaction((tx) =>
-        rows(tx).insertSession({
+      return store.transaction(async (tx) => {
+        // It may have been revoked since.
+        const found = await keys.identify(key, tx);
+        if (!found) return undefined;
+        const { organization_id, key_id: api_key_id } = found.caller;
+        await rows(tx).insertSession({
           hash: hashOf(token),
           organization_id,
           api_key_id,
           created_at: clock.iso(),
           expires_at,
-        }),
-      );
-      return token;
+        });
+        return token;
+      });
     },
 
     identify,

@@ -16,7 +16,7 @@ const killsOfDatabase = 10;
 /** So many servers run in a process, and die together: starting a process costs more than anything else here. */
 const serversOfProcess = 16;
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** How long a process has run on a core; on a busy machine that is less than the time that has passed. */
 function busyTime({ pid }: ChildProcess): number {
@@ -24,19 +24,24 @@ function busyTime({ pid }: ChildProcess): number {
   return text ? Number(text.split(" ", 1)[0]) / 1e6 : performance.now();
 }
 
+/** Lets a process work for so long. */
+export async function workFor(child: ChildProcess, ms: number): Promise<void> {
+  const begun = busyTime(child);
+  while (child.exitCode === null && busyTime(child) - begun < ms) await pause(3);
+}
+
 /** Kills servers at a random moment: one time in ten while they start, else after up to half a second of their work. */
 async function killAtRandom(child: ChildProcess, random: Random): Promise<string> {
   const end = ended(child);
   const early = random.fraction() < 0.1;
   if (!early) await new Promise((resolve) => child.stdout?.once("data", resolve));
-  const [begun, length] = [busyTime(child), random.fraction() * 500];
-  while (child.exitCode === null && busyTime(child) - begun < length) await pause(3);
+  await workFor(child, random.fraction() * 500);
   child.kill("SIGKILL");
   return (await end).output;
 }
 
 /** A copy as the crash left it, so that reading it changes nothing for the next start. The index of the WAL is left out. */
-function copyOf(folder: string): string {
+export function copyOf(folder: string): string {
   const copy = `${folder}-copy`;
   rmSync(copy, { recursive: true, force: true });
   cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith("-shm") });

@@ -5,6 +5,7 @@ import { errorsAtCalls, killsAtCalls } from "./calls.ts";
 import { kills } from "./kills.ts";
 import { power } from "./power.ts";
 import type { Report, Size } from "./report.ts";
+import { resumes } from "./resumes.ts";
 import { createPlace, type Place } from "./server.ts";
 
 interface Part {
@@ -17,6 +18,7 @@ interface Part {
 
 const parts: Readonly<Record<string, Part>> = {
   kills: { run: kills, needsShim: false, count: 300, short: 20 },
+  resumes: { run: resumes, needsShim: false, count: 300, short: 5 },
   calls: { run: killsAtCalls, needsShim: true, count: 400, short: 8 },
   errors: { run: errorsAtCalls, needsShim: true, count: 400, short: 8 },
   backups: { run: backups, needsShim: false, count: 100, short: 2 },

@@ -73,6 +73,17 @@ test("a session that ends closes its live connection and what it follows, and op
   );
 });
 
+test("a key that is revoked during the sign-in opens no session", async (t) => {
+  const here = await listeningWorld(t, hosted);
+  const { id, key } = expect(await here.call("owner", "POST", "/v1/api-keys", { name: "brief" }), 201);
+  const body = JSON.stringify({ key });
+  const [, signedIn] = await Promise.all([
+    here.call("owner", "DELETE", `/v1/api-keys/${id}`),
+    here.service.fetch("/dashboard/session", { method: "POST", headers: { ...json, host: "localhost" }, body }),
+  ]);
+  assert.equal(signedIn.status, 401);
+});
+
 test("a session ends with the time of its key, and thirty days after its sign-in", async (t) => {
   let offset = 0;
   const { setTimeout, clearTimeout } = globalThis;

@@ -3,7 +3,10 @@ import { fitting } from "./fitting-values.ts";
 import { read, resolved } from "./openapi-document.ts";
 import { anyText } from "./properties.ts";
 
-/** Requests for every operation of the published document: some right, most wrong in one place. */
+/**
+ * Requests for every operation of the published document, below `/v1` and `/dashboard/api`, and for the dashboard's
+ * sessions: some right, most wrong in one place.
+ */
 
 type Json = Readonly<Record<string, unknown>>;
 interface Parameter {
@@ -18,6 +21,8 @@ interface Described {
 
 /** A request to be sent. `@projects` in it stands for the identifier of a living record, `@globex` for a foreign one. */
 export interface Drafted {
+  /** Of the service that takes it. In `start` none of them registers what sends. */
+  readonly mode: "dev" | "start";
   readonly method: string;
   readonly path: string;
   /** A role, or what follows `sk_live_`. */
@@ -188,39 +193,95 @@ const keys = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom("viewer", "demo_stranger", "unknown", "x") },
 );
 
+const typed = (headers: Drafted["headers"], body: Buffer | undefined): Drafted["headers"] =>
+  body && headers.every(([name]) => name !== "Content-Type")
+    ? [["Content-Type", "application/json"], ...headers]
+    : headers;
+
+const methodLike = (right: string) =>
+  fc.oneof(
+    { weight: 20, arbitrary: fc.constant(right) },
+    { weight: 1, arbitrary: fc.constantFrom("HEAD", "OPTIONS", "TRACE", "PURGE", "PUT") },
+  );
+
 const drafts = Object.entries(document.paths).flatMap(([template, methods]) =>
-  Object.entries(methods).map(([method, operation]): fc.Arbitrary<Drafted> => {
+  Object.entries(methods).map(([method, operation]) => {
     const described = operation as unknown as Described;
     const parameters = (described.parameters ?? []).map((one) => resolved<Parameter>(one, document));
     const kind = template.split("/")[1] ?? "";
     const ids = fc.tuple(identifiers(kind), fc.oneof(identifiers("deliveries"), fc.constant("production")));
     const path = ids.map(([id, name]) => template.replace("{id}", () => id).replaceAll(/\{\w+\}/g, () => name));
-    return fc
-      .record({
-        method: fc.oneof(
-          { weight: 20, arbitrary: fc.constant(method.toUpperCase()) },
-          { weight: 1, arbitrary: fc.constantFrom("HEAD", "OPTIONS", "TRACE", "PURGE", "PUT") },
-        ),
-        path,
-        query: queryOf(parameters.filter((one) => one.in === "query")),
-        key: keys,
-        headers,
-        body: bodyOf(described),
-      })
-      .map(({ method, path, query, key, headers, body }) => ({
-        method,
-        path: `/v1${path}${query}`,
-        key,
-        headers: [
-          ...(body && headers.every(([name]) => name !== "Content-Type")
-            ? [["Content-Type", "application/json"] as const]
-            : []),
-          ...headers,
-        ],
-        body,
-      }));
+    return fc.record({
+      method: methodLike(method.toUpperCase()),
+      path,
+      query: queryOf(parameters.filter((one) => one.in === "query")),
+      key: keys,
+      headers,
+      body: bodyOf(described),
+    });
   }),
 );
 
 /** A request for any operation. */
-export const drafted = fc.oneof(...drafts);
+const called: fc.Arbitrary<Drafted> = fc.oneof(...drafts).map(({ path, query, headers, body, ...rest }) => ({
+  ...{ ...rest, mode: "dev", path: `/v1${path}${query}` },
+  ...{ headers: typed(headers, body), body },
+}));
+
+/** Who the dashboard acts for: a session in `start`, a person in `dev`. */
+const acting = {
+  start: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(["Cookie", "@cookies"] as const) },
+    { weight: 1, arbitrary: fc.tuple(fc.constant("Cookie"), visible) },
+  ),
+  dev: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(["X-Svc-Person", "@people"] as const) },
+    { weight: 1, arbitrary: fc.tuple(fc.constant("X-Svc-Person"), visible) },
+  ),
+};
+const inDashboard = (arbitrary: (mode: Drafted["mode"]) => fc.Arbitrary<Drafted>): fc.Arbitrary<Drafted> =>
+  fc
+    .constantFrom("dev", "start")
+    .chain((mode) =>
+      fc
+        .tuple(arbitrary(mode), fc.oneof({ weight: 8, arbitrary: acting[mode] }, fc.constant(undefined)))
+        .map(([draft, who]) => ({ ...draft, headers: who ? [who, ...draft.headers] : draft.headers })),
+    );
+
+const clicked = inDashboard((mode) =>
+  (mode === "dev" ? called : called.filter(({ path }) => !/webhooks|integrations/.test(path))).map(
+    ({ path, ...draft }) => ({ ...draft, mode, path: path.replace("/v1", "/dashboard/api") }),
+  ),
+);
+
+const signIn: Described = {
+  requestBody: {
+    content: {
+      "application/json": { schema: { type: "object", properties: {} }, example: { key: "@secrets" } },
+    },
+  },
+};
+const sessionPaths = ["", "/people", "/metrics", "/..", "/%2e%2e/live", "?person=@people", "/unknown"];
+const session = inDashboard((mode) =>
+  fc.constantFrom("GET", "POST", "DELETE").chain((method) =>
+    fc
+      .record({
+        method: methodLike(method),
+        path: fc.oneof({ weight: 3, arbitrary: fc.constant("") }, fc.constantFrom(...sessionPaths)),
+        key: fc.constant("owner"),
+        headers,
+        body: bodyOf(method === "POST" ? signIn : {}),
+      })
+      .map((draft) => ({
+        ...{ ...draft, mode, path: `/dashboard/session${draft.path}` },
+        headers: typed(draft.headers, draft.body),
+      })),
+  ),
+);
+
+/** Any request. */
+export const drafted = fc.oneof(
+  { weight: 20, arbitrary: called },
+  { weight: 4, arbitrary: clicked },
+  { weight: 1, arbitrary: session },
+);

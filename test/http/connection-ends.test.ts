@@ -60,7 +60,7 @@ test("connections that are closed for new ones are counted, and logged once when
     const dropped = () => {
       count += 1;
     };
-    trackConnections(server, { log, dropped }, 4);
+    trackConnections(server, { log, dropped }, { most: 4 });
   });
   server.listen(0, "127.0.0.1");
   t.after(() => server.close());
@@ -78,4 +78,29 @@ test("connections that are closed for new ones are counted, and logged once when
   for (const socket of sockets) socket.destroy();
   await relieved;
   assert.deepEqual(logged.slice(1), ["info there is room for connections again"]);
+});
+
+test("a connection at one port closes one that waits at another: their descriptors are the same", async (t) => {
+  const most = 4;
+  const dropped = [0, 0];
+  const servers = [2, 1].map((descriptors, at) => {
+    const server = createServer().listen(0);
+    const count = () => {
+      dropped[at] = (dropped[at] ?? 0) + 1;
+    };
+    trackConnections(server, { log: { warn() {}, info() {} }, dropped: count }, { most, descriptors });
+    t.after(() => server.close());
+    return server;
+  });
+  const sockets = [];
+  for (const at of [0, 0, 1, 1, 1]) {
+    const server = servers[at];
+    assert.ok(server);
+    if (!server.listening) await once(server, "listening");
+    const accepted = once(server, "connection");
+    sockets.push(await open((server.address() as AddressInfo).port));
+    await accepted;
+  }
+  assert.deepEqual(dropped, [2, 0]);
+  for (const socket of sockets) socket.destroy();
 });

@@ -62,3 +62,24 @@ for (const [name, text] of Object.entries(slow)) {
     assert.deepEqual(more, []);
   });
 }
+
+test("with 128 descriptors and 400 slow connections at the port of the apps, the other port answers", {
+  skip: process.platform === "win32",
+}, async (t) => {
+  const words = ["dev", "--port", "0", "--apps-port", "0", "--runtime", "process", "--isolation", "none"];
+  const here = await launch(t, words, undefined, { limits: "-n 128" });
+  const [port, apps] = [here.url, here.apps_url ?? ""].map((url) => Number(new URL(url).port));
+  assert.ok(port && apps);
+  const crowds = [await flood(t, apps, 400, slow["half a head"]), await flood(t, port, 400, slow["half a head"])];
+  for (let i = 0; i < 20; i++) {
+    const socket = await open(i % 2 ? port : apps);
+    const head = `GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${here.api_key}\r\n`;
+    socket.write(`${head}Connection: close\r\n\r\n`);
+    assert.match(await all(socket), i % 2 ? /^HTTP\/1\.1 200 OK\r\n/ : /^HTTP\/1\.1 404 Not Found\r\n/);
+  }
+  for (const socket of crowds.flat()) socket.destroy();
+  assert.equal((await here.stop()).code, 0);
+  // A line for each port whose connections were closed.
+  const logged = here.errors().match(/"level":"warn","message":"\d+ connections are open, /g) ?? [];
+  assert.equal(logged.length, 2, here.errors());
+});

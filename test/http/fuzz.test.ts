@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
+import { type Options, simulatedDeployments } from "../../lib/index.ts";
 import { problems } from "../../lib/kernel/errors.ts";
 import { type Drafted, drafted } from "../helpers/fuzz-requests.ts";
 import { faults, named } from "../helpers/json-schema.ts";
@@ -29,7 +30,10 @@ function judge({ method, path }: Drafted, answer: Answered): void {
   assert.ok(headers.get("x-request-id"), "every answer carries X-Request-Id");
   // Another method leads to another operation or to none, and so do dots: `users/./suspend` is `users/suspend`.
   const { pathname } = new URL(path, "http://localhost");
-  if (![404, 405].includes(status)) conforms(method, pathname, answer, "flat");
+  const operation = pathname.replace(/^\/dashboard\/api\//, "/v1/");
+  // The dashboard refuses pages of other origins, and asks for a session where an operation needs no key.
+  const undeclared = operation === pathname ? [404, 405] : [401, 403, 404, 405];
+  if (operation.startsWith("/v1/") && !undeclared.includes(status)) conforms(method, operation, answer, "flat");
   if (status < 400 || method === "HEAD") return;
   assert.deepEqual(faults(problem, body, document), []);
   assert.equal(body.meta.request_id, headers.get("x-request-id"));
@@ -48,13 +52,17 @@ const kinds: Readonly<Record<string, string>> = {
 const identifier = /\b(proj|dep|usr|inv|int|wh|gen|key|dlv)_[0-9A-HJKMNP-TV-Z]{26}\b/g;
 
 /** A record of each kind, so that the first requests meet some. */
-async function populate(here: World, known: ReturnType<typeof memory>) {
+async function populate(here: World, known: ReturnType<typeof memory>, sends: boolean) {
   const { id: project_id } = await here.project();
   const source = { type: "git", repo: "acme/web" };
   const config = { url: "https://hook.inbox.test/" };
   for (const [path, body] of [
-    ["webhooks", { ...config, events: ["*"] }],
-    ["integrations", { type: "custom", config }],
+    ...(sends
+      ? ([
+          ["webhooks", { ...config, events: ["*"] }],
+          ["integrations", { type: "custom", config }],
+        ] as const)
+      : []),
     ["deployments", { project_id, environment: "production", source }],
     ["deployments", { project_id, environment: "production", source }],
     ["generations", { model: "any-image", resolution: "32x32" }],
@@ -64,7 +72,7 @@ async function populate(here: World, known: ReturnType<typeof memory>) {
     known.learn(await here.call("owner", "POST", `/v1/${path}`, body));
   }
   await here.service.settle();
-  for (const path of ["projects", "users", "webhooks", "integrations"]) {
+  for (const path of ["projects", "users", ...(sends ? ["webhooks", "integrations"] : [])]) {
     const { body } = await here.call("owner", "GET", `/v1/${path}?per_page=1`);
     const id = body.data[0].id;
     known.learn({ text: id, body });
@@ -102,50 +110,112 @@ function memory() {
   };
 }
 
-async function play(t: TestContext, count: number, from: number) {
-  const errors: unknown[] = [];
-  const log = { error: (...all: unknown[]) => void errors.push(all), warn() {}, info() {}, debug() {} };
-  // Its time passes by itself, so that what waits or follows comes to an end.
-  const here = await listeningWorld(t, { strict: true, clock: "3600x", logger: log });
+const quick = { queued: "1ms", building: "1ms", deploying: "1ms", in_progress: "1ms" };
+/**
+ * Its time passes by itself in `dev`, and work is quick in `start`, so that what waits or follows comes to an end. In
+ * `start` everything would go over the network, so nothing is registered there that sends.
+ */
+const modes = {
+  dev: { clock: "3600x", strict: true },
+  start: {
+    ...({ mode: "start", clock: "real", random: undefined } as const),
+    ...{ rateLimit: 0, addressRateLimit: 0 },
+  },
+} as const;
+
+/** A service that takes requests, and what their answers have shown of it. */
+async function target(t: TestContext, mode: Drafted["mode"], logger: Options["logger"]) {
+  const driver = simulatedDeployments(() => ({ durations: quick }));
+  const here = await listeningWorld(t, { logger, deployments: { driver }, ...modes[mode] });
   const client = keepAliveClient(here.port);
   const known = memory();
-  await populate(here, known);
+  await populate(here, known, mode === "dev");
   const keys = new Map<string, string>(roles.map((role) => [role, keyOf(role)]));
+  for (const key of keys.values()) known.add("secrets", key);
   let organization: string = seed.organizations[0]?.name ?? "";
   let turn = 0;
-  const statuses = new Map<number, number>();
-  await fc.assert(
-    fc.asyncProperty(drafted, async (draft) => {
+
+  const renewKey = async (role: (typeof roles)[number]) => {
+    const { key } = await here.service.keys.create({ organization, role });
+    keys.set(role, key);
+    known.add("secrets", key);
+    return key;
+  };
+  /** Learns for whom the dashboard may act. */
+  const learnPeople = async () => {
+    if (mode === "dev") {
+      const { body } = await client.ask("GET", "/dashboard/session/people");
+      for (const { person } of body.data) known.add("people", person);
+      return;
+    }
+    const role = roles[turn % roles.length] ?? "owner";
+    const signIn = (key: string) =>
+      client.ask("POST", "/dashboard/session", {
+        headers: [["Content-Type", "application/json"]],
+        body: JSON.stringify({ key }),
+      });
+    const tried = await signIn(keys.get(role) ?? "");
+    const { headers } = tried.status === 201 ? tried : await signIn(await renewKey(role));
+    known.add("cookies", headers.get("set-cookie")?.split(";", 1)[0] ?? "");
+  };
+  await learnPeople();
+
+  return {
+    async play({ key, ...draft }: Drafted): Promise<number> {
       turn += 1;
-      if (turn % 100 === 0) {
+      if (mode === "dev" && turn % 100 === 0) {
         const { body } = await here.call("nobody", "GET", "/_svc/mail");
         for (const { token } of body.data.slice(-1)) known.add("tokens", token);
       }
-      const { method, key } = draft;
-      const headers = [["Authorization", `Bearer ${keys.get(key) ?? `sk_live_${key}`}`] as const, ...draft.headers];
-      const path = known.fill(draft.path, turn);
-      const body = draft.body && Buffer.from(known.fill(draft.body.toString("latin1"), turn), "latin1");
-      const answer = await client.ask(method, path, { headers, ...(body && { body }) });
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      judge({ ...draft, path }, answer);
+      const fill = (text: string) => known.fill(text, turn);
+      const headers = draft.headers.map(([name, value]) => [name, fill(value)] as const);
+      const path = fill(draft.path);
+      const isDashboard = path.startsWith("/dashboard/");
+      const authorization = ["Authorization", `Bearer ${keys.get(key) ?? `sk_live_${key}`}`] as const;
+      const body = draft.body && Buffer.from(fill(draft.body.toString("latin1")), "latin1");
+      const answer = await client.ask(draft.method, path, {
+        headers: isDashboard ? headers : [authorization, ...headers],
+        ...(body && { body }),
+      });
+      judge({ ...draft, key, path }, answer);
       if (answer.status < 300) known.learn(answer);
       if (answer.status === 404 || answer.status === 204) known.forget(path);
-      if (answer.body?.plan && key !== "demo_stranger") organization = answer.body.name;
-      // An earlier request has revoked this key, or removed its user.
-      if (answer.status === 401 && isRole(key))
-        keys.set(key, (await here.service.keys.create({ organization, role: key })).key);
+      if (answer.body?.plan && key !== "demo_stranger" && answer.body.organization === undefined)
+        organization = answer.body.name;
+      // An earlier request has revoked this key, removed its user, or ended the session.
+      if (answer.status === 401 && isDashboard) await learnPeople();
+      else if (answer.status === 401 && isRole(key)) await renewKey(key);
+      return answer.status;
+    },
+    async close() {
+      await client.close();
+      await here.service.close();
+    },
+  };
+}
+
+async function play(t: TestContext, count: number, from: number) {
+  const errors: unknown[] = [];
+  const log = { error: (...all: unknown[]) => void errors.push(all), warn() {}, info() {}, debug() {} };
+  const targets = { dev: await target(t, "dev", log), start: await target(t, "start", log) };
+  const statuses = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(drafted, async (draft) => {
+      const status = await targets[draft.mode].play(draft);
+      const [, part = ""] = draft.path.split("/");
+      const place = `${part} ${draft.mode} ${status}`;
+      statuses.set(place, (statuses.get(place) ?? 0) + 1);
     }),
     { numRuns: count, seed: from },
   );
   assert.deepEqual(errors, [], "nothing is logged as an error");
-  await client.close();
-  await here.service.close();
+  for (const one of Object.values(targets)) await one.close();
   return statuses;
 }
 
 test(`${cases} requests, right and wrong, get no 5xx and always a documented answer`, async (t) => {
   const first = repeated ? Number(repeated) : Math.floor(Math.random() * 2 ** 31);
-  const all: Record<number, number> = {};
+  const all: Record<string, number> = {};
   const rss: number[] = [];
   for (let sent = 0; sent < cases; sent += batch) {
     const statuses = await play(t, Math.min(batch, cases - sent), first + sent);
