@@ -6,7 +6,8 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import { type BuildPorts, fetchSource, type Order } from "../process/build.ts";
+import type { Order, Run } from "../deployment/background-steps.ts";
+import { type BuildPorts, fetchSource } from "../process/build.ts";
 import { ownSettings } from "../process/detect.ts";
 import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
@@ -18,8 +19,6 @@ import type { Registries } from "./credentials.ts";
 import { contextFilter } from "./dockerignore.ts";
 import { type EngineApi, jsonLines } from "./engine-api.ts";
 import type { Images } from "./images.ts";
-
-export type Run = Parameters<typeof fetchSource>[1];
 
 export interface ImageBuildPorts {
   readonly api: EngineApi;

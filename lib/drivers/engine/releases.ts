@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
+import type { Order, Run } from "../deployment/background-steps.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import { limited, type Order } from "../process/build.ts";
+import { limited } from "../process/build.ts";
 import { freeBytes } from "../process/disk.ts";
 import { Failure } from "../process/failure.ts";
 import type { Engine } from "./connect.ts";
 import { credentialFor, engineHeaders } from "./credentials.ts";
-import { buildImage, type ImageBuildPorts, type Run } from "./image-build.ts";
+import { buildImage, type ImageBuildPorts } from "./image-build.ts";
 import { parseReference } from "./image-reference.ts";
 import { checkImage, type Image } from "./images.ts";
 import { resolveDigest } from "./registry.ts";

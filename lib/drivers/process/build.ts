@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { App, LogLine } from "../deployment/contract.ts";
+import type { Order, Run } from "../deployment/background-steps.ts";
 import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
 import { deadline } from "./deadline.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
@@ -25,12 +25,6 @@ export interface BuildPorts {
   readonly limits: BuildLimits & { readonly timeout_ms: number };
   readonly leavesDockerfiles: boolean;
 }
-interface Run {
-  readonly log: (line: LogLine) => void;
-  readonly isFull: () => boolean;
-  readonly signal: AbortSignal;
-}
-export type Order = Omit<App, "release">;
 
 /** No build starts with less, in bytes: the database needs room too. */
 const leastFree = 1024 ** 3;
