@@ -6,8 +6,9 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { Order, Run } from "../deployment/background-steps.ts";
+import type { Order } from "../deployment/background-steps.ts";
 import { type BuildPorts, fetchSource } from "../process/build.ts";
+import type { LimitedRun } from "../process/build-limits.ts";
 import { ownSettings } from "../process/detect.ts";
 import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
@@ -37,16 +38,12 @@ const watch_ms = 1_000;
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** Builds a commit by its Dockerfile; the image gets the name of the release. Answers the commit. */
-export async function buildImage(
-  order: Order,
-  run: Run & { readonly end: (reason: string) => void },
-  ports: ImageBuildPorts,
-): Promise<string> {
+export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuildPorts): Promise<string> {
   const { sources, git, limits } = ports;
   const { deployment_id } = order;
   await sources.create(deployment_id);
   try {
-    const commit = await fetchSource(order, run, { git, releases: sources, limits }, run.end);
+    const commit = await fetchSource(order, run, { git, releases: sources, limits });
     const root = sources.appOf(deployment_id);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
@@ -60,7 +57,7 @@ export async function buildImage(
 async function make(
   { deployment_id, secrets }: Order,
   root: string,
-  { log, isFull, signal, end }: Run & { readonly end: (reason: string) => void },
+  { log, isFull, signal, end }: LimitedRun,
   { api, images, registries, limits }: ImageBuildPorts,
 ): Promise<void> {
   const ignored = join(root, ".dockerignore");
