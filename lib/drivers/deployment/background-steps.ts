@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { AbortController } from "../../kernel/web.ts";
 import { Declined, Failure, Unhealthy } from "../process/failure.ts";
 import { createTask, type Task } from "../process/task.ts";
@@ -56,6 +57,8 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
   /** Instances that a rollout started, until they are taken. */
   const started = new Map<string, Instance>();
   const closing = new AbortController();
+  // Each app that was started anew listens, as long as it runs.
+  setMaxListeners(0, closing.signal);
 
   const build = async (work: DeploymentWork, run: Run): Promise<Progress> => {
     const order = orderOf(work);

@@ -1,7 +1,8 @@
+import { setMaxListeners } from "node:events";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
-import { createBackgroundSteps } from "../deployment/background-steps.ts";
+import { createBackgroundSteps, type Run } from "../deployment/background-steps.ts";
 import type { App, Instance } from "../deployment/contract.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -48,6 +49,8 @@ export function createEngineDriver(
   const names = namesOf(folder);
   /** The end of this process: what runs goes on without it. */
   const detaching = new AbortController();
+  // Each container's log and its end listen, as long as it runs.
+  setMaxListeners(0, detaching.signal);
   let begun: Begun | undefined;
 
   const ports = () => {
@@ -56,12 +59,12 @@ export function createEngineDriver(
   };
 
   /** Takes over the container of a live release that ran before this process; undefined where there is none. */
-  const adopt = async (app: App, image: Image, signal: AbortSignal): Promise<Instance | undefined> => {
+  const adopt = async (app: App, image: Image, run: Run): Promise<Instance | undefined> => {
     const { running, instances } = ports();
     const found = running.get(app.deployment_id);
     running.delete(app.deployment_id);
     // One that does not answer any more is replaced.
-    return found && instances.adopt(app, image, found, signal).catch(() => undefined);
+    return found && instances.adopt(app, image, found, run).catch(() => undefined);
   };
 
   const discard = async (release: string) => ports().images.remove(release);
@@ -77,9 +80,9 @@ export function createEngineDriver(
       return { name: order.deployment_id, image, pin, isNew: true };
     },
 
-    async start(app, { image }, { log, signal }) {
-      log({ level: "info", message: "Starting a container" });
-      return (await adopt(app, image, signal)) ?? ports().instances.start(app, image, signal);
+    async start(app, { image }, run) {
+      run.log({ level: "info", message: "Starting a container" });
+      return (await adopt(app, image, run)) ?? ports().instances.start(app, image, run);
     },
 
     discard,

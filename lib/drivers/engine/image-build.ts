@@ -16,7 +16,7 @@ import { createLineReader } from "../process/lines.ts";
 import type { Releases } from "../process/releases.ts";
 import { labels } from "./containers.ts";
 import { tarOf } from "./context-tar.ts";
-import type { Registries } from "./credentials.ts";
+import { buildHeaders, type Registries } from "./credentials.ts";
 import { contextFilter } from "./dockerignore.ts";
 import { type EngineApi, jsonLines } from "./engine-api.ts";
 import type { Images } from "./images.ts";
@@ -82,7 +82,7 @@ async function make(
   const unwatch = watchDisk(api, made, limits.disk_bytes, end);
   try {
     const body = Readable.from(tarOf(root, contextFilter(isFile(ignored) ? readFileSync(ignored, "utf8") : "")));
-    const headers = { "x-registry-config": Buffer.from(JSON.stringify(registries)).toString("base64url") };
+    const headers = await buildHeaders(registries, log);
     const call = { query, headers, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(answer, line);
@@ -106,20 +106,24 @@ const explain = (error: string, memory_bytes: number) =>
     ? `the build failed: ${error}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`
     : `the build failed: ${error}`;
 
-/** What a build has made so far, by what it says: the container of its present step, and the image of its last one. */
+/**
+ * What a build has made so far, by what it says: the container of its present step, and the image of its last one.
+ * Docker says ` ---> 0123456789ab`, and Podman `--> 0123456789a`, which names no container.
+ */
 function createProgress() {
   let container: string | undefined;
   let image: string | undefined;
-  let isCached = false;
+  let isOwn = false;
   return {
     read(said: string): void {
       const [, running] = /^ ---> Running in ([0-9a-f]{12,64})/.exec(said) ?? [];
-      const [, step] = /^ ---> ([0-9a-f]{12,64})\s*$/.exec(said) ?? [];
-      if (/^Step \d+\//.test(said)) isCached = false;
+      const [, made] = /^ ?---?> ([0-9a-f]{11,64})\s*$/.exec(said) ?? [];
+      const [, instruction] = /^step \d+\/\d+ ?: ?([a-z]+)/i.exec(said) ?? [];
+      if (instruction !== undefined) isOwn = instruction.toUpperCase() !== "FROM";
       // What an earlier build made is not this one's to remove.
-      if (said.includes("Using cache")) isCached = true;
+      if (said.includes("Using cache")) isOwn = false;
       if (running !== undefined) container = running;
-      if (step !== undefined && container !== undefined && !isCached) image = step;
+      if (made !== undefined && isOwn) image = made;
     },
     running: () => container,
     /** Removes what a build that failed leaves behind. The parents of its last image go with that. */

@@ -40,7 +40,7 @@ export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promis
 async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run, ports: ReleasePorts): Promise<string> {
   const { images, registries, outbound, limits } = ports;
   const reference = parseReference(source.image_url ?? "");
-  const credential = credentialFor(reference, registries);
+  const credential = await credentialFor(reference.registry, registries, log);
   log({ level: "info", message: `Pulling ${source.image_url}` });
   const digest = pin ?? reference.digest ?? (await resolveDigest(reference, { outbound, credential, signal }));
   log({ level: "info", message: `Resolved the image to ${digest}` });

@@ -50,9 +50,9 @@ export function createProcessDriver(
     warnings: ({ variables }) =>
       "PORT" in variables ? ["The variable PORT is ignored: each release gets a port of its own"] : [],
 
-    start(app, { stored }, { log, signal }) {
-      log({ level: "info", message: stored.start === null ? "Serving static files" : `Starting: ${stored.start}` });
-      return ports().instances.start(app, stored, signal);
+    start(app, { stored }, run) {
+      run.log({ level: "info", message: stored.start === null ? "Serving static files" : `Starting: ${stored.start}` });
+      return ports().instances.start(app, stored, run);
     },
 
     discard,
