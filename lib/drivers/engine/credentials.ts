@@ -51,7 +51,8 @@ async function fromLogin(registry: string, log: (line: LogLine) => void): Promis
   const helper = its(file.credHelpers) ?? file.credsStore;
   if (helper !== "")
     try {
-      return await askCredentialHelper(helper, serverOf(registry));
+      const found = await askCredentialHelper(helper, serverOf(registry));
+      if (found) return found;
     } catch (error) {
       const { message } = error as Error;
       log({ level: "warn", message: `The credential helper ${helper} gives nothing for ${registry}: ${message}` });

@@ -14,11 +14,12 @@ import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
 import type { Releases } from "../process/releases.ts";
+import { needsBuildKit } from "./buildkit.ts";
 import { labels } from "./containers.ts";
 import { tarOf } from "./context-tar.ts";
 import { buildHeaders, type Registries } from "./credentials.ts";
 import { contextFilter } from "./dockerignore.ts";
-import { type EngineApi, jsonLines } from "./engine-api.ts";
+import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import type { Images } from "./images.ts";
 
 export interface ImageBuildPorts {
@@ -86,13 +87,15 @@ async function make(
     const call = { query, headers, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(answer, line);
-      if (error !== undefined) throw new Failure(explain(error, limits.memory_bytes));
+      if (error !== undefined) throw new EngineError(error);
       made.read(stream);
       if (!isFull()) reader.write(Buffer.from(stream));
     }
   } catch (error) {
     await made.remove(api);
-    throw error;
+    if (!(error instanceof EngineError)) throw error;
+    const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
+    throw new Failure(explain(error.message, dockerfile, limits.memory_bytes));
   } finally {
     unwatch();
     reader.end();
@@ -101,10 +104,15 @@ async function make(
   }
 }
 
-const explain = (error: string, memory_bytes: number) =>
-  /non-zero code: 137/.test(error)
-    ? `the build failed: ${error}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`
-    : `the build failed: ${error}`;
+/** The reason of a build that failed, for somebody who sees the Dockerfile and no engine. */
+function explain(error: string, dockerfile: string, memory_bytes: number): string {
+  const reason = `the build failed: ${error}`;
+  if (/non-zero code: 137/.test(error))
+    return `${reason}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
+  const newer = /buildkit|unknown (flag|instruction)|parse error/i.test(error) ? needsBuildKit(dockerfile) : undefined;
+  if (newer === undefined) return reason;
+  return `${reason}; ${newer} needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere`;
+}
 
 /**
  * What a build has made so far, by what it says: the container of its present step, and the image of its last one.
