@@ -8,13 +8,26 @@ import { createInterface } from "node:readline";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
-const missing = ["dockerd", "busybox"].filter((name) => found(name) === "");
+
+/** The kinds of engines that the runtime speaks to. */
+export type Kind = "docker" | "podman";
+
+const needed: Record<Kind, { readonly programs: readonly string[]; readonly packages: string }> = {
+  docker: { programs: ["dockerd", "busybox"], packages: "docker.io and busybox-static" },
+  podman: {
+    programs: ["podman", "runc", "conmon", "busybox"],
+    packages: "podman, runc, netavark, aardvark-dns and busybox-static",
+  },
+};
 
 /** Why tests of containers are skipped; false where they can run. */
-export const noEngine: string | false =
-  missing.length > 0
-    ? `${missing.join(" and ")} not found; install docker.io and busybox-static`
-    : process.getuid?.() !== 0 && "only root may start a container engine of its own";
+export function lacking(kind: Kind): string | false {
+  const { programs, packages } = needed[kind];
+  const missing = programs.filter((name) => found(name) === "");
+  if (missing.length > 0) return `${missing.join(" and ")} not found; install ${packages}`;
+  return process.getuid?.() !== 0 && "only root may start a container engine of its own";
+}
+export const noEngine = lacking("docker");
 
 /** Asks an engine; answers the parsed body. */
 export async function askEngine(socketPath: string, path: string, method = "GET") {
@@ -26,43 +39,103 @@ export async function askEngine(socketPath: string, path: string, method = "GET"
   return text === "" ? undefined : (JSON.parse(text) as any);
 }
 
-const settingsOf = (folder: string, socket: string) => ({
-  "data-root": join(folder, "data"),
-  "exec-root": join(folder, "exec"),
-  pidfile: join(folder, "pid"),
-  hosts: [`unix://${socket}`],
-  "storage-driver": "vfs",
-  "exec-opts": ["native.cgroupdriver=cgroupfs"],
-  iptables: false,
-  ip6tables: false,
-  bridge: "none",
-  // Networks of engines on one machine must not overlap.
-  "default-address-pools": [
-    { base: `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`, size: 24 },
-  ],
-});
+// Networks of engines on one machine must not overlap.
+const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;
+
+interface Daemon {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A line that it prints once it can be asked. */
+  readonly ready: string;
+  /** The pid of what a kill of it leaves running, though it is a part of it. */
+  readonly rest?: string;
+}
+
+const write = (path: string, text: string) => {
+  writeFileSync(path, text);
+  return path;
+};
+
+/** How an engine starts that stores everything in a folder. It has no default bridge: nothing else is touched. */
+const daemons: Record<Kind, (folder: string, socket: string) => Daemon> = {
+  docker: (folder, socket) => {
+    const settings = {
+      "data-root": join(folder, "data"),
+      "exec-root": join(folder, "exec"),
+      pidfile: join(folder, "pid"),
+      hosts: [`unix://${socket}`],
+      "storage-driver": "vfs",
+      "exec-opts": ["native.cgroupdriver=cgroupfs"],
+      iptables: false,
+      ip6tables: false,
+      bridge: "none",
+      "default-address-pools": [{ base: subnet, size: 24 }],
+    };
+    return {
+      command: ["dockerd", "--config-file", write(join(folder, "config.json"), JSON.stringify(settings))],
+      ready: "API listen on",
+      rest: join(folder, "exec/containerd/containerd.pid"),
+    };
+  },
+  podman: (folder, socket) => ({
+    command: ["podman", "--log-level=info", "system", "service", "--time=0", `unix://${socket}`],
+    ready: "API service listening on",
+    env: {
+      TMPDIR: folder,
+      CONTAINERS_CONF: write(
+        join(folder, "containers.conf"),
+        `[containers]
+default_ulimits = ["nofile=4096:20000", "nproc=4096:16384"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[network]
+network_backend = "netavark"
+network_config_dir = "${join(folder, "networks")}"
+default_subnet_pools = [{ base = "${subnet}", size = 24 }]
+`,
+      ),
+      CONTAINERS_STORAGE_CONF: write(
+        join(folder, "storage.conf"),
+        `[storage]
+driver = "vfs"
+graphroot = "${join(folder, "data")}"
+runroot = "${join(folder, "exec")}"
+`,
+      ),
+      CONTAINERS_REGISTRIES_CONF: write(
+        join(folder, "registries.conf"),
+        `[[registry]]
+location = "127.0.0.1"
+insecure = true
+`,
+      ),
+    },
+  }),
+};
 
 /** What ends with a test, or with a bench. */
 export interface Scope {
   after(end: () => unknown): void;
 }
 
-/** A Docker Engine of its own, with everything in a temporary folder. It has no default bridge: nothing else is touched. */
-export async function containerEngine(t: Scope) {
+/** A container engine of its own, with everything in a temporary folder. */
+export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
   const socket = join(folder, "docker.sock");
-  const settings = join(folder, "config.json");
-  writeFileSync(settings, JSON.stringify(settingsOf(folder, socket)));
+  const { command, ready, env, rest } = daemons[kind](folder, socket);
+  const [program = "", ...words] = command;
   const start = async () => {
-    const daemon = spawn("dockerd", ["--config-file", settings], { stdio: ["ignore", "ignore", "pipe"] });
+    const daemon = spawn(program, words, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
     const said: string[] = [];
     for await (const line of createInterface({ input: daemon.stderr })) {
       said.push(line);
-      if (!line.includes("API listen on")) continue;
+      if (!line.includes(ready)) continue;
       daemon.stderr.resume();
       return daemon;
     }
-    throw new Error(`dockerd ended: ${said.slice(-5).join("\n")}`);
+    throw new Error(`${program} ended: ${said.slice(-5).join("\n")}`);
   };
   let daemon = await start();
   const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
@@ -72,11 +145,10 @@ export async function containerEngine(t: Scope) {
     await ended;
     // It holds the other end of this pipe.
     daemon.stderr.destroy();
-    if (signal !== "SIGKILL") return;
-    const pid = join(folder, "exec/containerd/containerd.pid");
-    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+    if (signal !== "SIGKILL" || rest === undefined) return;
+    process.kill(Number(readFileSync(rest, "utf8")), "SIGKILL");
     // The next engine would wait for it where nobody reaps it.
-    rmSync(pid);
+    rmSync(rest);
   };
   const before = process.env["DOCKER_HOST"];
   process.env["DOCKER_HOST"] = `unix://${socket}`;

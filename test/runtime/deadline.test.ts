@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { deadline } from "../../lib/drivers/process/deadline.ts";
+import { pause } from "../../lib/drivers/process/pause.ts";
 
 test("A deadline beyond a minute comes when it is due, though no timer runs longer than a minute", () => {
   let now = 0;
@@ -35,4 +38,18 @@ test("A deadline beyond a minute comes when it is due, though no timer runs long
   cancel();
   for (let i = 0; i < 4; i++) step();
   assert.deepEqual(passed, [150_000]);
+});
+
+test("A pause ends with its time or its signal, and leaves no listener", async (t) => {
+  // Timers of a runtime hold no process.
+  const server = createServer().listen(0);
+  t.after(() => server.close());
+  const aborting = new AbortController();
+  for (let i = 0; i < 20; i++) await pause(1, aborting.signal);
+  assert.deepEqual(getEventListeners(aborting.signal, "abort"), []);
+  const long = pause(60_000, aborting.signal);
+  aborting.abort();
+  await long;
+  await pause(60_000, aborting.signal);
+  assert.deepEqual(getEventListeners(aborting.signal, "abort"), []);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createEngineDriver } from "../../lib/drivers/engine/engine.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { containerEngine, type Kind as EngineKind, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
@@ -29,8 +29,8 @@ const builds: Partial<Record<Kind, string>> = {
   buildHangs: "echo begun; sleep 4243",
 };
 
-async function engineMember(t: TestContext): Promise<Member> {
-  const engine = await containerEngine(t);
+async function engineMember(t: TestContext, of: EngineKind): Promise<Member> {
+  const engine = await containerEngine(t, of);
   const { host, put } = await registry(t);
   put("base", "1", {});
   const folder = temporaryFolder(t);
@@ -74,5 +74,7 @@ async function engineMember(t: TestContext): Promise<Member> {
   };
 }
 
-const skip = noEngine || (!isLong && "the long form only: TEST_LONG=1");
-conformance({ name: "engine", skip, runs: true, make: engineMember });
+for (const of of ["docker", "podman"] as const) {
+  const skip = lacking(of) || (!isLong && "the long form only: TEST_LONG=1");
+  conformance({ name: `engine, of ${of}`, skip, runs: true, make: (t) => engineMember(t, of) });
+}

@@ -157,8 +157,11 @@ test("Apps that do not behave are rolled back with the reason, and the old relea
   here.repos.commit("acme/web", app("one"));
   assert.equal((await here.release(id)).status, "active");
   const cases = [
-    [http("r.statusCode = 500; r.end()"), /GET \/ answered 500/],
-    [http("r.end()", "0"), /nothing listens on port \d+/],
+    [`console.log("no database"); ${http("r.statusCode = 500; r.end()")}`, /no database\n.*GET \/ answered 500/],
+    [
+      http("r.end()", "0"),
+      /The health check waits for http:\/\/127\.0\.0\.1:(\d+)\/, 2 s more at most: nothing listens on port \1, .*\nThe app printed nothing\n.*nothing listens on port \1,/s,
+    ],
     [http(""), /GET \/ got no answer/],
     ["", /ended with the exit code 0/],
     ["process.abort()", /ended by the signal SIGABRT|exit code 134/],

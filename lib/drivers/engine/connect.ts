@@ -10,6 +10,7 @@ export interface Engine {
   /** `linux/amd64` */
   readonly platform: string;
   readonly hasInit: boolean;
+  readonly isPodman: boolean;
 }
 
 const version = v.object({
@@ -33,7 +34,8 @@ export async function connectEngine(): Promise<Engine> {
   const socket = findSocket();
   const found = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });
   const [, minor = "0"] = /^1\.(\d+)$/.exec(found.ApiVersion) ?? [];
-  const name = `${found.Components?.some((one) => /podman/i.test(one.Name)) ? "Podman" : "Docker"} ${found.Version}`;
+  const isPodman = found.Components?.some((one) => /podman/i.test(one.Name)) ?? false;
+  const name = `${isPodman ? "Podman" : "Docker"} ${found.Version}`;
   if (Number(minor) < oldest)
     throw new Error(`${name} at ${socket} is too old: the runtime engine needs Docker 20.10 or Podman 4`);
   const api = createEngineApi(socket, `/v1.${Math.min(newest, Number(minor))}`);
@@ -44,5 +46,6 @@ export async function connectEngine(): Promise<Engine> {
     name: `${name} at ${socket}`,
     platform: `${found.Os}/${found.Arch}`,
     hasInit: InitBinary !== "" && InitCommit?.ID !== "N/A",
+    isPodman,
   };
 }

@@ -1,9 +1,9 @@
-import { systemTimer } from "../../kernel/clock.ts";
 import { systemNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import type { Child, Ending } from "../process/child.ts";
 import { createLineReader } from "../process/lines.ts";
+import { pause } from "../process/pause.ts";
 import type { ContainerOrder, Containers } from "./containers.ts";
 import { createFrameReader } from "./log-frames.ts";
 
@@ -20,7 +20,6 @@ const pause_ms = 1_000;
 /** The last lines may come after the end. */
 const lastLines_ms = 500;
 
-const pause = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
 const reasonOf = (error: unknown) => (error as Error).message;
 
 /** Runs a container, as a child that the supervision of apps takes. What it prints goes to `take`. */
@@ -148,7 +147,7 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
         () => false,
       );
       if (isOver || stopping.signal.aborted) return;
-      await pause(pause_ms);
+      await pause(pause_ms, stopping.signal);
     }
   };
   const ended = follow();

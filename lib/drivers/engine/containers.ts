@@ -25,6 +25,7 @@ export interface ContainerOrder {
   readonly network: string;
   /** Whether the engine has an init process, without which a program of number 1 may ignore TERM. */
   readonly hasInit: boolean;
+  readonly isPodman: boolean;
 }
 
 const created = v.object({ Id: v.pipe(v.string(), v.nonEmpty()) });
@@ -57,10 +58,12 @@ export interface Listed {
 
 /** Most processes of one app. */
 const maxProcesses = 1024;
+/** Of all apps of one user of the machine, such as root, together. */
+const mostProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
 /** What an app may use: its memory, /tmp and the network, and nothing else of the machine. */
-const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit }: ContainerOrder) => ({
+const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit, isPodman }: ContainerOrder) => ({
   PortBindings: { [`${port}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(hostPort) }] },
   NetworkMode: network,
   Memory: memory_bytes,
@@ -76,6 +79,8 @@ const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit }: Con
   Ulimits: [
     { Name: "nofile", Soft: 4096, Hard: 4096 },
     { Name: "core", Soft: 0, Hard: 0 },
+    // Podman raises what is not given to the most that the kernel allows, which not every root may.
+    ...(isPodman ? [{ Name: "nproc", Soft: mostProcessesOfUser, Hard: mostProcessesOfUser }] : []),
   ],
   Init: hasInit,
   RestartPolicy: { Name: "no" },

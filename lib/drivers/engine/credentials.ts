@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
+import type { LogLine } from "../deployment/contract.ts";
+import { askCredentialHelper } from "./credential-helper.ts";
 import { defaultRegistry, type ImageReference } from "./image-reference.ts";
 
 export interface Credential {
@@ -12,7 +14,12 @@ export interface Credential {
 /** Option `deployments.registries`: a credential for each host. */
 export type Registries = Readonly<Record<string, Credential>>;
 
-const stored = v.object({ auths: v.optional(v.record(v.string(), v.object({ auth: v.optional(v.string()) })), {}) });
+const text = v.optional(v.string(), "");
+const stored = v.object({
+  auths: v.optional(v.record(v.string(), v.object({ auth: text })), {}),
+  credHelpers: v.optional(v.record(v.string(), v.string()), {}),
+  credsStore: text,
+});
 
 /** `https://index.docker.io/v1/` is Docker's own key for its registry. */
 const hostOf = (key: string) => {
@@ -23,35 +30,64 @@ const hostOf = (key: string) => {
   return host === "index.docker.io" || host === "registry-1.docker.io" ? defaultRegistry : host;
 };
 
-/** The credentials in the file of `docker login`. Those that lie in the system's keychain are not read. */
-function fromFile(): Map<string, Credential> {
+const serverOf = (registry: string) => (registry === defaultRegistry ? "https://index.docker.io/v1/" : registry);
+
+/** The file of `docker login`; undefined without it, or without sense in it. */
+function loginFile(): v.InferOutput<typeof stored> | undefined {
   const folder = process.env["DOCKER_CONFIG"] || join(homedir(), ".docker");
   try {
-    const parsed = v.parse(stored, JSON.parse(readFileSync(join(folder, "config.json"), "utf8")));
-    return new Map(
-      Object.entries(parsed.auths).flatMap(([key, { auth = "" }]) => {
-        const [, username, password] = /^([^:]+):(.*)$/s.exec(Buffer.from(auth, "base64").toString()) ?? [];
-        return username === undefined || password === undefined ? [] : [[hostOf(key), { username, password }] as const];
-      }),
-    );
+    return v.parse(stored, JSON.parse(readFileSync(join(folder, "config.json"), "utf8")));
   } catch {
-    return new Map(); // Without the file, or without sense in it, there are no credentials.
+    return undefined;
   }
 }
 
-/** The credential for the registry of an image: that of the options, else that of `docker login`. */
-export function credentialFor({ registry }: ImageReference, registries: Registries): Credential | undefined {
-  const given = Object.entries(registries).find(([host]) => hostOf(host) === registry);
-  return given ? given[1] : fromFile().get(registry);
+/** What `docker login` stored for a registry: in its file, or with the credential helper that the file names. */
+async function fromLogin(registry: string, log: (line: LogLine) => void): Promise<Credential | undefined> {
+  const file = loginFile();
+  if (!file) return undefined;
+  const its = <T>(entries: Readonly<Record<string, T>>) =>
+    Object.entries(entries).find(([key]) => hostOf(key) === registry)?.[1];
+  const helper = its(file.credHelpers) ?? file.credsStore;
+  if (helper !== "")
+    try {
+      const found = await askCredentialHelper(helper, serverOf(registry));
+      if (found) return found;
+    } catch (error) {
+      const { message } = error as Error;
+      log({ level: "warn", message: `The credential helper ${helper} gives nothing for ${registry}: ${message}` });
+    }
+  const decoded = Buffer.from(its(file.auths)?.auth ?? "", "base64").toString();
+  const [, username, password] = /^([^:]+):(.*)$/s.exec(decoded) ?? [];
+  return username === undefined || password === undefined ? undefined : { username, password };
 }
+
+/** The credential for the registry of an image: that of the options, else that of `docker login`. */
+export async function credentialFor(
+  registry: string,
+  registries: Registries,
+  log: (line: LogLine) => void,
+): Promise<Credential | undefined> {
+  const given = Object.entries(registries).find(([host]) => hostOf(host) === registry);
+  return given ? given[1] : fromLogin(registry, log);
+}
+
+/** The header with the credentials of a build, whose Dockerfile may name any registry that is known here. */
+export async function buildHeaders(registries: Registries, log: (line: LogLine) => void) {
+  const { auths = {}, credHelpers = {} } = loginFile() ?? {};
+  const known = new Set([...Object.keys(auths), ...Object.keys(credHelpers), ...Object.keys(registries)].map(hostOf));
+  const all: Record<string, Credential> = {};
+  for (const registry of known) {
+    const credential = await credentialFor(registry, registries, log);
+    if (credential) all[serverOf(registry)] = credential;
+  }
+  return { "x-registry-config": headerOf(all) };
+}
+
+/** A value in a header. Podman refuses base64 without its padding, and Docker reads it in part. */
+const headerOf = (value: object) =>
+  Buffer.from(JSON.stringify(value)).toString("base64").replace(/\+/g, "-").replace(/\//g, "_");
 
 /** The header with which the engine signs in. */
 export const engineHeaders = ({ registry }: ImageReference, credential: Credential | undefined) =>
-  credential && {
-    "x-registry-auth": Buffer.from(
-      JSON.stringify({
-        ...credential,
-        serveraddress: registry === defaultRegistry ? "https://index.docker.io/v1/" : registry,
-      }),
-    ).toString("base64url"),
-  };
+  credential && { "x-registry-auth": headerOf({ ...credential, serveraddress: serverOf(registry) }) };

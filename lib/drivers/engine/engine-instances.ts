@@ -26,6 +26,8 @@ export interface Running {
   readonly since_s: number;
 }
 
+type StartRun = Parameters<typeof startApp>[1];
+
 const defaultPort = 8080;
 
 const portIn = (text: string | undefined) =>
@@ -65,11 +67,12 @@ export function createEngineInstances({ engine, containers, names, detaching, ..
       [labels.project]: project_id,
     };
     const memory_bytes = limits.appMemory_bytes;
+    const { hasInit, isPodman } = engine;
     const order = { image, env, labels: ownLabels, port, memory_bytes, network: names.network };
     return {
       deployment_id,
       start: (hostPort, take) =>
-        runContainer({ ...order, hostPort, hasInit: engine.hasInit }, { containers, take, hide, detaching }),
+        runContainer({ ...order, hostPort, hasInit, isPodman }, { containers, take, hide, detaching }),
       health: healthOf(image),
       refusal: `nothing listens on port ${port} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
@@ -78,9 +81,9 @@ export function createEngineInstances({ engine, containers, names, detaching, ..
     };
   };
 
-  const begin = async (app: App, image: Image, signal: AbortSignal, running?: Running): Promise<Instance> => {
+  const begin = async (app: App, image: Image, run: StartRun, running?: Running): Promise<Instance> => {
     const program = programOf(app, image, () => all.delete(instance));
-    const port = running && (await containers.state(running.id, signal))?.hostPort;
+    const port = running && (await containers.state(running.id, run.signal))?.hostPort;
     if (running && port === undefined) throw new Failure("the container has no port any more");
     const hide = hideValues(app.secrets);
     const taken = running &&
@@ -90,19 +93,19 @@ export function createEngineInstances({ engine, containers, names, detaching, ..
           adoptContainer(running.id, running.since_s, { containers, take, hide, detaching }),
       };
     await ensureNetwork(engine.api, names);
-    const instance: Instance = await startApp({ ...program, ...(taken && { running: taken }) }, signal);
+    const instance: Instance = await startApp({ ...program, ...(taken && { running: taken }) }, run);
     all.add(instance);
     return instance;
   };
 
   return {
     /** Starts a release in a new container; resolves once it is healthy. */
-    start: (app: App, image: Image, signal: AbortSignal) => begin(app, image, signal),
+    start: (app: App, image: Image, run: StartRun) => begin(app, image, run),
 
     /** Takes over a container that runs; rejects where it is not healthy, and removes it. */
-    async adopt(app: App, image: Image, running: Running, signal: AbortSignal): Promise<Instance> {
+    async adopt(app: App, image: Image, running: Running, run: StartRun): Promise<Instance> {
       try {
-        return await begin(app, image, signal, running);
+        return await begin(app, image, run, running);
       } catch (error) {
         await containers.remove(running.id);
         throw error;

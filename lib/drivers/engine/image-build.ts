@@ -6,20 +6,21 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import { type BuildPorts, fetchSource, type Order } from "../process/build.ts";
+import type { Order } from "../deployment/background-steps.ts";
+import { type BuildPorts, fetchSource } from "../process/build.ts";
+import type { LimitedRun } from "../process/build-limits.ts";
 import { ownSettings } from "../process/detect.ts";
 import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
 import type { Releases } from "../process/releases.ts";
+import { needsBuildKit } from "./buildkit.ts";
 import { labels } from "./containers.ts";
 import { tarOf } from "./context-tar.ts";
-import type { Registries } from "./credentials.ts";
+import { buildHeaders, type Registries } from "./credentials.ts";
 import { contextFilter } from "./dockerignore.ts";
-import { type EngineApi, jsonLines } from "./engine-api.ts";
+import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import type { Images } from "./images.ts";
-
-export type Run = Parameters<typeof fetchSource>[1];
 
 export interface ImageBuildPorts {
   readonly api: EngineApi;
@@ -38,16 +39,12 @@ const watch_ms = 1_000;
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** Builds a commit by its Dockerfile; the image gets the name of the release. Answers the commit. */
-export async function buildImage(
-  order: Order,
-  run: Run & { readonly end: (reason: string) => void },
-  ports: ImageBuildPorts,
-): Promise<string> {
+export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuildPorts): Promise<string> {
   const { sources, git, limits } = ports;
   const { deployment_id } = order;
   await sources.create(deployment_id);
   try {
-    const commit = await fetchSource(order, run, { git, releases: sources, limits }, run.end);
+    const commit = await fetchSource(order, run, { git, releases: sources, limits });
     const root = sources.appOf(deployment_id);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
@@ -61,7 +58,7 @@ export async function buildImage(
 async function make(
   { deployment_id, secrets }: Order,
   root: string,
-  { log, isFull, signal, end }: Run & { readonly end: (reason: string) => void },
+  { log, isFull, signal, end }: LimitedRun,
   { api, images, registries, limits }: ImageBuildPorts,
 ): Promise<void> {
   const ignored = join(root, ".dockerignore");
@@ -86,17 +83,19 @@ async function make(
   const unwatch = watchDisk(api, made, limits.disk_bytes, end);
   try {
     const body = Readable.from(tarOf(root, contextFilter(isFile(ignored) ? readFileSync(ignored, "utf8") : "")));
-    const headers = { "x-registry-config": Buffer.from(JSON.stringify(registries)).toString("base64url") };
+    const headers = await buildHeaders(registries, log);
     const call = { query, headers, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(answer, line);
-      if (error !== undefined) throw new Failure(explain(error, limits.memory_bytes));
+      if (error !== undefined) throw new EngineError(error);
       made.read(stream);
       if (!isFull()) reader.write(Buffer.from(stream));
     }
   } catch (error) {
     await made.remove(api);
-    throw error;
+    if (!(error instanceof EngineError)) throw error;
+    const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
+    throw new Failure(explain(error.message, dockerfile, limits.memory_bytes));
   } finally {
     unwatch();
     reader.end();
@@ -105,25 +104,34 @@ async function make(
   }
 }
 
-const explain = (error: string, memory_bytes: number) =>
-  /non-zero code: 137/.test(error)
-    ? `the build failed: ${error}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`
-    : `the build failed: ${error}`;
+/** The reason of a build that failed, for somebody who sees the Dockerfile and no engine. */
+function explain(error: string, dockerfile: string, memory_bytes: number): string {
+  const reason = `the build failed: ${error}`;
+  if (/non-zero code: 137/.test(error))
+    return `${reason}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
+  const newer = /buildkit|unknown (flag|instruction)|parse error/i.test(error) ? needsBuildKit(dockerfile) : undefined;
+  if (newer === undefined) return reason;
+  return `${reason}; ${newer} needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere`;
+}
 
-/** What a build has made so far, by what it says: the container of its present step, and the image of its last one. */
+/**
+ * What a build has made so far, by what it says: the container of its present step, and the image of its last one.
+ * Docker says ` ---> 0123456789ab`, and Podman `--> 0123456789a`, which names no container.
+ */
 function createProgress() {
   let container: string | undefined;
   let image: string | undefined;
-  let isCached = false;
+  let isOwn = false;
   return {
     read(said: string): void {
       const [, running] = /^ ---> Running in ([0-9a-f]{12,64})/.exec(said) ?? [];
-      const [, step] = /^ ---> ([0-9a-f]{12,64})\s*$/.exec(said) ?? [];
-      if (/^Step \d+\//.test(said)) isCached = false;
+      const [, made] = /^ ?---?> ([0-9a-f]{11,64})\s*$/.exec(said) ?? [];
+      const [, instruction] = /^step \d+\/\d+ ?: ?([a-z]+)/i.exec(said) ?? [];
+      if (instruction !== undefined) isOwn = instruction.toUpperCase() !== "FROM";
       // What an earlier build made is not this one's to remove.
-      if (said.includes("Using cache")) isCached = true;
+      if (said.includes("Using cache")) isOwn = false;
       if (running !== undefined) container = running;
-      if (step !== undefined && container !== undefined && !isCached) image = step;
+      if (made !== undefined && isOwn) image = made;
     },
     running: () => container,
     /** Removes what a build that failed leaves behind. The parents of its last image go with that. */

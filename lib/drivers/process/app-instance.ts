@@ -2,12 +2,14 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
+import type { Run } from "../deployment/background-steps.ts";
 import type { Instance, LogLine } from "../deployment/contract.ts";
 import type { Child, Ending } from "./child.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { createOutput } from "./output.ts";
+import { pause } from "./pause.ts";
 import { descendantsOf, memoryOf, type ProcessEntry } from "./process-table.ts";
 
 /** A program that is to run, and how its health is checked. */
@@ -42,11 +44,13 @@ export type AppInstance = Instance & {
 };
 
 /** Starts a program and keeps it running. Resolves once it is healthy, and rejects where it never was. */
-export async function startApp(program: Program, signal: AbortSignal): Promise<AppInstance> {
+export async function startApp(program: Program, { log, signal }: Pick<Run, "log" | "signal">): Promise<AppInstance> {
   const app = createApp(program, signal);
-  const reason = await app.begin();
+  const reason = await app.begin(log);
   if (reason === undefined) return app.instance;
-  throw new Unhealthy(`the health check failed: ${reason}`, { cause: app.lastLines() });
+  const printed = app.lastLines();
+  const silent: LogLine = { level: "info", message: "The app printed nothing" };
+  throw new Unhealthy(`the health check failed: ${reason}`, { cause: printed.length > 0 ? printed : [silent] });
 }
 
 function createApp(program: Program, signal: AbortSignal) {
@@ -68,7 +72,7 @@ function createApp(program: Program, signal: AbortSignal) {
   };
 
   /** Starts the program and waits until it is healthy; answers the reason where it does not become so. */
-  const begin = async (): Promise<string | undefined> => {
+  const begin = async (log: Run["log"]): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {
       const at = running?.port ?? (await freePort());
       let portTaken = false;
@@ -84,7 +88,7 @@ function createApp(program: Program, signal: AbortSignal) {
       const hasEnded = () => (started.ending ? describe(started.ending) : undefined);
       const { health: path, healthTimeout_ms: timeout_ms, refusal } = program;
       const at_ms = { port: at, path, timeout_ms, ...(refusal !== undefined && { refusal }) };
-      const reason = await waitUntilHealthy(at_ms, hasEnded, stopping.signal);
+      const reason = await waitUntilHealthy(at_ms, hasEnded, { log, signal: stopping.signal });
       if (reason === undefined) {
         port = at;
         const since = monotonicNow();
@@ -110,15 +114,9 @@ function createApp(program: Program, signal: AbortSignal) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;
       output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
-      await new Promise<void>((resolve) => {
-        const cancel = systemTimer(wait_ms, resolve);
-        stopping.signal.addEventListener("abort", () => {
-          cancel();
-          resolve();
-        });
-      });
+      await pause(wait_ms, stopping.signal);
       if (stopping.signal.aborted) return;
-      reason = await begin();
+      reason = await begin(output.add);
     }
     if (reason === undefined) output.add({ level: "info", message: "The app is back" });
   };

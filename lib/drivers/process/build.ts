@@ -3,12 +3,11 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
-import { AbortController } from "../../kernel/web.ts";
-import type { App, LogLine } from "../deployment/contract.ts";
+import type { Order, Run } from "../deployment/background-steps.ts";
+import { type LimitedRun, withinLimits } from "./build-limits.ts";
 import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
-import { deadline } from "./deadline.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
-import { folderBytes, freeBytes } from "./disk.ts";
+import { folderBytes } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
@@ -25,15 +24,6 @@ export interface BuildPorts {
   readonly limits: BuildLimits & { readonly timeout_ms: number };
   readonly leavesDockerfiles: boolean;
 }
-interface Run {
-  readonly log: (line: LogLine) => void;
-  readonly isFull: () => boolean;
-  readonly signal: AbortSignal;
-}
-export type Order = Omit<App, "release">;
-
-/** No build starts with less, in bytes: the database needs room too. */
-const leastFree = 1024 ** 3;
 
 /** The variables of a build or a release. Those of the environment win. */
 export function variablesOf({ deployment_id, environment, version, variables }: Order): Record<string, string> {
@@ -46,64 +36,22 @@ export function variablesOf({ deployment_id, environment, version, variables }: 
   };
 }
 
-/** A signal that a limit aborts too. */
-interface Limited {
-  readonly signal: AbortSignal;
-  end(reason: string): void;
-  /** The limit's; undefined while none is passed. */
-  reason(): string | undefined;
-  done(): void;
-}
-
-export function limited(outer: AbortSignal, { timeout_ms }: BuildPorts["limits"]): Limited {
-  const inner = new AbortController();
-  let reason: string | undefined;
-  const end = (why: string) => {
-    reason ??= why;
-    inner.abort();
-  };
-  const abort = () => end("it was ended");
-  outer.addEventListener("abort", abort);
-  if (outer.aborted) abort();
-  const cancel = deadline(timeout_ms, () =>
-    end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
-  );
-  return {
-    signal: inner.signal,
-    end,
-    reason: () => reason,
-    done() {
-      cancel();
-      outer.removeEventListener("abort", abort);
-    },
-  };
-}
-
 /** Builds a release of a commit: fetches it, finds out what it is, installs and builds it in a sandbox. */
-export async function build(order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> {
-  const { releases, limits } = ports;
-  const free = await freeBytes(ports.folder);
-  if (free < leastFree) throw new Failure(`only ${byteSizeText(free)} of disk is free, and a build needs 1 GiB`);
-  const limit = limited(run.signal, limits);
-  try {
+export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
+  withinLimits(run, ports, async (limited) => {
+    const { releases } = ports;
     await releases.create(order.deployment_id);
-    const commit = await fetchSource(order, { ...run, signal: limit.signal }, ports, limit.end);
-    const release = await make(order, commit, { ...run, signal: limit.signal }, ports);
+    const commit = await fetchSource(order, limited, ports);
+    const release = await make(order, commit, limited, ports);
     await releases.complete(order.deployment_id, release);
     return { release };
-  } catch (error) {
-    throw limit.reason() === undefined ? error : new Failure(limit.reason());
-  } finally {
-    limit.done();
-  }
-}
+  });
 
 /** Fetches the commit of a source and writes its files into the folder of the release; answers the commit. */
 export async function fetchSource(
   order: Order,
-  { log, signal }: Run,
+  { log, signal, end }: LimitedRun,
   { git, releases, limits }: Pick<BuildPorts, "git" | "releases" | "limits">,
-  end: (reason: string) => void,
 ): Promise<string> {
   const { source, pin } = order;
   const app = releases.appOf(order.deployment_id);

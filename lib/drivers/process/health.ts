@@ -2,6 +2,8 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
+import type { Run } from "../deployment/background-steps.ts";
+import { pause } from "./pause.ts";
 
 /** A free port of 127.0.0.1. Another program may take it before the app does, which then ends and tries another. */
 export function freePort(): Promise<number> {
@@ -50,6 +52,9 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
   });
 }
 
+/** A long wait says so after this part of its time, and again each time that three times as much has passed. */
+const firstNotice = 1 / 20;
+
 /**
  * Waits until the app answers below 400, redirects not followed. Answers undefined then, and otherwise the reason.
  * `hasEnded` is checked beside each answer, so that a stranger on the port cannot pass for an app that has ended.
@@ -57,26 +62,35 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
 export async function waitUntilHealthy(
   { timeout_ms, ...place }: Place & { readonly timeout_ms: number },
   hasEnded: () => string | undefined,
-  signal: AbortSignal,
+  { log, signal }: Pick<Run, "log" | "signal">,
 ): Promise<string | undefined> {
-  const end = monotonicNow() + timeout_ms;
-  const { path } = place;
-  let pause = firstPause_ms;
+  const begun = monotonicNow();
+  const end = begun + timeout_ms;
+  const { path, port } = place;
+  let pause_ms = firstPause_ms;
+  let notice_ms = timeout_ms * firstNotice;
   const silent = `GET ${path} got no answer`;
   let last = silent;
   for (;;) {
     const asked = monotonicNow();
     const answer = await probe(place, Math.max(1, end - asked));
+    const now = monotonicNow();
     const ended = hasEnded();
     if (ended !== undefined) return ended;
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < 400) return undefined;
     if (answer !== undefined) last = typeof answer === "number" ? `GET ${path} answered ${answer}` : answer;
     // The last question may be cut short, and then says nothing.
-    else if (monotonicNow() - asked > longestPause_ms) last = silent;
-    if (monotonicNow() >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
-    await new Promise<void>((resolve) => systemTimer(Math.min(pause, longestPause_ms), resolve));
+    else if (now - asked > longestPause_ms) last = silent;
+    if (now >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
+    if (now - begun >= notice_ms) {
+      const place_url = `http://127.0.0.1:${port}${path}`;
+      const left_s = Math.ceil((end - now) / 1000);
+      log({ level: "info", message: `The health check waits for ${place_url}, ${left_s} s more at most: ${last}` });
+      notice_ms = 3 * (now - begun);
+    }
+    await pause(Math.min(pause_ms, longestPause_ms), signal);
     // An app that has just begun to listen is found a seventh of its start later at most.
-    pause *= 1.15;
+    pause_ms *= 1.15;
   }
 }

@@ -17,6 +17,8 @@ export interface InstanceSettings {
   readonly healthTimeout_ms: number;
 }
 
+type StartRun = Parameters<typeof startApp>[1];
+
 const memoryWatch_ms = 1_000;
 
 /** Everything that runs: each instance of a release, whether a program or a static site. */
@@ -52,7 +54,7 @@ export function createInstances(
     return site;
   };
 
-  const startProgram = async (app: App, command: string, health: string, signal: AbortSignal) => {
+  const startProgram = async (app: App, command: string, health: string, run: StartRun) => {
     const { deployment_id } = app;
     const hide = hideValues(app.secrets);
     const start: Parameters<typeof startApp>[0]["start"] = (port, take) => {
@@ -71,10 +73,7 @@ export function createInstances(
       all.delete(instance);
       programs.delete(instance);
     };
-    const instance = await startApp(
-      { deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped },
-      signal,
-    );
+    const instance = await startApp({ deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped }, run);
     all.add(instance);
     programs.add(instance);
     if (programs.size === 1) systemTimer(memoryWatch_ms, watchMemory);
@@ -83,8 +82,8 @@ export function createInstances(
 
   return {
     /** Starts a release; resolves once it is healthy. */
-    start: (app: App, { start, folder, health }: StoredRelease, signal: AbortSignal): Promise<Instance> =>
-      start === null ? startSite(app, folder ?? ".") : startProgram(app, start, health, signal),
+    start: (app: App, { start, folder, health }: StoredRelease, run: StartRun): Promise<Instance> =>
+      start === null ? startSite(app, folder ?? ".") : startProgram(app, start, health, run),
 
     async close(grace_ms: number): Promise<void> {
       closed = true;

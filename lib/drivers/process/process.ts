@@ -1,10 +1,8 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { AbortController } from "../../kernel/web.ts";
-import type { App, DeploymentWork, Instance, Progress } from "../deployment/contract.ts";
+import { createBackgroundSteps } from "../deployment/background-steps.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import { type BuildPorts, build } from "./build.ts";
-import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createGit } from "./git.ts";
 import type { CodeHost } from "./git-command.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
@@ -12,7 +10,6 @@ import { probeSandbox } from "./probe.ts";
 import { killProcessesIn } from "./process-table.ts";
 import { createReleases } from "./releases.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { createTask, type Task } from "./task.ts";
 
 export interface ProcessSettings extends InstanceSettings {
   readonly codeHost: CodeHost;
@@ -22,24 +19,8 @@ export interface ProcessSettings extends InstanceSettings {
   readonly leavesDockerfiles?: boolean;
 }
 
-const grace_ms = 10_000;
 /** While the server stops, everything together has ten seconds. */
 const closingGrace_ms = 4_000;
-
-type Run = Parameters<typeof build>[1];
-type Order = Omit<App, "release">;
-
-/** A commit that was pushed is built, wherever its branch is by now. */
-const orderOf = ({
-  outcome,
-  step,
-  elapsed_ms,
-  handle,
-  ...order
-}: DeploymentWork): Order & { readonly release: string | null } => ({
-  ...order,
-  pin: order.pin ?? order.revision,
-});
 
 /** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
 export function createProcessDriver(
@@ -47,11 +28,6 @@ export function createProcessDriver(
   { codeHost, isolation, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
 ): RuntimeDriver {
   const releases = createReleases(join(folder, "releases"));
-  /** The work for each deployment: its build, then its rollout. */
-  const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
-  /** Instances that a rollout started, until they are taken. */
-  const started = new Map<string, Instance>();
-  const closing = new AbortController();
   let begun: { readonly build: BuildPorts; readonly instances: Instances } | undefined;
 
   const ports = () => {
@@ -59,59 +35,28 @@ export function createProcessDriver(
     return begun;
   };
 
-  /** The release that was asked for, if it is still stored; otherwise it is built again, from its commit. */
-  const releaseOf = async (order: Order, wanted: string | null, run: Run) => {
-    const stored = wanted === null ? undefined : await releases.find(wanted);
-    if (stored && wanted !== null) return { name: wanted, stored, isNew: false };
-    const { release } = await build(order, run, ports().build);
-    return { name: order.deployment_id, stored: release, isNew: true };
-  };
-
-  const runBuild = async (work: DeploymentWork, run: Run): Promise<Progress> => {
-    if (work.version !== null && orderOf(work).pin === null)
-      throw new Failure(`version ${work.version} was deployed without a runtime, so nobody knows its commit`);
-    const { name, stored, isNew } = await releaseOf(orderOf(work), work.release, run);
-    if (!isNew) run.log({ level: "info", message: "The release is still stored, so nothing is built" });
-    if ("PORT" in work.variables)
-      run.log({ level: "warn", message: "The variable PORT is ignored: each release gets a port of its own" });
-    const version = work.version ?? work.source.tag ?? stored.commit;
-    return { state: "done", version, pin: stored.commit, release: name, logs: [] };
-  };
-
-  const runRollout = async (work: DeploymentWork, run: Run): Promise<Progress> => {
-    const { name, stored } = await releaseOf(orderOf(work), work.release, run);
-    run.log({ level: "info", message: stored.start === null ? "Serving static files" : `Starting: ${stored.start}` });
-    const instance = await ports().instances.start({ ...orderOf(work), release: name }, stored, run.signal);
-    started.set(work.deployment_id, instance);
-    run.log({ level: "info", message: "The health check passed" });
-    return { state: "done", version: work.version, logs: [] };
-  };
-
-  const failed = (error: unknown): Progress & { state: "failed" | "unhealthy" } => {
-    const { message, cause } = error as Error;
-    // Only a reason that the source or a limit caused is shown; anything else is a fault, and goes to the service's log.
-    if (!(error instanceof Failure)) throw error;
-    const last = Array.isArray(cause) ? cause : [];
-    const logs = [...last, { level: "error", message }];
-    if (error instanceof Unhealthy) return { state: "unhealthy", message, logs };
-    return { state: "failed", message, logs, ...(error instanceof Declined && { isDeclined: true as const }) };
-  };
-
-  const begin = (work: DeploymentWork): Task => {
-    const run = work.step === "build" ? runBuild : runRollout;
-    const task = createTask(async (given) => {
-      try {
-        const answer = await run(work, { ...given, isFull: () => task.isFull() });
-        return answer as Exclude<Progress, { state: "running" }>;
-      } catch (error) {
-        return failed(error);
-      }
-    });
-    tasks.set(work.deployment_id, { step: work.step, task });
-    return task;
-  };
-
   const discard = (release: string) => releases.remove(release);
+
+  const steps = createBackgroundSteps({
+    pinned: "commit",
+
+    async releaseOf(order, wanted, run) {
+      const found = wanted === null ? undefined : await releases.find(wanted);
+      if (found && wanted !== null) return { name: wanted, stored: found, pin: found.commit, isNew: false };
+      const { release } = await build(order, run, ports().build);
+      return { name: order.deployment_id, stored: release, pin: release.commit, isNew: true };
+    },
+
+    warnings: ({ variables }) =>
+      "PORT" in variables ? ["The variable PORT is ignored: each release gets a port of its own"] : [],
+
+    start(app, { stored }, run) {
+      run.log({ level: "info", message: stored.start === null ? "Serving static files" : `Starting: ${stored.start}` });
+      return ports().instances.start(app, stored, run);
+    },
+
+    discard,
+  });
 
   /** For each project its caches: fetched commits, and the packages of its builds. */
   const caches = join(folder, "cache");
@@ -120,19 +65,7 @@ export function createProcessDriver(
   return {
     delay: () => 0,
 
-    async step(work) {
-      // The state of a deployment stays as it is, and the next process continues.
-      const paused: Progress = { state: "running", again_ms: 1_000, handle: null, logs: [] };
-      if (closing.signal.aborted) return paused;
-      const present = tasks.get(work.deployment_id);
-      const task = present?.step === work.step ? present.task : begin(work);
-      const answer = await task.progress().catch((error) => {
-        // The next attempt begins anew.
-        tasks.delete(work.deployment_id);
-        throw error;
-      });
-      return closing.signal.aborted ? paused : answer;
-    },
+    step: steps.step,
 
     runtime: {
       name: "process",
@@ -157,35 +90,18 @@ export function createProcessDriver(
         for (const name of await readdir(caches)) if (!(await keepsProject(name))) await forget(name);
       },
 
-      async abandon(deployment_id) {
-        const { task } = tasks.get(deployment_id) ?? {};
-        await task?.abort();
-        tasks.delete(deployment_id);
-        await started.get(deployment_id)?.stop(grace_ms);
-        started.delete(deployment_id);
-        await discard(deployment_id);
-      },
+      abandon: steps.abandon,
 
-      take(deployment_id) {
-        const instance = started.get(deployment_id);
-        started.delete(deployment_id);
-        tasks.delete(deployment_id);
-        return instance;
-      },
+      take: steps.take,
 
-      async start(app) {
-        const run = { log: () => {}, isFull: () => true, signal: closing.signal };
-        const { name, stored } = await releaseOf(app, app.release, run);
-        return ports().instances.start({ ...app, release: name }, stored, closing.signal);
-      },
+      start: steps.start,
 
       discard,
 
       forget,
 
       async close(drained) {
-        closing.abort();
-        await Promise.all([drained, ...[...tasks.values()].map(({ task }) => task.abort())]);
+        await steps.close(drained);
         await begun?.instances.close(closingGrace_ms);
       },
     },

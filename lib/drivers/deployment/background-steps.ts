@@ -1,0 +1,138 @@
+import { setMaxListeners } from "node:events";
+import { AbortController } from "../../kernel/web.ts";
+import { Declined, Failure, Unhealthy } from "../process/failure.ts";
+import { createTask, type Task } from "../process/task.ts";
+import type { App, DeploymentWork, Instance, LogLine, Progress } from "./contract.ts";
+
+/** How work in the background logs, and how it ends early. */
+export interface Run {
+  readonly log: (line: LogLine) => void;
+  /** Whether more lines are of no use. */
+  readonly isFull: () => boolean;
+  readonly signal: AbortSignal;
+}
+export type Order = Omit<App, "release">;
+
+interface Release {
+  readonly name: string;
+  readonly pin: string | null;
+  /** Whether it was made just now. */
+  readonly isNew: boolean;
+}
+
+interface Work<R extends Release> {
+  /** What the pin of a release names. */
+  readonly pinned: "commit" | "image";
+  /** The release that was asked for, if it is still stored; otherwise it is made again, from its pin. */
+  releaseOf(order: Order, wanted: string | null, run: Run): Promise<R>;
+  /** What of an order has no effect. */
+  warnings?(order: Order): readonly string[];
+  /** Resolves once the release is healthy. */
+  start(app: App, release: R, run: Run): Promise<Instance>;
+  discard(release: string): Promise<void>;
+}
+
+const grace_ms = 10_000;
+
+/** A commit that was pushed is built, wherever its branch is by now. */
+const orderOf = ({ outcome, step, elapsed_ms, handle, ...order }: DeploymentWork): Order => ({
+  ...order,
+  pin: order.pin ?? order.revision,
+});
+
+function failed(error: unknown): Progress & { state: "failed" | "unhealthy" } {
+  // Only a reason that the source or a limit caused is shown; anything else is a fault, and goes to the service's log.
+  if (!(error instanceof Failure)) throw error;
+  const { message, cause } = error;
+  const last = Array.isArray(cause) ? cause : [];
+  const logs = [...last, { level: "error", message }];
+  if (error instanceof Unhealthy) return { state: "unhealthy", message, logs };
+  return { state: "failed", message, logs, ...(error instanceof Declined && { isDeclined: true as const }) };
+}
+
+/** The steps of deployments, each a task in the background, while the service asks for its progress. */
+export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, warnings, start, discard }: Work<R>) {
+  /** The task of each deployment: its build, then its rollout. */
+  const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
+  /** Instances that a rollout started, until they are taken. */
+  const started = new Map<string, Instance>();
+  const closing = new AbortController();
+  // Each app that was started anew listens, as long as it runs.
+  setMaxListeners(0, closing.signal);
+
+  const build = async (work: DeploymentWork, run: Run): Promise<Progress> => {
+    const order = orderOf(work);
+    if (work.version !== null && order.pin === null)
+      throw new Failure(`version ${work.version} was deployed without a runtime, so nobody knows its ${pinned}`);
+    const { name, pin, isNew } = await releaseOf(order, work.release, run);
+    if (!isNew) run.log({ level: "info", message: "The release is still stored, so nothing is built" });
+    for (const message of warnings?.(order) ?? []) run.log({ level: "warn", message });
+    return { state: "done", version: work.version ?? work.source.tag ?? pin, pin, release: name, logs: [] };
+  };
+
+  const rollout = async (work: DeploymentWork, run: Run): Promise<Progress> => {
+    const order = orderOf(work);
+    const release = await releaseOf(order, work.release, run);
+    started.set(work.deployment_id, await start({ ...order, release: release.name }, release, run));
+    run.log({ level: "info", message: "The health check passed" });
+    return { state: "done", version: work.version, logs: [] };
+  };
+
+  const begin = (work: DeploymentWork): Task => {
+    const run = work.step === "build" ? build : rollout;
+    const task = createTask(async (given) => {
+      try {
+        const answer = await run(work, { ...given, isFull: () => task.isFull() });
+        return answer as Exclude<Progress, { state: "running" }>;
+      } catch (error) {
+        return failed(error);
+      }
+    });
+    tasks.set(work.deployment_id, { step: work.step, task });
+    return task;
+  };
+
+  return {
+    async step(work: DeploymentWork): Promise<Progress> {
+      // The state of a deployment stays as it is, and the next process continues.
+      const paused: Progress = { state: "running", again_ms: 1_000, handle: null, logs: [] };
+      if (closing.signal.aborted) return paused;
+      const present = tasks.get(work.deployment_id);
+      const task = present?.step === work.step ? present.task : begin(work);
+      const answer = await task.progress().catch((error) => {
+        // The next attempt begins anew.
+        tasks.delete(work.deployment_id);
+        throw error;
+      });
+      return closing.signal.aborted ? paused : answer;
+    },
+
+    async abandon(deployment_id: string): Promise<void> {
+      const { task } = tasks.get(deployment_id) ?? {};
+      await task?.abort();
+      tasks.delete(deployment_id);
+      await started.get(deployment_id)?.stop(grace_ms);
+      started.delete(deployment_id);
+      await discard(deployment_id);
+    },
+
+    take(deployment_id: string): Instance | undefined {
+      const instance = started.get(deployment_id);
+      started.delete(deployment_id);
+      tasks.delete(deployment_id);
+      return instance;
+    },
+
+    async start(app: App): Promise<Instance> {
+      const run = { log: () => {}, isFull: () => true, signal: closing.signal };
+      const release = await releaseOf(app, app.release, run);
+      return start({ ...app, release: release.name }, release, run);
+    },
+
+    /** Ends all tasks at once; resolves once the instances are `drained` too. */
+    async close(drained: Promise<unknown>): Promise<void> {
+      closing.abort();
+      await Promise.all([drained, ...[...tasks.values()].map(({ task }) => task.abort())]);
+    },
+  };
+}

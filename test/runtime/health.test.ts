@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
+import { freePort, waitUntilHealthy } from "../../lib/drivers/process/health.ts";
+
+const signal = new AbortController().signal;
+
+test("A health check that waits says for what, how long still, and what it saw last", async (t) => {
+  const lines: LogLine[] = [];
+  const log = (line: LogLine) => void lines.push(line);
+  const server = createServer((_, response) => response.writeHead(lines.length > 1 ? 204 : 503).end()).listen(0);
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const place = { port, path: "/up", timeout_ms: 60_000 };
+  const soon = { ...place, timeout_ms: 1_000 };
+  assert.equal(await waitUntilHealthy(soon, () => undefined, { log, signal }), undefined);
+  assert.deepEqual(
+    lines,
+    [1, 1].map((left_s) => ({
+      level: "info",
+      message: `The health check waits for http://127.0.0.1:${port}/up, ${left_s} s more at most: GET /up answered 503`,
+    })),
+  );
+  // A program that answers soon says nothing.
+  assert.equal(await waitUntilHealthy(place, () => undefined, { log, signal }), undefined);
+  assert.equal(lines.length, 2);
+});
+
+test("A health check that fails says what it saw", async (t) => {
+  // Timers of a runtime hold no process.
+  const server = createServer().listen(0);
+  t.after(() => server.close());
+  const port = await freePort();
+  const lines: LogLine[] = [];
+  const run = { log: (line: LogLine) => void lines.push(line), signal };
+  const nothing = `nothing listens on port ${port}, which the variable PORT names`;
+  assert.equal(
+    await waitUntilHealthy({ port, path: "/", timeout_ms: 100 }, () => undefined, run),
+    `${nothing}, until deployments.healthTimeout (0.1 s) had passed`,
+  );
+  assert.ok(lines[0]?.message.endsWith(nothing), String(lines));
+});
