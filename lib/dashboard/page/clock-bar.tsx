@@ -13,13 +13,13 @@ import {
   workOf,
 } from "./clock.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
-import { type Hint, hearTime, serviceTime, useRead } from "./live.ts";
+import { type Change, serviceTime, setServiceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
 import { instantOf, lengthOf } from "./time.ts";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];
-const concerns = ({ kind }: Hint) => moving.includes(kind);
+const concerns = ({ kind }: Change) => moving.includes(kind);
 
 interface Shown {
   readonly clock: ClockState;
@@ -33,7 +33,7 @@ export function ClockBar() {
     "clock",
     async () => {
       const [clock, upcoming] = await Promise.all([readClock(), readUpcoming()]);
-      hearTime(clock.now);
+      setServiceTime(clock.now);
       return { clock, upcoming };
     },
     concerns,
@@ -79,9 +79,9 @@ function Now({ mode }: { readonly mode: ClockState["mode"] | undefined }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [mode]);
-  const heard = serviceTime.value;
-  const passed = mode === "real" && heard ? performance.now() - heard.heard : 0;
-  const now = heard && new Date(heard.now + passed).toISOString();
+  const last = serviceTime.value;
+  const passed = mode === "real" && last ? performance.now() - last.received : 0;
+  const now = last && new Date(last.now + passed).toISOString();
   return (
     <span>
       <span class="clock-now">

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
-import { tellAll } from "./live.ts";
+import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
 interface ButtonProps {
@@ -66,7 +66,7 @@ export function useWork(run: () => Promise<unknown>) {
       setError(problem);
     }
     setBusy(false);
-    tellAll();
+    refreshAll();
   };
   return { isBusy, error, start };
 }

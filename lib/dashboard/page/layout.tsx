@@ -5,7 +5,7 @@ import { ClockBar } from "./clock-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { instrumentPages } from "./instrument-pages.tsx";
-import { isLive, tellAll, useRead } from "./live.ts";
+import { isLive, refreshAll, useRead } from "./live.ts";
 import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
@@ -106,7 +106,7 @@ function Who() {
       onChange={async (name) => {
         actAs(name);
         await loadSession();
-        tellAll();
+        refreshAll();
       }}
     />
   );

@@ -3,15 +3,15 @@ import { readClock, readUpcoming } from "./clock.ts";
 import { control, type JournalEntry, type Preview } from "./control.ts";
 import { Button } from "./controls.tsx";
 import { useJournal } from "./journal.ts";
-import { type Hint, serviceTime, useRead } from "./live.ts";
+import { type Change, serviceTime, useRead } from "./live.ts";
 import { go, place, setQuery } from "./router.ts";
 import { Ahead } from "./timeline-ahead.tsx";
 import { Axis, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 import { Past, Picked } from "./timeline-past.tsx";
-import { Empty, Loading, Page } from "./ui.tsx";
+import { Empty, loadingPage, Page } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "journal" || kind === "instruments";
+const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 /** More lanes than a person reads; the newest are shown. */
 const mostLanes = 40;
 
@@ -47,13 +47,7 @@ export function TimelinePage() {
   const [view, setView] = useState(lastView);
   const [picked, setPicked] = useState<readonly Mark[]>([]);
   const [ahead, setAhead] = useState<Preview>();
-  if (!entries || !about) {
-    return (
-      <Page title="Timeline">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!entries || !about) return loadingPage("Timeline", error);
   const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
   const past = Date.parse(place.value.query.get("at") ?? "");
   const at = Number.isNaN(past) ? undefined : past;
