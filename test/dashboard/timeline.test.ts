@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, noBrowser } from "../helpers/browser.ts";
-import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 
@@ -70,6 +70,65 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       await plot.locator(".moment.good").first().click();
       await chosen.getByRole("link", { name: "Open" }).first().click();
       await page.waitForURL((url) => url.pathname.endsWith(id));
+    },
+  );
+
+  await suite.test(
+    "stands at the bottom of every page, and is neither loaded nor read while it is closed",
+    async (t) => {
+      const { port, service, project, deploy } = await listeningWorld(t);
+      const { id: parent } = await project();
+      const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/projects");
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      const load = async () => {
+        asked.length = 0;
+        await page.reload();
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForLoadState("networkidle");
+      };
+      const plot = page.getByRole("application", { name: "Time axis" });
+      const button = page.getByLabel("Clock").getByRole("button", { name: "Time axis" });
+      await load();
+      const first = asked.filter((path) => path.endsWith(".js"));
+      assert.equal(await button.getAttribute("aria-expanded"), "false");
+      assert.equal(await plot.count(), 0);
+      assert.deepEqual(
+        asked.filter((path) => path === "/_svc/journal"),
+        [],
+      );
+      await button.click();
+      await plot.locator(".moment").first().waitFor();
+      assert.ok(asked.filter((path) => path.endsWith(".js")).length > first.length, "its code comes with it");
+
+      // It stays while pages change, shows what happens, and leads there.
+      await page.getByRole("link", { name: "Deployments", exact: true }).click();
+      const { id } = await deploy(parent);
+      await service.clock.advance("1m");
+      await plot.locator(".moment.good").first().click();
+      await page.getByLabel("States").getByText("active").waitFor();
+      assert.equal(new URL(page.url()).pathname, "/dashboard/deployments");
+      await plot.focus();
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname.endsWith(id));
+      await page.getByRole("button", { name: "Look ahead" }).click();
+      await page.getByText("0 entries", { exact: false }).waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      for (const width of [390, 768, 1280]) assert.deepEqual(await cutAt(page, width), []);
+
+      // It is remembered, and the page of the timeline has its own.
+      await load();
+      await plot.waitFor();
+      await page.getByRole("link", { name: "Timeline", exact: true }).click();
+      await page.getByText("Drag, or", { exact: false }).waitFor();
+      assert.equal(await plot.count(), 1);
+      assert.ok(await button.isDisabled());
+      await page.getByRole("link", { name: "Projects", exact: true }).click();
+      await plot.waitFor();
+      await page.keyboard.press("t");
+      await plot.waitFor({ state: "detached" });
+      await load();
+      assert.deepEqual(asked.filter((path) => path.endsWith(".js")).sort(), first.sort());
     },
   );
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import {
   advance,
@@ -27,7 +28,7 @@ interface Shown {
 }
 
 /** The service's clock (`dev`): it shows the time and what is due next. A manual one is moved by it, and back again. */
-export function ClockBar() {
+export function ClockBar({ children }: { readonly children: ComponentChildren }) {
   const [ran, setRan] = useState<number>();
   const { data } = useRead<Shown>(
     "clock",
@@ -67,6 +68,7 @@ export function ClockBar() {
         {last && <span class="hint">back to {instantOf(last.from)}</span>}
         {mode !== undefined && mode !== "manual" && <Action run={freezeClock}>Freeze</Action>}
       </span>
+      {children}
       {ran !== undefined && <span class="hint" role="status">{`${ran} ${ran === 1 ? "job" : "jobs"} ran`}</span>}
     </aside>
   );

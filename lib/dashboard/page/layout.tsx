@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
-import { ClockBar } from "./clock-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { instrumentPages } from "./instrument-pages.tsx";
@@ -10,6 +9,7 @@ import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
+import { TimeBar } from "./time-bar.tsx";
 
 /** The pages of the rail. */
 const pages = [
@@ -71,7 +71,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
       </div>
       <Drawer />
       <Palette pages={shown} />
-      {session.value?.mode === "dev" && <ClockBar />}
+      {session.value?.mode === "dev" && <TimeBar />}
     </div>
   );
 };
