@@ -171,6 +171,44 @@ test("Chromium: the time axis", { skip }, async (suite) => {
     );
   });
 
+  await suite.test("delivers in every order, and shows which answers differ", async (t) => {
+    const { port, service, project } = await listeningWorld(t);
+    const client = service.client({ apiKey: "sk_live_demo_owner" });
+    const { id } = await client.webhooks.create({ url: "https://shop.inbox.test/hooks", events: ["project.created"] });
+    for (const name of ["first", "second", "third"]) await project(name);
+    await service.settle();
+    const { data } = await client.webhooks.deliveries({ id });
+    const [, , first] = data;
+    assert.ok(first);
+    const seen: string[] = [];
+    service.webhooks.sink("shop", async (request) => {
+      seen.push(request.headers.get("x-service-delivery") ?? "");
+      const of = seen.slice(seen.length - 1 - ((seen.length - 1) % 3));
+      return new Response(null, { status: of.includes(first.id) ? 200 : 409 });
+    });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline");
+    const before = JSON.stringify([service.journal.list(), service.inbox.list(), service.snapshots.list()]);
+    const list = page.getByLabel("Deliveries to order");
+    await list.getByRole("checkbox").nth(2).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Deliver in every order" }).isDisabled());
+    for (const i of [0, 1, 2]) await list.getByRole("checkbox").nth(i).check();
+    await page.getByRole("button", { name: "Deliver in 6 orders" }).click();
+    await page.getByText("4 of 6 orders got other answers than the first.").waitFor();
+    const matrix = page.locator(".matrix");
+    assert.equal(await matrix.getByRole("row").count(), 7);
+    assert.equal(await matrix.locator("td.differs").count(), 6);
+    assert.equal(seen.length, 18);
+    assert.equal(JSON.stringify([service.journal.list(), service.inbox.list(), service.snapshots.list()]), before);
+    assert.deepEqual(await findingsOf(page), []);
+    for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+    await page.getByLabel("Deliveries", { exact: true }).selectOption("muted");
+    await page.getByRole("button", { name: "Deliver in 6 orders" }).click();
+    await page.getByText("All 6 orders got the same answers.").waitFor();
+    assert.equal(seen.length, 18);
+    await page.getByRole("button", { name: "Forget", exact: true }).click();
+    await matrix.waitFor({ state: "detached" });
+  });
+
   await suite.test("a seeded run has the same bytes with and without the open page", async (t) => {
     const run = async (isWatched: boolean) => {
       const { port, service, project, deploy, call } = await listeningWorld(t);

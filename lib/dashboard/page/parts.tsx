@@ -6,7 +6,7 @@ import { Empty, Loading, Text } from "./ui.tsx";
 interface Columns {
   readonly head: readonly string[];
   readonly wide?: readonly string[];
-  readonly kind?: "differences";
+  readonly kind?: "differences" | "matrix";
 }
 
 /** A table of records. Columns of `wide` give way on a narrow screen; one without a name holds buttons. */

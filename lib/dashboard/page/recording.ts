@@ -55,7 +55,7 @@ export async function startRecording(): Promise<void> {
       now = mark.now;
       recorded.value = steps.length;
     }
-    return /^\/_svc\/(snapshots|forks|preview)\b/.test(call.path);
+    return /^\/_svc\/(snapshots|forks|preview|deliveries\/orders)\b/.test(call.path);
   };
   shown.value.forEach(see);
   const end = onCall((ended) => {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Button } from "./controls.tsx";
+import { EveryOrder } from "./orders.tsx";
 import { place, setQuery } from "./router.ts";
 import { Ahead } from "./timeline-ahead.tsx";
 import { Axis } from "./timeline-axis.tsx";
@@ -55,6 +56,7 @@ export function TimelinePage() {
       <div class="halves even">
         <Details of={timeline} />
       </div>
+      <EveryOrder />
     </Page>
   );
 }
