@@ -1,6 +1,7 @@
 import type { Snapshots } from "../control/state-calls.ts";
 import type { Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
+import type { DeliveryOrder, EveryOrder } from "../instruments/delivery-orders.ts";
 import type { Sinks } from "../instruments/sinks.ts";
 
 import type { Forks } from "./forks.ts";
@@ -18,6 +19,7 @@ export interface HostContext {
   /** Those that the control interface made. */
   readonly forks: Forks;
   preview(target: PreviewTarget): Promise<Preview>;
+  deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
   /** A fork from which nothing leaves. */
   readonly isMuted: boolean;
   readonly runtimes: Runtimes;

@@ -89,8 +89,17 @@ export function routeTable(
     operation: stream,
     allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
   });
-  const { snapshots, forks, preview } = host;
-  const calls = callsOf({ ...features, ...instruments, clock, clockControl, snapshots, forks, preview });
+  const { snapshots, forks, preview, deliverInEveryOrder } = host;
+  const calls = callsOf({
+    ...features,
+    ...instruments,
+    clock,
+    clockControl,
+    snapshots,
+    forks,
+    preview,
+    deliverInEveryOrder,
+  });
   const readable = async () => serviceState().read({ name: "vault" });
   const obstacle = () => store.engine.obstacle && reasonOfObstacle(store.engine.obstacle);
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });

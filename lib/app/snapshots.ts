@@ -2,8 +2,9 @@ import { runsForReal, type Settings } from "../config/parse-options.ts";
 import { comparison, snapshotOptions } from "../control/state-calls.ts";
 import { shuttingDown } from "../http/cancellation.ts";
 import { createHosts } from "../http/hosts.ts";
+import { attemptsInEveryOrder } from "../instruments/delivery-orders.ts";
 import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
-import { Problem } from "../kernel/errors.ts";
+import type { Problem } from "../kernel/errors.ts";
 import { checkArgument } from "../kernel/validation.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { openImage } from "../store/database-files.ts";
@@ -17,6 +18,7 @@ import { lookAhead } from "./preview.ts";
 import { createRuntimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
 import { createSnapshotList, type Snapshot, type SnapshotList } from "./snapshot-list.ts";
+import { noImages, reallyRuns, tooLarge } from "./snapshot-refusals.ts";
 import { type HostState, wire } from "./wiring.ts";
 
 /**
@@ -45,24 +47,6 @@ interface Inheritance {
 
 /** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
 const maxForReset = 1024 ** 3;
-
-const tooLarge = () =>
-  new Problem(
-    "limit_reached",
-    "the database had more than 1 GiB at the start, so its first state was not stored; take a snapshot, and restore that",
-  );
-
-const reallyRuns = () =>
-  new Problem(
-    "limit_reached",
-    "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
-  );
-
-const noImages = () =>
-  new Problem(
-    "limit_reached",
-    "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file",
-  );
 
 const imagesOf = ({ foundation }: HostState): Images => {
   const { images } = foundation.opened;
@@ -167,6 +151,13 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const ahead = await fork({ muted: true, isFrozen: true });
     return lookAhead(ahead.state.wiring, target).finally(ahead.close);
   };
+  const deliverInEveryOrder: Host["deliverInEveryOrder"] = ({ deliveries, muted }) =>
+    attemptsInEveryOrder(async () => {
+      // Its clock stands, so that it sends these and nothing else.
+      const forked = await fork({ muted, isFrozen: true });
+      const { features, journal } = forked.state.wiring;
+      return { deliver: features.outbox.deliver, journal, close: forked.close };
+    }, deliveries);
   const forks = createForks(async (options) => {
     const host = await fork(options);
     return { iso: host.iso, close: host.close, listen: () => openPort(host, {}) };
@@ -176,6 +167,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     isMuted: inherited?.isMuted ?? false,
     forks,
     preview,
+    deliverInEveryOrder,
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: settings.publicUrl !== undefined || settings.behindProxy,

@@ -4,6 +4,7 @@ import type { DeploymentsService } from "../deployments/service.ts";
 import type { Outbox } from "../endpoints/outbox.ts";
 import { generation } from "../generations/schema.ts";
 import type { GenerationsService } from "../generations/service.ts";
+import type { DeliveryOrder, EveryOrder } from "../instruments/delivery-orders.ts";
 import { type Faults, newFault } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import { answers, forwardTo } from "../instruments/inbox-script.ts";
@@ -24,6 +25,7 @@ export interface CallsPorts extends TimePorts, StatePorts {
   readonly invitations: InvitationsService;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  readonly deliverInEveryOrder: (of: EveryOrder) => Promise<DeliveryOrder[]>;
   readonly scenarios: ScenariosService;
   readonly faults: Faults;
   readonly journal: Journal;
@@ -46,8 +48,19 @@ export const callsOf = (ports: CallsPorts): readonly Call[] => [
   ...journalCalls(ports),
 ];
 
+/** Five deliveries have 120 orders, and each is a fork. */
+const maxOrdered = 5;
+const ordered = record({
+  deliveries: v.pipe(
+    v.array(text(), "must be a list"),
+    v.minLength(2, "must have at least 2"),
+    v.maxLength(maxOrdered, `must have at most ${maxOrdered}`),
+  ),
+  muted: v.optional(v.boolean("must be true or false")),
+});
+
 /** Deliveries, and the inbox that receives them. */
-const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
+const receiverCalls = ({ inbox, outbox, deliverInEveryOrder }: CallsPorts): Call[] => [
   call({
     method: "GET",
     path: "inbox",
@@ -89,6 +102,7 @@ const receiverCalls = ({ inbox, outbox }: CallsPorts): Call[] => [
       return { deliveries };
     },
   }),
+  call({ method: "POST", path: "deliveries/orders", body: ordered, run: ({ body }) => deliverInEveryOrder(body) }),
 ];
 
 /** Mails, and the invitations in them. */

@@ -1,3 +1,5 @@
+import type { Journal } from "./journal.ts";
+
 /** The part of a fork that this uses. */
 export interface DeliveryFork {
   readonly webhooks: { deliver(deliveries: readonly string[]): Promise<void> };
@@ -34,4 +36,54 @@ export async function inEveryOrder<F extends DeliveryFork>(
       await fork.close();
     }
   }
+}
+
+/** How a receiver answered an attempt. Both are null while its answer is open, as that of a simulated time-out is. */
+interface OrderedAttempt {
+  readonly delivery_id: string;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** The attempts of deliveries in one order. */
+export interface DeliveryOrder {
+  readonly order: readonly string[];
+  readonly attempts: readonly OrderedAttempt[];
+}
+
+export interface EveryOrder {
+  readonly deliveries: readonly string[];
+  /** Lets nothing leave the forks. */
+  readonly muted?: boolean | undefined;
+}
+
+interface JournaledFork {
+  deliver(order: readonly string[]): Promise<void>;
+  readonly journal: Pick<Journal, "list">;
+  close(): Promise<void>;
+}
+
+/** Delivers in every order, each on a fork of its own, and answers the attempts of each order. */
+export async function attemptsInEveryOrder(
+  makeFork: () => Promise<JournaledFork>,
+  deliveries: readonly string[],
+): Promise<DeliveryOrder[]> {
+  const orders: DeliveryOrder[] = [];
+  for (const order of ordersOf(deliveries)) {
+    const fork = await makeFork();
+    try {
+      const since = fork.journal.list().at(-1)?.seq ?? 0;
+      await fork.deliver(order);
+      const ended = fork.journal.list({ since, kind: "try" }).flatMap((one) => (one.kind === "try" ? [one] : []));
+      const attempts = order.map((delivery_id) => {
+        const index = ended.findIndex((one) => one.delivery_id === delivery_id);
+        const [found] = index < 0 ? [] : ended.splice(index, 1);
+        return { delivery_id, status: found?.status ?? null, error: found?.error ?? null };
+      });
+      orders.push({ order, attempts });
+    } finally {
+      await fork.close();
+    }
+  }
+  return orders;
 }

@@ -32,7 +32,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await service.clock.advance("3h");
     await page.locator(".facts .status").getByText("inactive").waitFor();
     await page.getByRole("link", { name: "project.created" }).click();
-    await page.locator(".ladder li").nth(5).waitFor();
+    await page.locator(".attempt-list li").nth(5).waitFor();
     await sees("&lt;b&gt;till&lt;/b&gt;");
     await button("Copy as curl").click();
     await button("Copied").waitFor();
@@ -46,7 +46,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await button("Send again").click();
     await service.settle();
     await page.locator(".facts .status").getByText("succeeded").waitFor();
-    assert.equal(await page.locator(".ladder li").count(), 7);
+    assert.equal(await page.locator(".attempt-list li").count(), 7);
 
     await page.getByRole("link", { name: "Integration", exact: true }).click();
     await project("other");

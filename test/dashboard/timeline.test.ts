@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, noBrowser } from "../helpers/browser.ts";
-import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 
@@ -73,6 +73,65 @@ test("Chromium: the time axis", { skip }, async (suite) => {
     },
   );
 
+  await suite.test(
+    "stands at the bottom of every page, and is neither loaded nor read while it is closed",
+    async (t) => {
+      const { port, service, project, deploy } = await listeningWorld(t);
+      const { id: parent } = await project();
+      const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/projects");
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      const load = async () => {
+        asked.length = 0;
+        await page.reload();
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForLoadState("networkidle");
+      };
+      const plot = page.getByRole("application", { name: "Time axis" });
+      const button = page.getByLabel("Clock").getByRole("button", { name: "Time axis" });
+      await load();
+      const first = asked.filter((path) => path.endsWith(".js"));
+      assert.equal(await button.getAttribute("aria-expanded"), "false");
+      assert.equal(await plot.count(), 0);
+      assert.deepEqual(
+        asked.filter((path) => path === "/_svc/journal"),
+        [],
+      );
+      await button.click();
+      await plot.locator(".moment").first().waitFor();
+      assert.ok(asked.filter((path) => path.endsWith(".js")).length > first.length, "its code comes with it");
+
+      // It stays while pages change, shows what happens, and leads there.
+      await page.getByRole("link", { name: "Deployments", exact: true }).click();
+      const { id } = await deploy(parent);
+      await service.clock.advance("1m");
+      await plot.locator(".moment.good").first().click();
+      await page.getByLabel("States").getByText("active").waitFor();
+      assert.equal(new URL(page.url()).pathname, "/dashboard/deployments");
+      await plot.focus();
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname.endsWith(id));
+      await page.getByRole("button", { name: "Look ahead" }).click();
+      await page.getByText("0 entries", { exact: false }).waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      for (const width of [390, 768, 1280]) assert.deepEqual(await cutAt(page, width), []);
+
+      // It is remembered, and the page of the timeline has its own.
+      await load();
+      await plot.waitFor();
+      await page.getByRole("link", { name: "Timeline", exact: true }).click();
+      await page.getByText("Drag, or", { exact: false }).waitFor();
+      assert.equal(await plot.count(), 1);
+      assert.ok(await button.isDisabled());
+      await page.getByRole("link", { name: "Projects", exact: true }).click();
+      await plot.waitFor();
+      await page.keyboard.press("t");
+      await plot.waitFor({ state: "detached" });
+      await load();
+      assert.deepEqual(asked.filter((path) => path.endsWith(".js")).sort(), first.sort());
+    },
+  );
+
   await suite.test("goes back in time to look, and ahead, and changes nothing", async (t) => {
     const { port, service, project, deploy } = await listeningWorld(t);
     const { id: parent } = await project();
@@ -110,6 +169,44 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       service.snapshots.list().map(({ id }) => id),
       [snapshot],
     );
+  });
+
+  await suite.test("delivers in every order, and shows which answers differ", async (t) => {
+    const { port, service, project } = await listeningWorld(t);
+    const client = service.client({ apiKey: "sk_live_demo_owner" });
+    const { id } = await client.webhooks.create({ url: "https://shop.inbox.test/hooks", events: ["project.created"] });
+    for (const name of ["first", "second", "third"]) await project(name);
+    await service.settle();
+    const { data } = await client.webhooks.deliveries({ id });
+    const [, , first] = data;
+    assert.ok(first);
+    const seen: string[] = [];
+    service.webhooks.sink("shop", async (request) => {
+      seen.push(request.headers.get("x-service-delivery") ?? "");
+      const of = seen.slice(seen.length - 1 - ((seen.length - 1) % 3));
+      return new Response(null, { status: of.includes(first.id) ? 200 : 409 });
+    });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline");
+    const before = JSON.stringify([service.journal.list(), service.inbox.list(), service.snapshots.list()]);
+    const list = page.getByLabel("Deliveries to order");
+    await list.getByRole("checkbox").nth(2).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Deliver in every order" }).isDisabled());
+    for (const i of [0, 1, 2]) await list.getByRole("checkbox").nth(i).check();
+    await page.getByRole("button", { name: "Deliver in 6 orders" }).click();
+    await page.getByText("4 of 6 orders got other answers than the first.").waitFor();
+    const matrix = page.locator(".matrix");
+    assert.equal(await matrix.getByRole("row").count(), 7);
+    assert.equal(await matrix.locator("td.differs").count(), 6);
+    assert.equal(seen.length, 18);
+    assert.equal(JSON.stringify([service.journal.list(), service.inbox.list(), service.snapshots.list()]), before);
+    assert.deepEqual(await findingsOf(page), []);
+    for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+    await page.getByLabel("Deliveries", { exact: true }).selectOption("muted");
+    await page.getByRole("button", { name: "Deliver in 6 orders" }).click();
+    await page.getByText("All 6 orders got the same answers.").waitFor();
+    assert.equal(seen.length, 18);
+    await page.getByRole("button", { name: "Forget", exact: true }).click();
+    await matrix.waitFor({ state: "detached" });
   });
 
   await suite.test("a seeded run has the same bytes with and without the open page", async (t) => {

@@ -1,3 +1,17 @@
+/** The rows of webhooks and those of integrations differ in the name alone. */
+const endpointRows = (family: "webhooks" | "integrations") => `
+  GET    /${family}                                 oadv  ${family}:read       200  -
+  POST   /${family}                                 oad   ${family}:write      400  -
+  GET    /${family}/{}                              oadv  ${family}:read       404  200
+  PATCH  /${family}/{}                              oad   ${family}:write      400  200
+  DELETE /${family}/{}                              oad   ${family}:write      404  204
+  POST   /${family}/{}/test                         oad   ${family}:write      404  202
+  GET    /${family}/{}/deliveries                   oadv  ${family}:read       404  200
+  GET    /${family}/{}/deliveries/{}                oadv  ${family}:read       404  200
+  POST   /${family}/{}/deliveries/{}/redeliver      oad   ${family}:write      404  202
+  POST   /${family}/{}/recover                      oad   ${family}:write      400  202
+`;
+
 /**
  * The rights that SPEC and CONTRACT give, written from their text and not derived from the program.
  *
@@ -51,26 +65,8 @@ const table = `
   POST   /generations                              oad   generations:write   400  -
   GET    /generations/{}                           oadv  generations:read    404  200
   POST   /generations/{}/cancel                    oad   generations:write   404  200
-  GET    /webhooks                                 oadv  webhooks:read       200  -
-  POST   /webhooks                                 oad   webhooks:write      400  -
-  GET    /webhooks/{}                              oadv  webhooks:read       404  200
-  PATCH  /webhooks/{}                              oad   webhooks:write      400  200
-  DELETE /webhooks/{}                              oad   webhooks:write      404  204
-  POST   /webhooks/{}/test                         oad   webhooks:write      404  202
-  GET    /webhooks/{}/deliveries                   oadv  webhooks:read       404  200
-  GET    /webhooks/{}/deliveries/{}                oadv  webhooks:read       404  200
-  POST   /webhooks/{}/deliveries/{}/redeliver      oad   webhooks:write      404  202
-  POST   /webhooks/{}/recover                      oad   webhooks:write      400  202
-  GET    /integrations                             oadv  integrations:read   200  -
-  POST   /integrations                             oad   integrations:write  400  -
-  GET    /integrations/{}                          oadv  integrations:read   404  200
-  PATCH  /integrations/{}                          oad   integrations:write  400  200
-  DELETE /integrations/{}                          oad   integrations:write  404  204
-  POST   /integrations/{}/test                     oad   integrations:write  404  202
-  GET    /integrations/{}/deliveries               oadv  integrations:read   404  200
-  GET    /integrations/{}/deliveries/{}            oadv  integrations:read   404  200
-  POST   /integrations/{}/deliveries/{}/redeliver  oad   integrations:write  404  202
-  POST   /integrations/{}/recover                  oad   integrations:write  400  202
+${endpointRows("webhooks").trim()}
+${endpointRows("integrations").trim()}
 `;
 
 /** The columns of SPEC's table of role capabilities. */

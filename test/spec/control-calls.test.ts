@@ -23,6 +23,7 @@ test("each path of the control interface takes its methods, and names them", asy
     ["inbox", "GET, HEAD, DELETE"],
     ["inbox/hook", "PUT"],
     ["deliveries", "POST"],
+    ["deliveries/orders", "POST"],
     ["scenarios", "GET, HEAD, POST, DELETE"],
     ["scenarios/scn_1", "DELETE"],
     ["faults/fault_1", "DELETE"],

@@ -51,6 +51,7 @@ const table = `
   GET     /_svc/inboxes                200 403 404 404  404 404 404 404
   PUT     /_svc/inbox/{}               422 403 404 404  404 404 404 404
   POST    /_svc/deliveries             422 403 404 404  404 404 404 404
+  POST    /_svc/deliveries/orders      422 403 404 404  404 404 404 404
   GET     /_svc/mail                   200 403 404 404  404 404 404 404
   POST    /_svc/invitations/accept     422 403 404 404  404 404 404 404
   GET     /_svc/scenarios              200 403 404 404  404 404 404 404

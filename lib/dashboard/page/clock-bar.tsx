@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import {
   advance,
@@ -13,13 +14,13 @@ import {
   workOf,
 } from "./clock.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
-import { type Hint, hearTime, serviceTime, useRead } from "./live.ts";
+import { type Change, serviceTime, setServiceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
 import { instantOf, lengthOf } from "./time.ts";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];
-const concerns = ({ kind }: Hint) => moving.includes(kind);
+const concerns = ({ kind }: Change) => moving.includes(kind);
 
 interface Shown {
   readonly clock: ClockState;
@@ -27,13 +28,13 @@ interface Shown {
 }
 
 /** The service's clock (`dev`): it shows the time and what is due next. A manual one is moved by it, and back again. */
-export function ClockBar() {
+export function ClockBar({ children }: { readonly children: ComponentChildren }) {
   const [ran, setRan] = useState<number>();
   const { data } = useRead<Shown>(
     "clock",
     async () => {
       const [clock, upcoming] = await Promise.all([readClock(), readUpcoming()]);
-      hearTime(clock.now);
+      setServiceTime(clock.now);
       return { clock, upcoming };
     },
     concerns,
@@ -67,6 +68,7 @@ export function ClockBar() {
         {last && <span class="hint">back to {instantOf(last.from)}</span>}
         {mode !== undefined && mode !== "manual" && <Action run={freezeClock}>Freeze</Action>}
       </span>
+      {children}
       {ran !== undefined && <span class="hint" role="status">{`${ran} ${ran === 1 ? "job" : "jobs"} ran`}</span>}
     </aside>
   );
@@ -79,9 +81,9 @@ function Now({ mode }: { readonly mode: ClockState["mode"] | undefined }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [mode]);
-  const heard = serviceTime.value;
-  const passed = mode === "real" && heard ? performance.now() - heard.heard : 0;
-  const now = heard && new Date(heard.now + passed).toISOString();
+  const last = serviceTime.value;
+  const passed = mode === "real" && last ? performance.now() - last.received : 0;
+  const now = last && new Date(last.now + passed).toISOString();
   return (
     <span>
       <span class="clock-now">

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { request } from "./api.ts";
-import { hearTime } from "./live.ts";
+import { setServiceTime } from "./live.ts";
 
 /** The clock of the control interface (`dev`). */
 export interface ClockState {
@@ -51,7 +51,7 @@ export async function advance(target: Target): Promise<Moved> {
   const move = { id: before.id, from: before.now };
   try {
     const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
-    hearTime(moved.now);
+    setServiceTime(moved.now);
     const all = [...moves.value, move];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
@@ -68,7 +68,7 @@ export async function undo(): Promise<void> {
   if (!last) return;
   keep(moves.value.slice(0, -1));
   const { now } = (await request("POST", `/_svc/snapshots/${last.id}/restore`)) as { now: string };
-  hearTime(now);
+  setServiceTime(now);
   await forget(last);
 }
 

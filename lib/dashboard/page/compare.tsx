@@ -1,11 +1,12 @@
 import { type Comparison, control, type StoredSnapshot } from "./control.ts";
 import { Select } from "./controls.tsx";
-import { type Hint, useRead } from "./live.ts";
+import { type Change, useRead } from "./live.ts";
+import { Table } from "./parts.tsx";
 import { place, setQuery } from "./router.ts";
 import { titleOf } from "./snapshots.tsx";
 import { Empty, Loading, Section, Text } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind !== "log" && kind !== "journal";
+const concerns = ({ kind }: Change) => kind !== "log" && kind !== "journal";
 
 /** Which records differ between two states. */
 export function Compare({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
@@ -51,40 +52,29 @@ function Differences({ of }: { readonly of: Comparison }) {
           </span>
         ))}
       </p>
-      <div class="table-place">
-        <table class="rows differences">
-          <thead>
-            <tr>
-              <th scope="col">Change</th>
-              <th scope="col">Record</th>
-              <th scope="col">Fields</th>
-            </tr>
-          </thead>
-          <tbody>
-            {of.changes.slice(0, 200).map(({ change, type, id, fields }) => (
-              <tr key={`${type} ${id}`}>
-                <td class={change}>
-                  {marks[change]} {change}
-                </td>
-                <td>
-                  {type.replaceAll("_", " ")} <span class="mono hint">{id}</span>
-                </td>
-                <td>
-                  {change === "changed" ? (
-                    Object.entries(fields).map(([name, value]) => (
-                      <div key={name}>
-                        {name}: <del>{textOf(value.from)}</del> → <ins>{textOf(value.to)}</ins>
-                      </div>
-                    ))
-                  ) : (
-                    <Text of={summaryOf(fields, change === "added" ? "to" : "from")} />
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table kind="differences" head={["Change", "Record", "Fields"]}>
+        {of.changes.slice(0, 200).map(({ change, type, id, fields }) => (
+          <tr key={`${type} ${id}`}>
+            <td class={change}>
+              {marks[change]} {change}
+            </td>
+            <td>
+              {type.replaceAll("_", " ")} <span class="mono hint">{id}</span>
+            </td>
+            <td>
+              {change === "changed" ? (
+                Object.entries(fields).map(([name, value]) => (
+                  <div key={name}>
+                    {name}: <del>{textOf(value.from)}</del> → <ins>{textOf(value.to)}</ins>
+                  </div>
+                ))
+              ) : (
+                <Text of={summaryOf(fields, change === "added" ? "to" : "from")} />
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
       {sum(of) > 200 && <p class="hint">The first 200 of {sum(of)} are shown.</p>}
     </>
   );

@@ -2,6 +2,7 @@ import type { ForkOptions, ListeningFork } from "../../app/forks.ts";
 import type { Preview } from "../../app/preview.ts";
 import type { StoredSnapshot } from "../../app/snapshot-list.ts";
 import type { Comparison } from "../../control/state-calls.ts";
+import type { DeliveryOrder } from "../../instruments/delivery-orders.ts";
 import type { StoredFault } from "../../instruments/faults.ts";
 import type { Caught, InboxSettings } from "../../instruments/inbox.ts";
 import type { InboxAnswer } from "../../instruments/inbox-script.ts";
@@ -13,6 +14,7 @@ import { request } from "./api.ts";
 export type {
   Caught,
   Comparison,
+  DeliveryOrder,
   InboxAnswer,
   InboxSettings,
   JournalEntry,
@@ -36,6 +38,8 @@ export const control = {
   clearInbox: () => list<Caught>("DELETE", "inbox"),
   configureInbox: (name: string, given: { responses: unknown } | { forward: string | null }) =>
     send("PUT", `inbox/${part(name)}`, given),
+  everyOrder: async (deliveries: readonly string[], muted: boolean) =>
+    (await send<{ data: DeliveryOrder[] }>("POST", "deliveries/orders", { deliveries, muted })).data,
   mails: () => list<SentMail>("GET", "mail"),
   accept: (token: string, name: string) =>
     send<{ email: string; api_key: string }>("POST", "invitations/accept", { token, name }),

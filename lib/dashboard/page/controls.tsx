@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
-import { tellAll } from "./live.ts";
+import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
 interface ButtonProps {
@@ -10,12 +10,14 @@ interface ButtonProps {
   readonly reason?: string | undefined;
   /** While its work is under way it keeps the focus, so that the keyboard does not lose its place. */
   readonly isBusy?: boolean;
+  /** Whether what it opens is open. */
+  readonly isExpanded?: boolean;
   readonly kind?: "main" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly onClick?: () => unknown;
 }
 
-export function Button({ children, reason, isBusy, kind, type = "button", onClick }: ButtonProps) {
+export function Button({ children, reason, isBusy, isExpanded, kind, type = "button", onClick }: ButtonProps) {
   const id = useId();
   return (
     <span class="button-place" title={reason}>
@@ -24,6 +26,7 @@ export function Button({ children, reason, isBusy, kind, type = "button", onClic
         class={kind}
         disabled={reason !== undefined}
         aria-disabled={isBusy || undefined}
+        aria-expanded={isExpanded}
         aria-describedby={reason === undefined ? undefined : id}
         onClick={onClick}
       >
@@ -66,7 +69,7 @@ export function useWork(run: () => Promise<unknown>) {
       setError(problem);
     }
     setBusy(false);
-    tellAll();
+    refreshAll();
   };
   return { isBusy, error, start };
 }

@@ -1,16 +1,15 @@
 import type { Delivery, DeliveryDetail } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Action, FormDialog, Select } from "./controls.tsx";
+import type { Family } from "./endpoint.tsx";
 import { useForm } from "./form.tsx";
-import { serviceTime, useRead } from "./live.ts";
-import { refusal } from "./may.ts";
-import { Block, Copy, curlOf, indented, Table } from "./parts.tsx";
+import { serviceNow, useRead } from "./live.ts";
+import { Block, Copy, curlOf, indented, Records } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
 import { instantOf, lengthOf } from "./time.ts";
-import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
-
-export type Family = "webhooks" | "integrations";
+import { Empty, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 interface OfEndpoint {
   readonly family: Family;
@@ -32,30 +31,31 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
   );
   return (
     <Section title="Deliveries" actions={<Recover family={family} id={id} />}>
-      {!data && <Loading error={error} />}
-      {data?.data.length === 0 && <Empty>No delivery yet. Send a test, or deploy something.</Empty>}
-      {data && data.data.length > 0 && (
-        <Table head={["State", "Event", "Created", "Attempts", "Last answer", "Next attempt"]} wide={["Next attempt"]}>
-          {data.data.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Status of={one.status} />
-              </td>
-              <td class="mono">
-                <a href={href(`/${family}/${id}/${one.id}`)}>{one.event}</a>
-              </td>
-              <td>
-                <Time at={one.created_at} />
-              </td>
-              <td>{one.attempts.length}</td>
-              <td>
-                <Text of={answerOf(one)} />
-              </td>
-              <td class="wide">{one.next_attempt_at !== null && `${instantOf(one.next_attempt_at)} UTC`}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Records
+        of={data?.data}
+        error={error}
+        empty="No delivery yet. Send a test, or deploy something."
+        head={["State", "Event", "Created", "Attempts", "Last answer", "Next attempt"]}
+        wide={["Next attempt"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td class="mono">
+              <a href={href(`/${family}/${id}/${one.id}`)}>{one.event}</a>
+            </td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+            <td>{one.attempts.length}</td>
+            <td>
+              <Text of={answerOf(one)} />
+            </td>
+            <td class="wide">{one.next_attempt_at !== null && `${instantOf(one.next_attempt_at)} UTC`}</td>
+          </tr>
+        )}
+      />
       <Pages next={data?.meta.next_cursor ?? null} />
     </Section>
   );
@@ -72,8 +72,7 @@ const periods: readonly (readonly [string, string])[] = [
 function Recover({ family, id }: OfEndpoint) {
   const { values, choice } = useForm({ period: "86400000" });
   const run = () => {
-    const now = serviceTime.value?.now ?? Date.now();
-    return api[family].recover({ id, since: new Date(now - Number(values.period)).toISOString() });
+    return api[family].recover({ id, since: new Date(serviceNow() - Number(values.period)).toISOString() });
   };
   return (
     <FormDialog label="Recover" submit="Send them again" reason={refusal(`${family}:write`)} run={run}>
@@ -89,13 +88,7 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
     (signal) => api[family].delivery({ id, dlv }, { signal }),
     ({ kind, id: of }) => of === id || of === dlv || kind === "delivery",
   );
-  if (!data) {
-    return (
-      <Page title="Delivery">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Delivery", error);
   const actions = (
     <>
       <Copy text={curlOf(data.request)}>Copy as curl</Copy>
@@ -130,12 +123,12 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
   );
 }
 
-/** The ladder: every attempt with its answer, and when the next one comes. */
+/** Every attempt with its answer, and when the next one comes. */
 function Attempts({ of }: { readonly of: DeliveryDetail }) {
   return (
     <Section title="Attempts">
       {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It was not sent.</Empty>}
-      <ol class="ladder">
+      <ol class="attempt-list">
         {of.attempts.map((one) => {
           const isGood = one.status !== null && one.status >= 200 && one.status < 300;
           return (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Deployment } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
-import { refusal } from "./may.ts";
+import { refusal } from "./permissions.ts";
 import { go } from "./router.ts";
 
 /** People paste the URL of a repository; the interface takes `owner/repo`. */

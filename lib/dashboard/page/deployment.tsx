@@ -5,7 +5,7 @@ import { useRead } from "./live.ts";
 import { deploymentLog, LogPart } from "./log.tsx";
 import { href } from "./router.ts";
 import { instantOf, lengthOf, secondOf } from "./time.ts";
-import { Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
+import { loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 export function DeploymentPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
@@ -15,15 +15,9 @@ export function DeploymentPage({ id }: { readonly id: string }) {
       const project = await api.projects.get({ id: deployment.project_id }, { signal });
       return { deployment, project };
     },
-    (hint) => hint.kind === "deployment" && hint.id === id,
+    (change) => change.kind === "deployment" && change.id === id,
   );
-  if (!data) {
-    return (
-      <Page title="Deployment">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Deployment", error);
   const { deployment, project } = data;
   const actions = (
     <>
@@ -98,7 +92,7 @@ const way: readonly string[] = ["queued", "building", "deploying"];
 function States({ of }: { readonly of: Deployment }) {
   const at = way.indexOf(of.status);
   const isOver = at === -1;
-  // Where a deployment was cancelled or failed is not told by its record, so only its end is drawn as certain.
+  // Where a deployment was cancelled or failed is not in its record, so only its end is drawn as certain.
   const passed = of.status === "active" || of.status === "rolled_back" ? way.length : of.status === "failed" ? 2 : 1;
   const end = isOver ? of.status : "active";
   return (

@@ -5,9 +5,9 @@ import { RollBack } from "./deploy.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { LogPart } from "./log.tsx";
-import { refusal } from "./may.ts";
+import { refusal } from "./permissions.ts";
 import { go, href } from "./router.ts";
-import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
+import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
 /** The path of an environment's page. */
 export const pathOf = (project_id: string, name: string): string =>
@@ -26,13 +26,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
     },
     ({ kind, id }) => kind === "deployment" || id === project_id,
   );
-  if (!data) {
-    return (
-      <Page title="Environment">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Environment", error);
   const { project, environment, live } = data;
   if (!environment) {
     return (

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { control, type StoredFault } from "./control.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { filled, JsonForm, numberOf } from "./json-form.tsx";
-import { type Hint, useRead } from "./live.ts";
-import { Empty, Loading, Page, Section } from "./ui.tsx";
+import { type Change, useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
+import { Page, Section } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "instruments" || kind === "journal";
+const concerns = ({ kind }: Change) => kind === "instruments" || kind === "journal";
 
 const examples: Readonly<Record<string, object>> = {
   "503 once": { match: { path: "/v1/*" }, respond: { status: 503 }, times: 1 },
@@ -44,48 +45,34 @@ export function FaultsPage() {
           ))}
         </div>
       </Section>
-      {!data && <Loading error={error} />}
-      {isEmpty && <Empty>No fault: every call is answered as usual. Take an example above, or add your own.</Empty>}
-      {data && data.length > 0 && <Faults of={data} />}
+      <Records
+        of={data}
+        error={error}
+        empty="No fault: every call is answered as usual. Take an example above, or add your own."
+        head={["Calls", "Answer", "Met", ""]}
+        row={faultRow}
+      />
     </Page>
   );
 }
 
-const Faults = ({ of }: { readonly of: readonly StoredFault[] }) => (
-  <div class="table-place">
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Calls</th>
-          <th scope="col">Answer</th>
-          <th scope="col">Met</th>
-          <th scope="col" class="end">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map((one) => (
-          <tr key={one.id}>
-            <td class="mono">
-              {one.match.method ?? "any method"} {one.match.path ?? "any path"}
-            </td>
-            <td>{effectOf(one)}</td>
-            <td>
-              {one.used}
-              {one.times !== null && ` of ${one.times}`}
-              {one.nth !== null && <span class="hint"> from call {one.nth} on</span>}
-            </td>
-            <td class="end">
-              <Action kind="danger" run={() => control.removeFault(one.id)}>
-                Remove
-              </Action>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+const faultRow = (of: StoredFault) => (
+  <tr key={of.id}>
+    <td class="mono">
+      {of.match.method ?? "any method"} {of.match.path ?? "any path"}
+    </td>
+    <td>{effectOf(of)}</td>
+    <td>
+      {of.used}
+      {of.times !== null && ` of ${of.times}`}
+      {of.nth !== null && <span class="hint"> from call {of.nth} on</span>}
+    </td>
+    <td class="end">
+      <Action kind="danger" run={() => control.removeFault(of.id)}>
+        Remove
+      </Action>
+    </td>
+  </tr>
 );
 
 function effectOf({ respond: { status, code, headers, delay, drop, truncate } }: StoredFault): string {

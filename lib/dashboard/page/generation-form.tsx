@@ -4,7 +4,7 @@ import { costOf, builtIn as models, usdOf } from "../../generations/price-list.t
 import { api } from "./api.ts";
 import { Field, FormDialog, Select } from "./controls.tsx";
 import { Area, filled, useForm } from "./form.tsx";
-import { refusal } from "./may.ts";
+import { refusal } from "./permissions.ts";
 import { go } from "./router.ts";
 
 const labels: Readonly<Record<keyof (typeof choices)["image"], string>> = {

@@ -3,13 +3,13 @@ import { api } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { NewGeneration } from "./generation-form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
 import { sourceOf } from "./media.ts";
 import { Block, Facts, textsOf } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
 import { instantOf } from "./time.ts";
-import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
+import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();
 const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
@@ -76,15 +76,9 @@ export function GenerationPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
     `generation ${id}`,
     (signal) => api.generations.get({ id }, { signal }),
-    (hint) => hint.id === id,
+    (change) => change.id === id,
   );
-  if (!data) {
-    return (
-      <Page title="Generation">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Generation", error);
   const ended = hasEnded(data) ? `The generation has ended: ${data.status.replace("_", " ")}.` : undefined;
   const source = sourceOf(data);
   const actions = (

@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import { verifySignatureAsync } from "../../client/signature.ts";
 import { type Caught, control, type InboxAnswer, type InboxSettings } from "./control.ts";
 import { Action, Button, Field, FormDialog } from "./controls.tsx";
-import { type Hint, useRead } from "./live.ts";
+import { type Change, useRead } from "./live.ts";
 import { place, setQuery } from "./router.ts";
 import { instantOf } from "./time.ts";
-import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
+import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "journal" || kind === "instruments";
+const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 const forms = "Statuses, timeout and drop, in their order: 500, timeout, 200. Or a JSON list.";
 
 const wordOf = (answer: InboxAnswer | null): string => {
@@ -38,13 +38,7 @@ export function InboxPage() {
   );
   const name = place.value.query.get("name") ?? "";
   const chosen = place.value.query.get("delivery") ?? "";
-  if (!data) {
-    return (
-      <Page title="Inbox">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Inbox", error);
   const { caught, settings } = data;
   const names = [...new Set([...caught, ...settings].map(({ endpoint }) => endpoint))].sort();
   const shown = caught.filter(({ endpoint }) => name === "" || endpoint === name).reverse();

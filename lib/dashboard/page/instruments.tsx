@@ -3,7 +3,7 @@ import { InboxPage } from "./inbox.tsx";
 import { MailPage } from "./mail.tsx";
 import { ScenariosPage } from "./scenarios.tsx";
 import { SnapshotsPage } from "./snapshots.tsx";
-import { TimelinePage } from "./timeline.tsx";
+import { TimelineDock, TimelinePage } from "./timeline.tsx";
 
 /** The instruments of `dev`. */
 export function Instruments({ feature }: { readonly feature: string }) {
@@ -18,6 +18,8 @@ export function Instruments({ feature }: { readonly feature: string }) {
       return <ScenariosPage />;
     case "faults":
       return <FaultsPage />;
+    case "dock":
+      return <TimelineDock />;
     default:
       return <SnapshotsPage />;
   }

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { Integration } from "../../client/records.ts";
 import { api, session } from "./api.ts";
-import { Action, Field, FormDialog, Select } from "./controls.tsx";
+import { Field, FormDialog, Select } from "./controls.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
+import { EndpointActions, EndpointsPage, EventsField } from "./endpoint.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
-import { Copy, Facts, Table, textsOf } from "./parts.tsx";
-import { go, href } from "./router.ts";
-import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
-import { EventsField } from "./webhooks.tsx";
+import { Copy, Facts, textsOf } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
+import { go } from "./router.ts";
+import { loadingPage, Page, Section, Status } from "./ui.tsx";
 
 type Type = Integration["type"];
 type Values = Record<string, string>;
@@ -121,55 +121,26 @@ function NewIntegration() {
   );
 }
 
-export function IntegrationsPage() {
-  const { data, error } = useRead(
-    "integrations",
-    (signal) => api.integrations.list({}, { signal }),
-    ({ kind }) => kind === "delivery" || kind === "record",
-  );
-  return (
-    <Page title="Integrations" actions={<NewIntegration />}>
-      {!data && <Loading error={error} />}
-      {data?.data.length === 0 && (
-        <Empty>No integration yet. Connect a code host, a chat, a monitoring provider, or a service of your own.</Empty>
-      )}
-      {data && data.data.length > 0 && (
-        <Table head={["State", "Name", "Type", "Created"]}>
-          {data.data.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Status of={one.status} />
-              </td>
-              <td>
-                <a href={href(`/integrations/${one.id}`)}>
-                  <Text of={one.name} />
-                </a>
-              </td>
-              <td>{one.type.replace("_", " ")}</td>
-              <td>
-                <Time at={one.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </Page>
-  );
-}
+export const IntegrationsPage = () => (
+  <EndpointsPage
+    family="integrations"
+    title="Integrations"
+    create={<NewIntegration />}
+    list={(signal) => api.integrations.list({}, { signal })}
+    empty="No integration yet. Connect a code host, a chat, a monitoring provider, or a service of your own."
+    head={["Name", "Type"]}
+    name={({ name }) => name}
+    about={({ type }) => type.replace("_", " ")}
+  />
+);
 
 export function IntegrationPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
     `integration ${id}`,
     (signal) => api.integrations.get({ id }, { signal }),
-    (hint) => hint.id === id || hint.kind === "delivery",
+    (change) => change.id === id || change.kind === "delivery",
   );
-  if (!data) {
-    return (
-      <Page title="Integration">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Integration", error);
   const hook = `${location.origin}/hooks/code-host/${id}`;
   return (
     <Page title={data.name} actions={<Actions of={data} />}>
@@ -196,7 +167,6 @@ export function IntegrationPage({ id }: { readonly id: string }) {
 function Actions({ of }: { readonly of: Integration }) {
   const { id, type } = of;
   const reason = refusal("integrations:write");
-  const isOff = of.status === "inactive";
   const stored = Object.fromEntries(
     fields[type].map(({ name, isSecret }) => {
       const value = of.config[name];
@@ -206,13 +176,7 @@ function Actions({ of }: { readonly of: Integration }) {
   const { values, field, reset } = useForm<Values>(stored);
   const sendsNothing = type === "code_host" ? "A code host receives pushes; nothing is sent to it." : undefined;
   return (
-    <>
-      <Action reason={reason} run={() => api.integrations.update({ id, status: isOff ? "active" : "inactive" })}>
-        {isOff ? "Turn on" : "Turn off"}
-      </Action>
-      <Action reason={reason ?? sendsNothing} run={() => api.integrations.test({ id })}>
-        Send a test
-      </Action>
+    <EndpointActions family="integrations" of={of} sendsNothing={sendsNothing}>
       <FormDialog
         label="Edit"
         submit="Save"
@@ -222,17 +186,6 @@ function Actions({ of }: { readonly of: Integration }) {
       >
         <Config type={type} field={field} isNew={false} />
       </FormDialog>
-      <FormDialog
-        label="Delete"
-        kind="danger"
-        reason={reason}
-        run={async () => {
-          await api.integrations.delete({ id });
-          go("/integrations");
-        }}
-      >
-        <p>The integration goes with its deliveries, and pending ones are not sent.</p>
-      </FormDialog>
-    </>
+    </EndpointActions>
   );
 }

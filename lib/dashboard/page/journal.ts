@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
 import { control, type JournalEntry } from "./control.ts";
-import { type Hint, type Read, useRead } from "./live.ts";
+import { type Change, type Read, useRead } from "./live.ts";
 
-const concerns = ({ kind }: Hint) => kind === "journal" || kind === "instruments";
+const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 
 /** How many of each kind the service keeps. */
 const most = 1000;

@@ -3,11 +3,11 @@ import { covers, scopes } from "../../kernel/roles.ts";
 import { api, session } from "./api.ts";
 import { Field, FormDialog, Once, Select } from "./controls.tsx";
 import { useForm } from "./form.tsx";
-import { serviceTime, useRead } from "./live.ts";
-import { scopeRefusal } from "./may.ts";
-import { Table } from "./parts.tsx";
+import { serviceNow, useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
+import { scopeRefusal } from "./permissions.ts";
 import { instantOf } from "./time.ts";
-import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
+import { Page, Text, Time } from "./ui.tsx";
 
 const day_ms = 86_400_000;
 const lifetimes: readonly (readonly [string, string])[] = [
@@ -30,40 +30,41 @@ export function KeysPage() {
   return (
     <Page title="API keys" actions={<NewKey made={setMade} />}>
       {made !== undefined && <Once label="New API key" secret={made} />}
-      {!data && <Loading error={error} />}
-      {data?.keys.length === 0 && <Empty>No key yet. A program needs one to call the interface.</Empty>}
-      {data && data.keys.length > 0 && (
-        <Table head={["Name", "Person", "Scopes", "Created", "Last used", "Expires", ""]} wide={["Created"]}>
-          {data.keys.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Text of={one.name} />
-              </td>
-              <td>
-                <Text of={data.names.get(one.user_id) ?? one.user_id} />
-              </td>
-              <td>{one.scopes.includes("*") ? "all" : one.scopes.join(", ")}</td>
-              <td class="wide">
-                <Time at={one.created_at} />
-              </td>
-              <td>{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
-              <td>{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
-              <td class="end">
-                <FormDialog
-                  label="Revoke"
-                  kind="quiet"
-                  reason={scopeRefusal("users:write")}
-                  run={() => api.keys.revoke({ id: one.id })}
-                >
-                  <p>
-                    The key <Text of={one.name} /> ends at once, and programs that use it are refused.
-                  </p>
-                </FormDialog>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Records
+        of={data?.keys}
+        error={error}
+        empty="No key yet. A program needs one to call the interface."
+        head={["Name", "Person", "Scopes", "Created", "Last used", "Expires", ""]}
+        wide={["Created"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <Text of={one.name} />
+            </td>
+            <td>
+              <Text of={data?.names.get(one.user_id) ?? one.user_id} />
+            </td>
+            <td>{one.scopes.includes("*") ? "all" : one.scopes.join(", ")}</td>
+            <td class="wide">
+              <Time at={one.created_at} />
+            </td>
+            <td>{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
+            <td>{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
+            <td class="end">
+              <FormDialog
+                label="Revoke"
+                kind="quiet"
+                reason={scopeRefusal("users:write")}
+                run={() => api.keys.revoke({ id: one.id })}
+              >
+                <p>
+                  The key <Text of={one.name} /> ends at once, and programs that use it are refused.
+                </p>
+              </FormDialog>
+            </td>
+          </tr>
+        )}
+      />
     </Page>
   );
 }
@@ -73,7 +74,7 @@ function NewKey({ made }: { readonly made: (key: string) => void }) {
   const [chosen, setChosen] = useState<readonly (typeof scopes)[number][]>([]);
   const run = async () => {
     const { name, expires } = values;
-    const now = serviceTime.value?.now ?? Date.now();
+    const now = serviceNow();
     const { key } = await api.keys.create({
       name,
       ...(chosen.length > 0 && { scopes: [...chosen] }),

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
-import { ClockBar } from "./clock-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { instrumentPages } from "./instrument-pages.tsx";
-import { isLive, tellAll, useRead } from "./live.ts";
+import { isLive, refreshAll, useRead } from "./live.ts";
 import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
+import { TimeBar } from "./time-bar.tsx";
 
 /** The pages of the rail. */
 const pages = [
@@ -71,7 +71,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
       </div>
       <Drawer />
       <Palette pages={shown} />
-      {session.value?.mode === "dev" && <ClockBar />}
+      {session.value?.mode === "dev" && <TimeBar />}
     </div>
   );
 };
@@ -106,7 +106,7 @@ function Who() {
       onChange={async (name) => {
         actAs(name);
         await loadSession();
-        tellAll();
+        refreshAll();
       }}
     />
   );

@@ -4,7 +4,7 @@ import { ClientProblem } from "../../client/problem.ts";
 import { loadSession, person, session } from "./api.ts";
 
 /** A message of `/dashboard/live`: what has changed, never to what. */
-export interface Hint {
+export interface Change {
   readonly kind: string;
   readonly id?: string;
   readonly event?: string;
@@ -13,46 +13,49 @@ export interface Hint {
   readonly now: string;
 }
 
-/** Whether the page hears of changes as they happen. */
+/** Whether the live socket is open. */
 export const isLive = signal(false);
-/** Since when nothing was heard, once that is longer than a reconnection takes. */
+/** Since when the live socket is closed, once that is longer than a reconnection takes. */
 export const lostAt = signal<Date | undefined>(undefined);
 /** Whether the service was upgraded since this tab was loaded. */
 export const isOld = signal(false);
-const patience_ms = 1000;
-let patience: ReturnType<typeof setTimeout> | undefined;
+const grace_ms = 1000;
+let lostTimer: ReturnType<typeof setTimeout> | undefined;
 
-const lose = (): void => {
+const disconnected = (): void => {
   isLive.value = false;
   const at = new Date();
-  patience ??= setTimeout(() => {
+  lostTimer ??= setTimeout(() => {
     lostAt.value = at;
-  }, patience_ms);
+  }, grace_ms);
 };
-const hearAgain = (program: string | undefined): void => {
-  clearTimeout(patience);
-  patience = undefined;
+const connected = (program: string | undefined): void => {
+  clearTimeout(lostTimer);
+  lostTimer = undefined;
   lostAt.value = undefined;
   isLive.value = true;
   const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.src ?? "";
   isOld.value = program !== undefined && !own.endsWith(`/${program}`);
 };
 
-/** The service's time, as the last message told it, and when that was. */
-export const serviceTime = signal<{ readonly now: number; readonly heard: number } | undefined>(undefined);
+/** The service's time in the last message, and when that was received. */
+export const serviceTime = signal<{ readonly now: number; readonly received: number } | undefined>(undefined);
 
-export const hearTime = (now: string): void => {
-  serviceTime.value = { now: Date.parse(now), heard: performance.now() };
+export const setServiceTime = (now: string): void => {
+  serviceTime.value = { now: Date.parse(now), received: performance.now() };
 };
 
-const listeners = new Set<(hint: Hint) => void>();
-/** Says to what is shown that something changed. */
-export const tell = (hint: Hint): void => {
-  for (const listener of listeners) listener(hint);
+/** The service's time; this machine's until the first message. */
+export const serviceNow = (): number => serviceTime.value?.now ?? Date.now();
+
+const listeners = new Set<(change: Change) => void>();
+/** Has every reading that is concerned read again. */
+export const publish = (change: Change): void => {
+  for (const listener of listeners) listener(change);
 };
 
 /** Everything may have changed: after a write of this page, or after a time without a connection. */
-export const tellAll = (): void => tell({ kind: "all", now: "" });
+export const refreshAll = (): void => publish({ kind: "all", now: "" });
 
 let socket: WebSocket | undefined;
 let wait = 250;
@@ -62,24 +65,24 @@ function connect(): void {
   const made = new WebSocket(`${location.origin.replace(/^http/, "ws")}/dashboard/live${query}`);
   socket = made;
   made.addEventListener("message", ({ data }) => {
-    const hint = JSON.parse(String(data)) as Hint;
-    hearTime(hint.now);
-    if (hint.kind !== "hello") return tell(hint);
+    const change = JSON.parse(String(data)) as Change;
+    setServiceTime(change.now);
+    if (change.kind !== "hello") return publish(change);
     wait = 250;
-    hearAgain(hint.program);
+    connected(change.program);
     // Whatever was missed is read anew, so nothing appears twice.
-    tellAll();
+    refreshAll();
   });
   made.addEventListener("close", () => {
     if (socket !== made) return;
-    lose();
+    disconnected();
     socket = undefined;
     wait = Math.min(wait * 2, 4000);
     setTimeout(reconnect, wait);
   });
 }
 
-/** The session may have ended meanwhile, which a browser does not tell of a socket that is refused. */
+/** The session may have ended meanwhile, which a browser does not report of a socket that is refused. */
 async function reconnect(): Promise<void> {
   await loadSession().catch(() => {});
   if (!socket && session.value) connect();
@@ -113,7 +116,11 @@ const gathering_ms = 4;
  * Reads a record or a list, and reads it again whenever a change says so. `key` names what is read; the data of another
  * key is never shown for it.
  */
-export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T>, concerns: (hint: Hint) => boolean) {
+export function useRead<T>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  concerns: (change: Change) => boolean,
+) {
   const [state, set] = useState<Read<T> & { readonly key: string }>({ key, data: undefined, error: undefined });
   useEffect(() => {
     const control = new AbortController();
@@ -148,8 +155,8 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
         void run();
       }, wait);
     };
-    const listener = (hint: Hint) => {
-      if (hint.kind === "all" || concerns(hint)) soon();
+    const listener = (change: Change) => {
+      if (change.kind === "all" || concerns(change)) soon();
     };
     listeners.add(listener);
     void run();

@@ -67,7 +67,7 @@ export function LogPart({ of, empty }: { readonly of: Source; readonly empty: st
       pages.current = await readOn(of, pages.current, signal, (entries) => isFirst && setFirst(entries));
       return pages.current.entries;
     },
-    (hint) => hint.id === id,
+    (change) => change.id === id,
   );
   if (!data) return <Loading error={error} />;
   if (data.length === 0) return <Empty>{empty}</Empty>;

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { control, type SentMail } from "./control.ts";
 import { Field, FormDialog, Once } from "./controls.tsx";
-import { type Hint, useRead } from "./live.ts";
+import { type Change, useRead } from "./live.ts";
 import { place, setQuery } from "./router.ts";
 import { instantOf } from "./time.ts";
 import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
 
-const concerns = ({ kind, event }: Hint) => kind === "journal" || kind === "instruments" || event !== undefined;
+const concerns = ({ kind, event }: Change) => kind === "journal" || kind === "instruments" || event !== undefined;
 
 const nameOf = ({ to, sent_at }: SentMail) => `${to} ${sent_at}`;
 

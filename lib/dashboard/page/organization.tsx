@@ -2,7 +2,7 @@ import { api, loadSession, session } from "./api.ts";
 import { Field, FormDialog, Select } from "./controls.tsx";
 import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
+import { refusal } from "./permissions.ts";
 import { Loading, Text } from "./ui.tsx";
 
 const plans = ["starter", "pro", "enterprise"] as const;

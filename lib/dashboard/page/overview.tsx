@@ -1,9 +1,9 @@
 import { api } from "./api.ts";
 import { isUnfinished } from "./deploy.tsx";
-import { serviceTime, useRead } from "./live.ts";
+import { serviceNow, useRead } from "./live.ts";
 import { href } from "./router.ts";
 import { DeploymentRows, useProjects } from "./tables.tsx";
-import { Empty, Loading, Page, Section, Status, Text } from "./ui.tsx";
+import { Empty, loadingPage, Page, Section, Status, Text } from "./ui.tsx";
 
 const states = ["queued", "building", "deploying", "failed"] as const;
 
@@ -29,18 +29,12 @@ export function OverviewPage() {
   const { data: usage } = useRead(
     "cost",
     async (signal) => {
-      const day = new Date(serviceTime.value?.now ?? Date.now()).toISOString().slice(0, 10);
+      const day = new Date(serviceNow()).toISOString().slice(0, 10);
       return api.generations.usage({ from: day, to: day }, { signal });
     },
     ({ kind }) => kind === "generation",
   );
-  if (!data) {
-    return (
-      <Page title="Overview">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Overview", error);
   const running = data.of.filter(isUnfinished);
   const failed = data.of.filter(({ status }) => status === "failed").slice(0, 5);
   const steps = stepsOf(projects.size > 0, data.latest.length > 0, data.hasWebhook);

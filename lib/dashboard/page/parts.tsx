@@ -1,20 +1,25 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "./controls.tsx";
-import { Text } from "./ui.tsx";
+import { Empty, Loading, Text } from "./ui.tsx";
+
+interface Columns {
+  readonly head: readonly string[];
+  readonly wide?: readonly string[];
+  readonly kind?: "differences" | "matrix";
+}
 
 /** A table of records. Columns of `wide` give way on a narrow screen; one without a name holds buttons. */
 export const Table = ({
   head,
   wide = [],
+  kind,
   children,
-}: {
-  readonly head: readonly string[];
-  readonly wide?: readonly string[];
+}: Columns & {
   readonly children: ComponentChildren;
 }) => (
   <div class="table-place">
-    <table class="rows">
+    <table class={`rows ${kind ?? ""}`}>
       <thead>
         <tr>
           {head.map((name) => (
@@ -28,6 +33,23 @@ export const Table = ({
     </table>
   </div>
 );
+
+/** A table of what was read: until then why it is not there, and `empty` where there are no records. */
+export function Records<T>({
+  of,
+  error,
+  empty,
+  row,
+  ...columns
+}: Columns & {
+  readonly of: readonly T[] | undefined;
+  readonly error?: unknown;
+  readonly empty: ComponentChildren;
+  readonly row: (one: T) => ComponentChildren;
+}) {
+  if (!of) return <Loading error={error} />;
+  return of.length === 0 ? <Empty>{empty}</Empty> : <Table {...columns}>{of.map(row)}</Table>;
+}
 
 /** Names and their values. */
 export const Facts = ({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) => (

@@ -4,10 +4,10 @@ import { type Role, roles } from "../../kernel/roles.ts";
 import { api, session } from "./api.ts";
 import { Action, Field, FormDialog, Problem, Select } from "./controls.tsx";
 import { useForm } from "./form.tsx";
-import { tellAll, useRead } from "./live.ts";
-import { refusal } from "./may.ts";
+import { refreshAll, useRead } from "./live.ts";
 import { OrganizationPart } from "./organization.tsx";
 import { Table } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
 import { instantOf } from "./time.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
 
@@ -129,7 +129,7 @@ function useChange<T>(run: (input: T) => Promise<unknown>) {
   const start = async (input: T) => {
     setError(undefined);
     await run(input).catch(setError);
-    tellAll();
+    refreshAll();
   };
   return { error, start };
 }

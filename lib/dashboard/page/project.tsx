@@ -5,10 +5,10 @@ import { Deploy, RollBack } from "./deploy.tsx";
 import { Address, Live, pathOf, Variables } from "./environment.tsx";
 import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
+import { refusal } from "./permissions.ts";
 import { go, href } from "./router.ts";
 import { DeploymentRows } from "./tables.tsx";
-import { Empty, Loading, Page, Section, Status, Text, Time } from "./ui.tsx";
+import { Empty, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 export function ProjectPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
@@ -31,15 +31,9 @@ export function ProjectPage({ id }: { readonly id: string }) {
         live: live.map(({ data: [one] }) => one),
       };
     },
-    (hint) => hint.kind === "deployment" || hint.id === id || hint.event === "project.deleted",
+    (change) => change.kind === "deployment" || change.id === id || change.event === "project.deleted",
   );
-  if (!data) {
-    return (
-      <Page title="Project">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Project", error);
   const { project, environments, latest, live } = data;
   const actions = (
     <>

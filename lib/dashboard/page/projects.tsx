@@ -2,10 +2,10 @@ import { api } from "./api.ts";
 import { Button, Field, FormDialog } from "./controls.tsx";
 import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
-import { Table } from "./parts.tsx";
+import { Records } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
 import { go, href, place, setQuery } from "./router.ts";
-import { Empty, Loading, Page, Status, Text, Time } from "./ui.tsx";
+import { Page, Status, Text, Time } from "./ui.tsx";
 
 export function NewProject() {
   const { values, field } = useForm({ name: "", region: "eu-west-1", description: "" });
@@ -32,33 +32,32 @@ export function ProjectsPage() {
   );
   return (
     <Page title="Projects" actions={<NewProject />}>
-      {!data && <Loading error={error} />}
-      {data?.data.length === 0 && (
-        <Empty>No project yet. A project holds environments, their variables and deployments.</Empty>
-      )}
-      {data && data.data.length > 0 && (
-        <Table head={["Name", "State", "Region", "Description", "Created"]} wide={["Description"]}>
-          {data.data.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <a href={href(`/projects/${one.id}`)}>
-                  <Text of={one.name} />
-                </a>
-              </td>
-              <td>
-                <Status of={one.status} />
-              </td>
-              <td class="mono">{one.region}</td>
-              <td class="wide">
-                <Text of={one.description ?? ""} />
-              </td>
-              <td>
-                <Time at={one.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Records
+        of={data?.data}
+        error={error}
+        empty="No project yet. A project holds environments, their variables and deployments."
+        head={["Name", "State", "Region", "Description", "Created"]}
+        wide={["Description"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <a href={href(`/projects/${one.id}`)}>
+                <Text of={one.name} />
+              </a>
+            </td>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td class="mono">{one.region}</td>
+            <td class="wide">
+              <Text of={one.description ?? ""} />
+            </td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+          </tr>
+        )}
+      />
       <Pages next={data?.meta.next_cursor ?? null} />
     </Page>
   );

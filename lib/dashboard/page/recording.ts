@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { api, person, type Session, session } from "./api.ts";
 import { inputOf } from "./call-forms.ts";
 import { type Ended, onCall, shown } from "./calls.ts";
-import { serviceTime } from "./live.ts";
+import { serviceNow, serviceTime } from "./live.ts";
 import { featureOf, identifiersIn, isRecord, type Json, type Known, recordedTest, type Step } from "./recorded-test.ts";
 
 /** The number of steps so far; undefined while nothing is recorded. */
@@ -24,7 +24,7 @@ export async function startRecording(): Promise<void> {
   const steps: Step[] = [];
   const mode = session.value;
   let hasPeople = false;
-  const startedAt = timeOf(await api.organization.get()) ?? serviceTime.value?.now ?? Date.now();
+  const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
   let now = startedAt;
 
   const see = ({ call, answer }: Ended) => {
@@ -55,7 +55,7 @@ export async function startRecording(): Promise<void> {
       now = mark.now;
       recorded.value = steps.length;
     }
-    return /^\/_svc\/(snapshots|forks|preview)\b/.test(call.path);
+    return /^\/_svc\/(snapshots|forks|preview|deliveries\/orders)\b/.test(call.path);
   };
   shown.value.forEach(see);
   const end = onCall((ended) => {

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { control, type Scenario } from "./control.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { filled, JsonForm, numberOf } from "./json-form.tsx";
-import { type Hint, useRead } from "./live.ts";
-import { Empty, Loading, Page, Text } from "./ui.tsx";
+import { type Change, useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
+import { Page, Text } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "instruments" || kind === "deployment" || kind === "generation";
+const concerns = ({ kind }: Change) => kind === "instruments" || kind === "deployment" || kind === "generation";
 
 const fields = {
   deployment: ["branch", "repo", "tag", "image_url", "environment"],
@@ -42,54 +43,37 @@ export function ScenariosPage() {
       }
     >
       <p class="hint">A scenario decides how simulated work ends. The first that matches wins.</p>
-      {!data && <Loading error={error} />}
-      {isEmpty && (
-        <Empty>
-          No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or lets the
-          next deployment roll back.
-        </Empty>
-      )}
-      {data && data.length > 0 && (
-        <div class="table-place">
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Matches</th>
-                <th scope="col">Outcome</th>
-                <th scope="col">Used</th>
-                <th scope="col" class="end">
-                  <span class="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((one) => (
-                <tr key={one.id}>
-                  <td>
-                    <Match of={one} />
-                  </td>
-                  <td>
-                    <Outcome of={one} />
-                  </td>
-                  <td>
-                    {one.used}
-                    {one.times !== null && ` of ${one.times}`}
-                    {one.used === 0 && <span class="hint"> not yet</span>}
-                  </td>
-                  <td class="end">
-                    <Action kind="danger" run={() => control.removeScenario(one.id)}>
-                      Remove
-                    </Action>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Records
+        of={data}
+        error={error}
+        empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or lets the next deployment roll back."
+        head={["Matches", "Outcome", "Used", ""]}
+        row={scenarioRow}
+      />
     </Page>
   );
 }
+
+const scenarioRow = (of: Scenario) => (
+  <tr key={of.id}>
+    <td>
+      <Match of={of} />
+    </td>
+    <td>
+      <Outcome of={of} />
+    </td>
+    <td>
+      {of.used}
+      {of.times !== null && ` of ${of.times}`}
+      {of.used === 0 && <span class="hint"> not yet</span>}
+    </td>
+    <td class="end">
+      <Action kind="danger" run={() => control.removeScenario(of.id)}>
+        Remove
+      </Action>
+    </td>
+  </tr>
+);
 
 function Match({ of: { match, next } }: { readonly of: Scenario }) {
   if (next !== null) return <>the next {next}</>;

@@ -1,10 +1,12 @@
 import { signal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useEffect } from "preact/hooks";
+import { session } from "./api.ts";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
 import { Modal } from "./modal.tsx";
 import { isPaletteOpen } from "./palette.tsx";
+import { toggleAxis } from "./time-bar.tsx";
 
 const isHelpOpen = signal(false);
 const closeHelp = () => {
@@ -12,14 +14,16 @@ const closeHelp = () => {
 };
 
 const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
-const shortcuts = [
+const isDev = () => session.value?.mode === "dev";
+const shortcuts = () => [
   [`${command} K`, "Go to a page, a project or an identifier, or do what this page offers"],
   ["?", "Show these shortcuts"],
   [".", "Show the calls of this page, and close them"],
+  ...(isDev() ? [["t", "Show the time axis, and close it"] as const] : []),
   ["/", "Search on this page"],
   ["Esc", "Close what is open"],
   ["Tab", "Go to the next link, button or field"],
-] as const;
+];
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
@@ -35,6 +39,7 @@ function onKey(event: KeyboardEvent): void {
   if (metaKey || ctrlKey || altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
   if (key === "?") isHelpOpen.value = true;
   else if (key === ".") isDrawerOpen.value = !isDrawerOpen.value;
+  else if (key === "t" && isDev()) toggleAxis();
   else if (key === "/") {
     const field = document.querySelector<HTMLElement>("main input[type='search'], main search :is(input, select)");
     if (!field) return;
@@ -72,7 +77,7 @@ function Help() {
     <Modal label="Shortcuts" close={closeHelp}>
       <h2>Shortcuts</h2>
       <dl class="details keys">
-        {shortcuts.map(([key, text]) => (
+        {shortcuts().map(([key, text]) => (
           <Fragment key={key}>
             <dt>
               <kbd>{key}</kbd>

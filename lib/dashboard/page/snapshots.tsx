@@ -2,11 +2,12 @@ import { useState } from "preact/hooks";
 import { Compare } from "./compare.tsx";
 import { control, type ListeningFork, type StoredSnapshot } from "./control.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
-import { type Hint, useRead } from "./live.ts";
+import { type Change, useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
 import { instantOf } from "./time.ts";
-import { Empty, Loading, Page, Section, Text } from "./ui.tsx";
+import { loadingPage, Page, Section, Text } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "instruments";
+const concerns = ({ kind }: Change) => kind === "instruments";
 
 const sizeOf = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 export const titleOf = ({ id, name }: StoredSnapshot) => (name === null ? id : `${name} (${id})`);
@@ -18,13 +19,7 @@ export function SnapshotsPage() {
     async () => ({ snapshots: await control.snapshots(), forks: await control.forks() }),
     concerns,
   );
-  if (!data) {
-    return (
-      <Page title="Snapshots">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!data) return loadingPage("Snapshots", error);
   const snapshots = data.snapshots.toReversed();
   return (
     <Page
@@ -38,20 +33,21 @@ export function SnapshotsPage() {
         </>
       }
     >
-      {snapshots.length === 0 ? (
-        <Empty>
-          No snapshot yet. A snapshot keeps the whole state: records, files, clock, pending work, inbox. Moving the
-          clock below takes one by itself.
-        </Empty>
-      ) : (
-        <Snapshots of={snapshots} />
-      )}
+      <Records
+        of={snapshots}
+        empty="No snapshot yet. A snapshot keeps the whole state: records, files, clock, pending work, inbox. Moving the clock below takes one by itself."
+        head={["Snapshot", "Clock", "Size", ""]}
+        wide={["Size"]}
+        row={snapshotRow}
+      />
       <Section title="Forks" actions={<NewFork snapshots={snapshots} />}>
-        {data.forks.length === 0 ? (
-          <Empty>No fork. A fork is an independent copy of the service on a port of its own, with a dashboard.</Empty>
-        ) : (
-          <Forks of={data.forks} />
-        )}
+        <Records
+          of={data.forks}
+          empty="No fork. A fork is an independent copy of the service on a port of its own, with a dashboard."
+          head={["Fork", "Clock", "From", "Deliveries", ""]}
+          wide={["From"]}
+          row={forkRow}
+        />
       </Section>
       <Compare snapshots={snapshots} />
     </Page>
@@ -67,45 +63,25 @@ function TakeSnapshot() {
   );
 }
 
-const Snapshots = ({ of }: { readonly of: readonly StoredSnapshot[] }) => (
-  <div class="table-place">
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Snapshot</th>
-          <th scope="col">Clock</th>
-          <th scope="col" class="wide">
-            Size
-          </th>
-          <th scope="col" class="end">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map((one) => (
-          <tr key={one.id}>
-            <td>
-              {one.name !== null && <Text of={one.name} />} <span class="mono hint">{one.id}</span>
-            </td>
-            <td class="mono">{instantOf(one.now)}</td>
-            <td class="wide">{sizeOf(one.bytes)}</td>
-            <td class="end">
-              <span class="row end">
-                <FormDialog label="Restore" submit="Restore" run={() => control.restore(one.id)}>
-                  <p>The service goes back to {instantOf(one.now)} UTC. What happened since then is gone.</p>
-                </FormDialog>
-                <Action run={() => control.fork({ from: one.id, muted: true })}>Fork</Action>
-                <Action kind="danger" run={() => control.removeSnapshot(one.id)}>
-                  Delete
-                </Action>
-              </span>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+const snapshotRow = (of: StoredSnapshot) => (
+  <tr key={of.id}>
+    <td>
+      {of.name !== null && <Text of={of.name} />} <span class="mono hint">{of.id}</span>
+    </td>
+    <td class="mono">{instantOf(of.now)}</td>
+    <td class="wide">{sizeOf(of.bytes)}</td>
+    <td class="end">
+      <span class="row end">
+        <FormDialog label="Restore" submit="Restore" run={() => control.restore(of.id)}>
+          <p>The service goes back to {instantOf(of.now)} UTC. What happened since then is gone.</p>
+        </FormDialog>
+        <Action run={() => control.fork({ from: of.id, muted: true })}>Fork</Action>
+        <Action kind="danger" run={() => control.removeSnapshot(of.id)}>
+          Delete
+        </Action>
+      </span>
+    </td>
+  </tr>
 );
 
 function NewFork({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
@@ -133,41 +109,20 @@ function NewFork({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] 
   );
 }
 
-const Forks = ({ of }: { readonly of: readonly ListeningFork[] }) => (
-  <div class="table-place">
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Fork</th>
-          <th scope="col">Clock</th>
-          <th scope="col" class="wide">
-            From
-          </th>
-          <th scope="col">Deliveries</th>
-          <th scope="col" class="end">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map((one) => (
-          <tr key={one.id}>
-            <td>
-              <a href={`${one.url}/dashboard`} target="_blank" rel="noreferrer">
-                {one.id} at {one.url}
-              </a>
-            </td>
-            <td class="mono">{instantOf(one.now)}</td>
-            <td class="mono wide">{one.from ?? "the present"}</td>
-            <td>{one.muted ? "muted" : "sent"}</td>
-            <td class="end">
-              <Action kind="danger" run={() => control.removeFork(one.id)}>
-                Delete
-              </Action>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+const forkRow = (of: ListeningFork) => (
+  <tr key={of.id}>
+    <td>
+      <a href={`${of.url}/dashboard`} target="_blank" rel="noreferrer">
+        {of.id} at {of.url}
+      </a>
+    </td>
+    <td class="mono">{instantOf(of.now)}</td>
+    <td class="mono wide">{of.from ?? "the present"}</td>
+    <td>{of.muted ? "muted" : "sent"}</td>
+    <td class="end">
+      <Action kind="danger" run={() => control.removeFork(of.id)}>
+        Delete
+      </Action>
+    </td>
+  </tr>
 );

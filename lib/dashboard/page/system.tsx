@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { type Moment, readMetrics, session } from "./api.ts";
 import { LineChart } from "./chart.tsx";
-import { tell, useRead } from "./live.ts";
+import { publish, useRead } from "./live.ts";
 import { lengthOf } from "./time.ts";
 import { Empty, Loading, Page } from "./ui.tsx";
 
@@ -33,7 +33,7 @@ export function SystemPage() {
     ({ kind }) => kind === "tick",
   );
   useEffect(() => {
-    const timer = setInterval(() => tell({ kind: "tick", now: "" }), interval_ms);
+    const timer = setInterval(() => publish({ kind: "tick", now: "" }), interval_ms);
     return () => clearInterval(timer);
   }, []);
   if (isBarred) {

@@ -1,6 +1,7 @@
 import type { DeploymentItem, Project } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { useRead } from "./live.ts";
+import { Table } from "./parts.tsx";
 import { href } from "./router.ts";
 import { lengthOf } from "./time.ts";
 import { Status, Text, Time } from "./ui.tsx";
@@ -26,51 +27,35 @@ export function DeploymentRows({
   readonly projects: ReadonlyMap<string, Project>;
 }) {
   return (
-    <div class="table-place">
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Deployment</th>
-            <th scope="col">Project</th>
-            <th scope="col">Environment</th>
-            <th scope="col" class="wide">
-              Version
-            </th>
-            <th scope="col">Created</th>
-            <th scope="col" class="wide">
-              Took
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Status of={one.status} />
-              </td>
-              <td>
-                <a class="mono" href={href(`/deployments/${one.id}`)} title={one.id}>
-                  …{one.id.slice(-8)}
-                </a>
-              </td>
-              <td>
-                <a href={href(`/projects/${one.project_id}`)}>
-                  <Text of={projects.get(one.project_id)?.name ?? one.project_id} />
-                </a>
-              </td>
-              <td>
-                <Text of={one.environment} />
-              </td>
-              <td class="mono wide">{one.version?.slice(0, 12) ?? ""}</td>
-              <td>
-                <Time at={one.created_at} />
-              </td>
-              <td class="wide">{tookOf(one)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      head={["State", "Deployment", "Project", "Environment", "Version", "Created", "Took"]}
+      wide={["Version", "Took"]}
+    >
+      {of.map((one) => (
+        <tr key={one.id}>
+          <td>
+            <Status of={one.status} />
+          </td>
+          <td>
+            <a class="mono" href={href(`/deployments/${one.id}`)} title={one.id}>
+              …{one.id.slice(-8)}
+            </a>
+          </td>
+          <td>
+            <a href={href(`/projects/${one.project_id}`)}>
+              <Text of={projects.get(one.project_id)?.name ?? one.project_id} />
+            </a>
+          </td>
+          <td>
+            <Text of={one.environment} />
+          </td>
+          <td class="mono wide">{one.version?.slice(0, 12) ?? ""}</td>
+          <td>
+            <Time at={one.created_at} />
+          </td>
+          <td class="wide">{tookOf(one)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

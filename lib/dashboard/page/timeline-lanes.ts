@@ -60,7 +60,7 @@ function momentOf(entry: JournalEntry, isAhead: boolean): Mark {
   }
 }
 
-/** The record that an event tells of. */
+/** The record of an event. */
 function pageOfEvent(data: object): string | undefined {
   const ids = ["deployment_id", "generation_id", "project_id"] as const;
   for (const name of ids) {

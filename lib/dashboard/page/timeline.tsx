@@ -1,152 +1,87 @@
 import { useState } from "preact/hooks";
-import { readClock, readUpcoming } from "./clock.ts";
-import { control, type JournalEntry, type Preview } from "./control.ts";
 import { Button } from "./controls.tsx";
-import { useJournal } from "./journal.ts";
-import { type Hint, serviceTime, useRead } from "./live.ts";
-import { go, place, setQuery } from "./router.ts";
+import { EveryOrder } from "./orders.tsx";
+import { place, setQuery } from "./router.ts";
 import { Ahead } from "./timeline-ahead.tsx";
-import { Axis, panned, type View, zoomed } from "./timeline-axis.tsx";
-import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
+import { Axis } from "./timeline-axis.tsx";
 import { Past, Picked } from "./timeline-past.tsx";
-import { Empty, Loading, Page } from "./ui.tsx";
+import { type Timeline, useTimeline } from "./timeline-state.ts";
+import { Empty, Loading, loadingPage, Page } from "./ui.tsx";
 
-const concerns = ({ kind }: Hint) => kind === "journal" || kind === "instruments";
-/** More lanes than a person reads; the newest are shown. */
-const mostLanes = 40;
+const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }) => (
+  <>
+    <Button onClick={() => zoom(0.5)}>Zoom in</Button>
+    <Button onClick={() => zoom(2)}>Zoom out</Button>
+    <Button onClick={showAll}>All</Button>
+    <Button onClick={toNow}>Now</Button>
+  </>
+);
 
-/** Where the axis was, for those who come back to it. */
-let lastView: View | undefined;
+const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readonly isDock?: true }) =>
+  entries.length === 0 ? (
+    <Empty>Nothing has happened yet. Call the interface, or make a project on the page Projects.</Empty>
+  ) : (
+    <>
+      <Axis {...axis} />
+      <p id="axis-keys" class={isDock ? "unseen" : "hint"}>
+        Drag, or ← and → to pan; Ctrl and the wheel, or + and − to zoom; Shift with ← and → goes from mark to mark,
+        Enter opens it, Escape comes back to now.
+      </p>
+    </>
+  );
 
-/** Everything from the first entry to now, or to the end of a preview. */
-function whole(entries: readonly JournalEntry[], now: number, until: number): View {
-  const first = entries[0] ? Date.parse(entries[0].at) : now - 60_000;
-  const span = Math.max(10_000, until - first);
-  return { from: first - span * 0.03, to: until + span * 0.06 };
-}
-
-/** Those in view, work before its endpoints; of more, the newest work. */
-function inView(lanes: readonly Lane[], { from, to }: View, now: number): readonly Lane[] {
-  const seen = lanes.filter(({ marks, key }) => {
-    const [first, last] = [marks[0]?.at ?? 0, marks.at(-1)];
-    return !key.startsWith("1") || (first <= to && Math.max(last?.at ?? 0, last?.hue === "busy" ? now : 0) >= from);
-  });
-  const work = seen.filter(({ key }) => key.startsWith("1"));
-  const hidden = new Set(work.slice(0, Math.max(0, work.length - mostLanes)));
-  return seen.filter((lane) => !hidden.has(lane));
-}
+const Details = ({ of }: { readonly of: Timeline }) => {
+  const { picked, entries, at, now, about, leave, ahead, setAhead } = of;
+  return (
+    <>
+      <div class="stack">
+        {picked.length > 0 && <Picked marks={picked} />}
+        <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
+      </div>
+      <Ahead of={ahead} now={now} isManual={about.clock.mode === "manual"} onAhead={setAhead} />
+    </>
+  );
+};
 
 /** What happened, on one axis: requests, states, events and attempts; where it was, and where it goes. */
 export function TimelinePage() {
-  const { data: entries, error } = useJournal();
-  const { data: about } = useRead(
-    "timeline",
-    async () => ({ clock: await readClock(), upcoming: await readUpcoming(), snapshots: await control.snapshots() }),
-    concerns,
-  );
-  const [view, setView] = useState(lastView);
-  const [picked, setPicked] = useState<readonly Mark[]>([]);
-  const [ahead, setAhead] = useState<Preview>();
-  if (!entries || !about) {
-    return (
-      <Page title="Timeline">
-        <Loading error={error} />
-      </Page>
-    );
-  }
-  const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
   const past = Date.parse(place.value.query.get("at") ?? "");
-  const at = Number.isNaN(past) ? undefined : past;
-  const shown = view ?? whole(entries, now, ahead ? Math.max(now, Date.parse(ahead.now)) : now);
-  const all = lanesOf(entries, ahead?.entries ?? []);
-  const lanes = inView(all, shown, now);
-  const show = (next: View | undefined) => {
-    lastView = next;
-    setView(next);
-  };
-  const pick = (marks: readonly Mark[], time: number) => {
-    setPicked(marks);
-    setQuery({ at: marks[0]?.isAhead || time > now ? "" : new Date(Math.round(time)).toISOString() });
-  };
-  const leave = () => {
-    setPicked([]);
-    setQuery({ at: "" });
-  };
-  /** The mark before or after the playhead. */
-  const step = (direction: 1 | -1) => {
-    const marks = all.flatMap((lane) => lane.marks).sort((a, b) => a.at - b.at || a.entry.seq - b.entry.seq);
-    const index = marks.findIndex(({ key }) => key === picked[0]?.key);
-    const from = index >= 0 ? index : direction > 0 ? -1 : marks.length;
-    const next = marks[from + direction];
-    if (!next) return;
-    pick([next], next.at);
-    if (next.at < shown.from || next.at > shown.to)
-      show(panned(shown, (next.at - (shown.from + shown.to) / 2) / (shown.to - shown.from)));
-  };
-  const toNow = () => show(panned(shown, (now - shown.to) / (shown.to - shown.from) + 0.1));
-  const keys: Readonly<Record<string, () => void>> = {
-    ArrowLeft: () => show(panned(shown, -0.1)),
-    ArrowRight: () => show(panned(shown, 0.1)),
-    "Shift+ArrowLeft": () => step(-1),
-    "Shift+ArrowRight": () => step(1),
-    "+": () => show(zoomed(shown, 0.7)),
-    "=": () => show(zoomed(shown, 0.7)),
-    "-": () => show(zoomed(shown, 1 / 0.7)),
-    Home: () => show(undefined),
-    End: toNow,
-    Escape: leave,
-    Enter: () => {
-      const page = picked[0]?.page;
-      if (page) go(page);
-    },
-  };
-  const onKey = (event: KeyboardEvent) => {
-    const isArrow = event.key.startsWith("Arrow");
-    const run = keys[`${event.shiftKey && isArrow ? "Shift+" : ""}${event.key}`];
-    if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    run();
-  };
+  const { timeline, error } = useTimeline(Number.isNaN(past) ? undefined : past, (at) =>
+    setQuery({ at: at === undefined ? "" : new Date(at).toISOString() }),
+  );
+  if (!timeline) return loadingPage("Timeline", error);
   return (
-    <Page
-      title="Timeline"
-      actions={
-        <>
-          <Button onClick={() => show(zoomed(shown, 0.5))}>Zoom in</Button>
-          <Button onClick={() => show(zoomed(shown, 2))}>Zoom out</Button>
-          <Button onClick={() => show(undefined)}>All</Button>
-          <Button onClick={toNow}>Now</Button>
-        </>
-      }
-    >
-      {entries.length === 0 ? (
-        <Empty>Nothing has happened yet. Call the interface, or make a project on the page Projects.</Empty>
-      ) : (
-        <>
-          <Axis
-            lanes={lanes}
-            view={shown}
-            now={now}
-            at={at}
-            chosen={picked[0]?.key}
-            due={about.upcoming.map((one) => Date.parse(one.at))}
-            onView={show}
-            onPick={pick}
-            onKey={onKey}
-          />
-          <p id="axis-keys" class="hint">
-            Drag, or ← and → to pan; Ctrl and the wheel, or + and − to zoom; Shift with ← and → goes from mark to mark,
-            Enter opens it, Escape comes back to now.
-          </p>
-        </>
-      )}
+    <Page title="Timeline" actions={<AxisButtons of={timeline} />}>
+      <Plot of={timeline} />
       <div class="halves even">
-        <div class="stack">
-          {picked.length > 0 && <Picked marks={picked} />}
-          <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
-        </div>
-        <Ahead of={ahead} now={now} isManual={about.clock.mode === "manual"} onAhead={setAhead} />
+        <Details of={timeline} />
       </div>
+      <EveryOrder />
     </Page>
+  );
+}
+
+/** The same at the bottom of every other page. */
+export function TimelineDock() {
+  const [at, setAt] = useState<number>();
+  const { timeline, error } = useTimeline(at, setAt);
+  return (
+    <section class="axis-dock" aria-label="Timeline">
+      {timeline ? (
+        <>
+          <div class="stack">
+            <Plot of={timeline} isDock />
+          </div>
+          <div class="stack">
+            <div class="row">
+              <AxisButtons of={timeline} />
+            </div>
+            <Details of={timeline} />
+          </div>
+        </>
+      ) : (
+        <Loading error={error} />
+      )}
+    </section>
   );
 }

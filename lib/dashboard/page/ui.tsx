@@ -108,6 +108,13 @@ export const Section = ({
 
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <div class="empty">{children}</div>;
 
+/** A page whose record is not read yet, or cannot be read. It is the same element as the page that follows, so the focus stays. */
+export const loadingPage = (title: string, error: unknown) => (
+  <Page title={title}>
+    <Loading error={error} />
+  </Page>
+);
+
 /** What a reading shows before it has data: nothing for a moment, then a word, or why it failed. */
 export function Loading({ error }: { readonly error: unknown }) {
   const [isLate, setLate] = useState(false);

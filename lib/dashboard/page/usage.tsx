@@ -1,7 +1,7 @@
 import { api } from "./api.ts";
 import { Bar } from "./chart.tsx";
 import { Select } from "./controls.tsx";
-import { serviceTime, useRead } from "./live.ts";
+import { serviceNow, useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
 import { place, setQuery } from "./router.ts";
 import { Empty, Loading, Page, Section, Text } from "./ui.tsx";
@@ -30,7 +30,7 @@ export function UsagePage() {
   const { data, error } = useRead(
     `usage ${days}`,
     async (signal) => {
-      const since = (serviceTime.value?.now ?? Date.now()) - (Number(days) - 1) * day_ms;
+      const since = serviceNow() - (Number(days) - 1) * day_ms;
       const from = /^\d{1,4}$/.test(days) ? { from: new Date(since).toISOString().slice(0, 10) } : {};
       return api.generations.usage(from, { signal });
     },

@@ -1,16 +1,15 @@
 import type { Webhook } from "../../client/records.ts";
-import { catalog } from "../../events/catalog.ts";
+import type { catalog } from "../../events/catalog.ts";
 import { api } from "./api.ts";
-import { Action, Field, FormDialog } from "./controls.tsx";
+import { Field, FormDialog } from "./controls.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
+import { EndpointActions, EndpointsPage, EventsField } from "./endpoint.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
-import { refusal } from "./may.ts";
-import { Table } from "./parts.tsx";
-import { go, href } from "./router.ts";
-import { Empty, Loading, Page, Status, Text, Time } from "./ui.tsx";
+import { refusal } from "./permissions.ts";
+import { go } from "./router.ts";
+import { loadingPage, Page, Status } from "./ui.tsx";
 
-export const eventNames = ["*", ...Object.keys(catalog)];
 /** The service refuses a name that it does not know. */
 const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
 
@@ -35,59 +34,26 @@ function NewWebhook() {
   );
 }
 
-export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
-  <Field label="Events" {...field} hint="Names with commas between them, or * for all" list={eventNames} required />
+export const WebhooksPage = () => (
+  <EndpointsPage
+    family="webhooks"
+    title="Webhooks"
+    create={<NewWebhook />}
+    list={(signal) => api.webhooks.list({}, { signal })}
+    empty="No webhook yet. A webhook gets the events of this organization as they happen."
+    head={["URL", "Events"]}
+    name={({ url }) => url}
+    about={({ events }) => events.join(", ")}
+  />
 );
-
-export function WebhooksPage() {
-  const { data, error } = useRead(
-    "webhooks",
-    (signal) => api.webhooks.list({}, { signal }),
-    ({ kind }) => kind === "delivery" || kind === "record",
-  );
-  return (
-    <Page title="Webhooks" actions={<NewWebhook />}>
-      {!data && <Loading error={error} />}
-      {data?.data.length === 0 && (
-        <Empty>No webhook yet. A webhook gets the events of this organization as they happen.</Empty>
-      )}
-      {data && data.data.length > 0 && (
-        <Table head={["State", "URL", "Events", "Created"]}>
-          {data.data.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Status of={one.status} />
-              </td>
-              <td>
-                <a href={href(`/webhooks/${one.id}`)}>
-                  <Text of={one.url} />
-                </a>
-              </td>
-              <td>{one.events.join(", ")}</td>
-              <td>
-                <Time at={one.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </Page>
-  );
-}
 
 export function WebhookPage({ id }: { readonly id: string }) {
   const { data: webhook, error } = useRead(
     `webhook ${id}`,
     (signal) => api.webhooks.get({ id }, { signal }),
-    (hint) => hint.id === id || hint.kind === "delivery",
+    (change) => change.id === id || change.kind === "delivery",
   );
-  if (!webhook) {
-    return (
-      <Page title="Webhook">
-        <Loading error={error} />
-      </Page>
-    );
-  }
+  if (!webhook) return loadingPage("Webhook", error);
   return (
     <Page title={webhook.url} actions={<Actions of={webhook} />}>
       <p class="facts">
@@ -103,18 +69,11 @@ export function WebhookPage({ id }: { readonly id: string }) {
 function Actions({ of }: { readonly of: Webhook }) {
   const { id } = of;
   const reason = refusal("webhooks:write");
-  const isOff = of.status === "inactive";
   const stored = { url: of.url, events: of.events.join(", ") };
   const { values, field, reset } = useForm(stored);
   const secret = useForm({ secret: "" });
   return (
-    <>
-      <Action reason={reason} run={() => api.webhooks.update({ id, status: isOff ? "active" : "inactive" })}>
-        {isOff ? "Turn on" : "Turn off"}
-      </Action>
-      <Action reason={reason} run={() => api.webhooks.test({ id })}>
-        Send a test
-      </Action>
+    <EndpointActions family="webhooks" of={of}>
       <FormDialog
         label="Edit"
         submit="Save"
@@ -142,17 +101,6 @@ function Actions({ of }: { readonly of: Webhook }) {
           hint="Empty removes the stored one: deliveries are not signed then."
         />
       </FormDialog>
-      <FormDialog
-        label="Delete"
-        kind="danger"
-        reason={reason}
-        run={async () => {
-          await api.webhooks.delete({ id });
-          go("/webhooks");
-        }}
-      >
-        <p>The webhook goes with its deliveries, and pending ones are not sent.</p>
-      </FormDialog>
-    </>
+    </EndpointActions>
   );
 }

@@ -1,0 +1,20 @@
+import { Problem } from "../kernel/errors.ts";
+
+/** Why a state has no snapshot. */
+export const tooLarge = () =>
+  new Problem(
+    "limit_reached",
+    "the database had more than 1 GiB at the start, so its first state was not stored; take a snapshot, and restore that",
+  );
+
+export const reallyRuns = () =>
+  new Problem(
+    "limit_reached",
+    "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
+  );
+
+export const noImages = () =>
+  new Problem(
+    "limit_reached",
+    "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file",
+  );

@@ -1,0 +1,111 @@
+import type { ComponentChildren } from "preact";
+import { catalog } from "../../events/catalog.ts";
+import { api } from "./api.ts";
+import { Action, Field, FormDialog } from "./controls.tsx";
+import { useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
+import { refusal } from "./permissions.ts";
+import { go, href } from "./router.ts";
+import { Page, Status, Text, Time } from "./ui.tsx";
+
+/** Webhooks and integrations: what gets deliveries. */
+export type Family = "webhooks" | "integrations";
+
+interface Endpoint {
+  readonly id: string;
+  readonly status: "active" | "inactive";
+}
+
+export const eventNames = ["*", ...Object.keys(catalog)];
+
+export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+  <Field label="Events" {...field} hint="Names with commas between them, or * for all" list={eventNames} required />
+);
+
+/** The page of all endpoints of a family. Its table has the two columns of `head` beside the state and the age. */
+export function EndpointsPage<T extends Endpoint & { readonly created_at: string }>({
+  family,
+  title,
+  create,
+  list,
+  empty,
+  head,
+  name,
+  about,
+}: {
+  readonly family: Family;
+  readonly title: string;
+  readonly create: ComponentChildren;
+  readonly list: (signal: AbortSignal) => Promise<{ readonly data: readonly T[] }>;
+  readonly empty: string;
+  readonly head: readonly [string, string];
+  readonly name: (one: T) => string;
+  readonly about: (one: T) => string;
+}) {
+  const { data, error } = useRead(family, list, ({ kind }) => kind === "delivery" || kind === "record");
+  return (
+    <Page title={title} actions={create}>
+      <Records
+        of={data?.data}
+        error={error}
+        empty={empty}
+        head={["State", ...head, "Created"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td>
+              <a href={href(`/${family}/${one.id}`)}>
+                <Text of={name(one)} />
+              </a>
+            </td>
+            <td>{about(one)}</td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+          </tr>
+        )}
+      />
+    </Page>
+  );
+}
+
+/** Turns an endpoint on and off, tests it, deletes it; between them stand the forms that change it. */
+export function EndpointActions({
+  family,
+  of: { id, status },
+  sendsNothing,
+  children,
+}: {
+  readonly family: Family;
+  readonly of: Endpoint;
+  /** Why a test would send nothing. */
+  readonly sendsNothing?: string | undefined;
+  readonly children: ComponentChildren;
+}) {
+  const reason = refusal(`${family}:write`);
+  const isOff = status === "inactive";
+  return (
+    <>
+      <Action reason={reason} run={() => api[family].update({ id, status: isOff ? "active" : "inactive" })}>
+        {isOff ? "Turn on" : "Turn off"}
+      </Action>
+      <Action reason={reason ?? sendsNothing} run={() => api[family].test({ id })}>
+        Send a test
+      </Action>
+      {children}
+      <FormDialog
+        label="Delete"
+        kind="danger"
+        reason={reason}
+        run={async () => {
+          await api[family].delete({ id });
+          go(`/${family}`);
+        }}
+      >
+        <p>The {family.slice(0, -1)} goes with its deliveries, and pending ones are not sent.</p>
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,34 @@
+import { signal } from "@preact/signals";
+import { ClockBar } from "./clock-bar.tsx";
+import { Button } from "./controls.tsx";
+import { InstrumentPage } from "./instrument-pages.tsx";
+import { place } from "./router.ts";
+
+const stored = "svc-time-axis";
+
+/** Whether the time axis stands above the clock; remembered by the browser. */
+const isAxisOpen = signal(localStorage.getItem(stored) === "open");
+
+export function toggleAxis(): void {
+  isAxisOpen.value = !isAxisOpen.value;
+  localStorage.setItem(stored, isAxisOpen.value ? "open" : "closed");
+}
+
+/** The bottom of every page of `dev`: the clock, and the time axis while it is open. The page of the timeline has its own. */
+export function TimeBar() {
+  const isTimeline = place.value.path === "/timeline";
+  return (
+    <div class="time-bar">
+      {isAxisOpen.value && !isTimeline && <InstrumentPage feature="dock" />}
+      <ClockBar>
+        <Button
+          isExpanded={isAxisOpen.value && !isTimeline}
+          reason={isTimeline ? "This page shows the time axis." : undefined}
+          onClick={toggleAxis}
+        >
+          Time axis
+        </Button>
+      </ClockBar>
+    </div>
+  );
+}
