@@ -39,6 +39,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     const { features, periodic, loop } = wiring;
     const apiKey = await bootstrap(foundation, features, settings, seed);
     await addPeriodicJobs(periodic, store, clock);
+    await features.feed.begin();
     await features.apps.begin();
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
     // Before any job writes a file, which the sweep would take for one that a crash left.

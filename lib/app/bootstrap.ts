@@ -22,13 +22,22 @@ export async function bootstrap(
   settings: Settings,
   seed: ParsedSeed,
 ): Promise<string | null> {
-  const isEmpty = await features.organizations.isEmpty();
-  if (isEmpty) {
-    requireValidRegions(seed, settings.regions);
-    await foundation.store.transaction((tx) => insertSeed(tx, features, seed));
-    warnOfOwnerless(foundation, seed);
-  } else if (settings.seed) foundation.log.warn("seed ignored: the database is not empty");
-  return firstKey(foundation, features, settings, seed, isEmpty);
+  const isFirst = await fill(foundation, features, settings, seed);
+  if (isFirst) warnOfOwnerless(foundation, seed);
+  else if (settings.seed) foundation.log.warn("seed ignored: the database is not empty");
+  return firstKey(foundation, features, settings, seed, isFirst);
+}
+
+/** Inserts the seed into an empty database. Of several first starts at once, one does it. */
+async function fill({ store }: Foundation, features: Features, { regions }: Settings, seed: ParsedSeed) {
+  const { isEmpty } = features.organizations;
+  if (!(await isEmpty())) return false;
+  requireValidRegions(seed, regions);
+  return store.transaction(async (tx) => {
+    const isFirst = await isEmpty(tx);
+    if (isFirst) await insertSeed(tx, features, seed);
+    return isFirst;
+  });
 }
 
 function warnOfOwnerless({ log }: Foundation, { organizations }: ParsedSeed): void {

@@ -1,6 +1,7 @@
 import { systemTimer } from "../kernel/clock.ts";
 import { formatDuration } from "../kernel/duration.ts";
 import { reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import { dueTimesRepository } from "../store/due-times.ts";
 import { writeTime } from "../store/service-state.ts";
 import type { Foundation } from "./open-store.ts";
@@ -12,10 +13,14 @@ import type { Foundation } from "./open-store.ts";
  * Where the database's clock was ahead at the start, the warning of the start says so.
  */
 export function followMachineClock(foundation: Foundation, moved: () => void): void {
-  const { store, clock, log, serviceState } = foundation;
+  const { store, clock, log, serviceState, opened } = foundation;
   const dueTimes = store.using(dueTimesRepository);
   let busy = false;
   let isTold = foundation.clockWarning !== undefined;
+
+  /** Processes that share a database show its time: each follows, and the first one of them moves the rows. */
+  const hasFollowed = async (tx: Tx) =>
+    opened.shared !== undefined && (await serviceState(tx).read({ name: "clock_mode" }))?.value === "real";
 
   const follow = async () => {
     const from = clock.iso();
@@ -27,6 +32,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
         by = clock.setBy();
         if (by === 0) return;
         clock.shift(by);
+        if (await hasFollowed(tx)) return;
         for (const shift of dueTimes(tx).shifts) await shift({ by: String(by / 1_000) });
         await writeTime(serviceState(tx), clock.iso(), clock);
       });

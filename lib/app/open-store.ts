@@ -22,8 +22,8 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 const inMemory = ":memory:";
 
 /**
- * The base of every feature: store, clock, ids, random, log, encryption, assets. `exclusive` locks the file for a server;
- * without it the file must exist, and a server may be running on it.
+ * The base of every feature: store, clock, ids, random, log, encryption, assets, and the owner of its leases. `exclusive`
+ * locks the file for a server; without it the file must exist, and a server may be running on it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
   const opened = await openDatabase(settings, exclusive);
@@ -32,6 +32,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const serviceState = store.using(settingsRepository);
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
+    if (opened.shared) clock.follow(opened.shared.now);
     // The rows follow the machine's clock too, once the service runs.
     if (exclusive) clock.whenSet(() => {});
     const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
@@ -54,7 +55,11 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKeyOf(settings);
     await store.transaction(async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
-      if (fingerprint === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
+      if (fingerprint !== undefined) return;
+      // Another first start may have been quicker.
+      const present = (await serviceState(tx).read({ name: "vault" }))?.value;
+      if (present === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
+      else if (present !== encryption.fingerprint) throw wrongKeyOf(settings);
     });
     const newest = opened.created ? [] : await Promise.all(serviceState().newest.map((find) => find({})));
     const after = newest
@@ -62,8 +67,10 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
+    opened.shared?.onNewest(ids.follow);
     const assets = assetsOf(settings, store);
-    return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets };
+    const owner = createRandom().alphanumeric(16);
+    return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets, owner };
   } catch (error) {
     await opened.engine.close();
     opened.release();
@@ -75,7 +82,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
 export function copyFoundation(
   opened: OpenDatabase,
   settings: Settings,
-  { encryption, assets }: Pick<Foundation, "encryption" | "assets">,
+  { encryption, assets, owner }: Pick<Foundation, "encryption" | "assets" | "owner">,
 ): Foundation {
   const store = createStore(opened.engine);
   const clock = createClock("real");
@@ -93,6 +100,7 @@ export function copyFoundation(
     encryption: encryption.withRandom(random.bytes),
     serviceState: store.using(settingsRepository),
     assets: settings.database === inMemory ? assetsInMemory() : assets,
+    owner,
   };
 }
 

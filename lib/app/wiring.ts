@@ -39,7 +39,7 @@ export type Wiring = ReturnType<typeof wire>;
 
 /** Everything that runs on one base: network, features, job loop, instruments, HTTP interface. */
 export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
-  const { store, clock, log, ids, random, encryption, assets } = foundation;
+  const { store, clock, log, ids, random, assets } = foundation;
   const { mode } = settings;
   const closing = new AbortController();
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
@@ -53,11 +53,10 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
   const wake = (at: number) => loop.wake(at);
   const features = createFeatures(foundation, settings, { ...host.runtimes, wake, origin, outbound });
-  const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule() });
-  const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, features.keys.flush] });
-  const limits = { windows, idempotency: createIdempotency({ store, clock, encryption }) };
+  const { limits, deferredWrites } = wireLimits(foundation, features);
+  const { windows, idempotency } = limits;
 
-  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [limits.idempotency, windows]);
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
   followMachineClock(foundation, () => loop.wake(clock.now()));
   const { notices, journal } = wireJournal(clock, features, mode);
   const moved = () => notices.tell("instruments");
@@ -109,6 +108,14 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   };
 }
 
+/** What counts and remembers requests. */
+function wireLimits({ store, clock, log, encryption, opened }: Foundation, { keys }: Features) {
+  const { counters } = opened.shared ?? {};
+  const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule(), counters });
+  const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, keys.flush] });
+  return { limits: { windows, idempotency: createIdempotency({ store, clock, encryption }) }, deferredWrites };
+}
+
 /** What a tester reads of the service beside its records. */
 function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
   const notices = createNotices();
@@ -127,7 +134,7 @@ interface Prunable {
 
 /** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[]) {
-  const { store, clock, log, serviceState } = foundation;
+  const { store, clock, log, serviceState, owner, opened } = foundation;
   const { mails, invitations, pushes, outbox, generations, sessions } = features;
   const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions];
   const prune = async () => {
@@ -138,14 +145,15 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     store,
     clock,
     log,
+    isShared: opened.shared !== undefined,
     services: features,
-    owner: `process ${process.pid}`,
+    owner,
     jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
   });
   const storeClock = async (at: number) => {
     await store.transaction((tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
-  const loop = createLoop({ clock, runner, log, storeClock });
+  const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.shared !== undefined });
   return { periodic, runner, loop, storeClock };
 }
 

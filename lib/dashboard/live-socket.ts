@@ -28,7 +28,7 @@ const heartbeat = "30s";
 const noticePause = "50ms";
 
 /** What a page needs to know of a change: which records it reads again. */
-const hintOf = (change: Change): object => {
+const hintOf = (change: Exclude<Change, { kind: "missed" }>): object => {
   switch (change.kind) {
     case "event":
       return { kind: "event", event: change.event };
@@ -85,7 +85,8 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
     let cancel = systemTimer(heartbeat, ping);
     const unwatch = watch(() => socket.close(codes.unauthorized, "the session has ended"));
     const unlisten = feed.listen((change) => {
-      if (change.organization_id === organization_id) send(hintOf(change));
+      if (change.kind === "missed") socket.close(codes.leaving, "changes were missed; connect again");
+      else if (change.organization_id === organization_id) send(hintOf(change));
     });
     const unnotice = notices?.listen(together(send)) ?? (() => {});
     const closed = meter.opened("websocket");

@@ -1,5 +1,5 @@
 import type { Bus } from "../events/bus.ts";
-import type { ServiceEvent } from "../events/change-feed.ts";
+import type { ChangeFeed, ServiceEvent } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { notFound } from "../kernel/errors.ts";
@@ -20,6 +20,7 @@ type Endpoint = Row<"endpoints">;
 interface Ports {
   readonly store: Store;
   readonly bus: Bus;
+  readonly feed: ChangeFeed;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly queue: Queue;
@@ -50,7 +51,7 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * due and sleeps until the next attempt.
  */
 export function createOutbox(ports: Ports) {
-  const { store, bus, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
+  const { store, bus, feed, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
   const deliveries = store.using(deliveriesRepository);
   const endpointRows = store.using(endpointsRepository);
 
@@ -95,7 +96,9 @@ export function createOutbox(ports: Ports) {
   const wake = async (tx: Tx, endpoint_id: string) => {
     await queue.addUnique(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
     tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
+    feed.wake(tx, `pump ${endpoint_id}`);
   };
+  feed.onWake((name) => wakeUps.get(name.replace(/^pump /, ""))?.());
 
   bus.subscribe(async (tx, event) => {
     for (const endpoint of await endpointRows(tx).ofOrganization(event)) {

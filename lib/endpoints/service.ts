@@ -75,6 +75,10 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   };
 
   const senders = new Map<string, Set<AbortController>>();
+  const abortRequests = (id: string) => {
+    for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
+  };
+  feed.onWake((name) => abortRequests(name.replace(/^removed /, "")));
 
   /** Deletes one batch of an endpoint's deliveries, with the last batch the endpoint; answers whether it is gone. */
   const removeBatch = async (tx: Tx, key: Key) => {
@@ -171,9 +175,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
           await queue.add(tx, "endpoints.clear", { organization_id: row.organization_id, id });
         }
         publish(tx, row);
-        tx.afterCommit(() => {
-          for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
-        });
+        tx.afterCommit(() => abortRequests(id));
+        feed.wake(tx, `removed ${id}`);
       }, caller),
 
     /** The job `endpoints.clear`: one batch a run. */

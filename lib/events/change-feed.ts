@@ -1,6 +1,10 @@
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { OpenDatabase } from "../store/engine.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
 import type { EventName } from "./catalog.ts";
+import { createEventReader } from "./event-reader.ts";
 
 /** An event as it is stored and delivered. */
 export interface ServiceEvent {
@@ -47,41 +51,111 @@ export type Change =
   /** A record changed, and no event says so. An environment changes with its project. */
   | { readonly kind: "record"; readonly organization_id: string; readonly id: string }
   /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
-  | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string };
+  | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string }
+  /** Changes of other processes may be missing, of any organization: rows have to be read again. */
+  | { readonly kind: "missed"; readonly organization_id: "" };
 
-/** Publishes changes committed in this process to its listeners, so that nothing polls. */
+/** Publishes committed changes to listeners, so that nothing polls. */
 export interface ChangeFeed {
-  /** Publishes once the transaction is durable, never if it is rolled back. */
+  /** Publishes once the transaction is durable, never if it is rolled back; in the other processes of the service too. */
   publish(tx: Tx, change: Change): void;
   /** Counts changes of rights in this process, those of open transactions included. */
   rightsChanges(): number;
-  /** Returns the function that stops listening. */
+  /** Hears the changes of all processes, events in the order of their commits. Returns the function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
+  /** Hears the changes of this process alone, for its metrics. */
+  listenHere(listener: (change: Change) => void): void;
+  /** Something of this name has work in the other processes: those that run it look again. */
+  wake(tx: Tx, name: string): void;
+  onWake(listener: (name: string) => void): void;
+  /** From now on it hears other processes, where there are any. */
+  begin(): Promise<void>;
 }
 
-export function createChangeFeed({ log }: { log: Log }): ChangeFeed {
+interface Ports {
+  readonly log: Log;
+  readonly store: Store;
+  readonly opened: Pick<OpenDatabase, "shared">;
+}
+
+type Message = Exclude<Change, { kind: "event" }> | { readonly kind: "events" } | { kind: "wake"; name: string };
+
+/** A change as other processes hear it: they read events from their rows. A message is short. */
+function messageOf(change: Change): Message {
+  if (change.kind === "event") return { kind: "events" };
+  return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
+}
+
+const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
+  kind: "event",
+  ...row,
+  event: event as EventName,
+  data: JSON.parse(data),
+});
+
+export function createChangeFeed({ log, store, opened: { shared } }: Ports): ChangeFeed {
   const listeners = new Set<(change: Change) => void>();
+  const here = new Set<(change: Change) => void>();
+  const wakers = new Set<(name: string) => void>();
   let rightsChanges = 0;
-  const notify = (listener: (change: Change) => void, change: Change) => {
+  const notify = <T extends { kind: string }>(listener: (change: T) => void, change: T) => {
     try {
       listener(change);
     } catch (error) {
       log.error("a listener failed", { kind: change.kind, reason: reasonOf(error) });
     }
   };
+  const notifyAll = (change: Change) => {
+    for (const listener of listeners) notify(listener, change);
+  };
+  const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
+
+  const hear = (text: string) => {
+    const message: Message = JSON.parse(text);
+    if (message.kind === "events") events.read();
+    else if (message.kind !== "wake") notifyAll(message);
+    else for (const waker of wakers) notify(({ name }) => waker(name), message);
+  };
+  const lost = () => {
+    events.read();
+    notifyAll({ kind: "missed", organization_id: "" });
+  };
+  /** Events of this process come with those of the others, or their order would be that of the messages. */
+  const publishShared = (tx: Tx, change: Change) => {
+    tx.tell(JSON.stringify(messageOf(change)));
+    tx.afterCommit(() => {
+      for (const listener of here) notify(listener, change);
+      if (change.kind === "event") events.read();
+      else notifyAll(change);
+    });
+  };
+
   return {
     rightsChanges: () => rightsChanges,
     publish(tx, change) {
       if (change.kind === "rights") rightsChanges += 1;
+      if (shared) return publishShared(tx, change);
       // No listener can join before the commit: the transactions of a group hold the event loop until then.
       if (listeners.size === 0) return;
-      tx.afterCommit(() => {
-        for (const listener of listeners) notify(listener, change);
-      });
+      tx.afterCommit(() => notifyAll(change));
     },
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    listenHere(listener) {
+      (shared ? here : listeners).add(listener);
+    },
+    wake(tx, name) {
+      if (shared) tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
+    },
+    onWake(listener) {
+      wakers.add(listener);
+    },
+    async begin() {
+      if (!shared) return;
+      await shared.listen(hear, lost);
+      await events.begin();
     },
   };
 }

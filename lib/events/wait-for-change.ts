@@ -33,8 +33,9 @@ export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock 
     let isOver = signal.aborted;
     let wakeUp = () => {};
     const concerns = (change: Change) =>
-      change.organization_id === organization_id &&
-      (change.kind === "event" ? change.event === "project.deleted" : "id" in change && change.id === id);
+      change.kind === "missed" ||
+      (change.organization_id === organization_id &&
+        (change.kind === "event" ? change.event === "project.deleted" : "id" in change && change.id === id));
     const end = () => {
       isOver = true;
       wakeUp();

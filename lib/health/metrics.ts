@@ -117,7 +117,7 @@ export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Po
   const ends = new Tally(["succeeded", "abandoned"]);
   const moves = { deployment: new Tally(deployment.states), generation: new Tally(generation.states) };
   const loopDelay = createLoopDelay(closing);
-  feed.listen((change) => {
+  feed.listenHere((change) => {
     if (change.kind === "try") attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
     else if (change.kind === "delivery") ends.add(change.status);
     else if (change.kind === "deployment" || change.kind === "generation") moves[change.kind].add(change.status);

@@ -27,6 +27,9 @@ interface AnswerStore {
   alone(answer: Answer, recheckRights: ((tx: Tx) => Promise<void>) | undefined): Promise<Answer>;
 }
 
+/** Another process ran the same request meanwhile. What this one did is rolled back. */
+class AnsweredElsewhere extends Error {}
+
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Stored answers are encrypted: some show an API key. */
@@ -64,15 +67,20 @@ export function createIdempotency({
 
   const save = async (tx: Tx, key: IdempotencyKey, body_hash: string, answer: Answer) => {
     const { status, headers, body, request_id } = answer;
-    await rows(tx).removeAnswer(key);
-    await rows(tx).insertAnswer({
+    await rows(tx).removeAnswer({ ...key, before: isoOf(clock.now() - retention_ms) });
+    const row = {
       ...key,
       body_hash,
       status,
       headers: JSON.stringify({ ...headers, request_id }),
       sealed: encryption.encrypt(sealedPlace(key), typeof body === "string" ? body : ""),
       created_at: clock.iso(),
-    });
+    };
+    await rows(tx)
+      .insertAnswer(row)
+      .catch((error) => {
+        throw store.engine.isDuplicate(error) ? new AnsweredElsewhere() : error;
+      });
   };
 
   return {
@@ -100,6 +108,10 @@ export function createIdempotency({
             await store.transaction((tx) => save(tx, key, body_hash, answer), recheckRights ? { recheckRights } : {});
             return answer;
           },
+        }).catch(async (error) => {
+          const answer = error instanceof AnsweredElsewhere ? await replay(key, body_hash) : undefined;
+          if (answer) return answer;
+          throw error;
         });
       } finally {
         running.delete(place);

@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Connection } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";
 import { httpRepository } from "./repository.ts";
 
@@ -34,12 +35,22 @@ interface Saved {
 
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly dirty: () => void;
+  /** Where several processes count in the same rows. */
+  readonly counters?: Connection | undefined;
+}
+
 /**
  * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too
- * much. A crash forgets the last second at most. Calls `dirty` when there is something to write.
+ * much. A crash forgets the last second at most. Calls `dirty` when there is something to write. Several processes count
+ * each request in its row, without waiting for a disk.
  */
-export function createRateLimits({ store, clock, dirty }: { store: Store; clock: Clock; dirty: () => void }) {
+export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   const rows = store.using(httpRepository);
+  const together = counters && store.on(counters, httpRepository);
   const buckets = new Map<string, Bucket>();
   /** When the present window started. */
   let current = 0;
@@ -88,6 +99,17 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
     return windowOf(bucket.requests, limit, started_at, allowed);
   };
 
+  /** A window that is used up stays so, and costs no statement. */
+  const countTogether = async (name: string, limit: number, started_at: number): Promise<Window> => {
+    const bucket = buckets.get(name) ?? { requests: 0, unwritten: false };
+    buckets.set(name, bucket);
+    if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);
+    const counted = await together?.count({ bucket: name, started_at, limit });
+    const requests = counted?.requests ?? limit;
+    bucket.requests = Math.max(bucket.requests, requests);
+    return windowOf(requests, limit, started_at, counted !== undefined);
+  };
+
   return {
     /** Counts a request if the limit allows it; without a promise if this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
@@ -95,6 +117,7 @@ export function createRateLimits({ store, clock, dirty }: { store: Store; clock:
       if (limit === 0) return windowOf(0, unlimited, started_at);
       const name =
         buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
+      if (together) return countTogether(name, limit, started_at);
       const bucket = buckets.get(name);
       if (bucket) return count(bucket, limit, started_at);
       return load(name, started_at).then((loaded) => count(loaded, limit, started_at));

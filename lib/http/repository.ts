@@ -22,6 +22,24 @@ export function httpRepository(query: Queries) {
           })),
         ),
     ),
+    /** Counts a request in one statement, of all processes; undefined where the limit is reached. */
+    count: query.first((db, p: { bucket: string; started_at: number; limit: number }) => {
+      // Near the end of a window, processes may see different ones. The later one counts.
+      const isNew = sql<boolean>`rate_windows.started_at < excluded.started_at`;
+      return db
+        .insertInto("rate_windows")
+        .values({ bucket: p.bucket, started_at: p.started_at, requests: 1 })
+        .onConflict((conflict) =>
+          conflict
+            .column("bucket")
+            .doUpdateSet({
+              started_at: sql`case when ${isNew} then excluded.started_at else rate_windows.started_at end`,
+              requests: sql`case when ${isNew} then 1 else rate_windows.requests + 1 end`,
+            })
+            .where((eb) => eb.or([isNew, eb("rate_windows.requests", "<", p.limit)])),
+        )
+        .returning("requests");
+    }),
     pruneWindows: query.change((db, p: { before: number }) =>
       db
         .deleteFrom("rate_windows")
@@ -38,12 +56,13 @@ export function httpRepository(query: Queries) {
         .where("path", "=", p.path)
         .where("name", "=", p.name),
     ),
-    removeAnswer: query.change((db, p: { api_key_id: string; path: string; name: string }) =>
+    removeAnswer: query.change((db, p: { api_key_id: string; path: string; name: string; before: string }) =>
       db
         .deleteFrom("idempotency_keys")
         .where("api_key_id", "=", p.api_key_id)
         .where("path", "=", p.path)
-        .where("name", "=", p.name),
+        .where("name", "=", p.name)
+        .where("created_at", "<=", p.before),
     ),
     insertAnswer: query.insert("idempotency_keys"),
     pruneAnswers: query.change((db, p: { before: string }) =>

@@ -3,6 +3,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/system.ts";
+import { pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
 /** Jobs that run concurrently. Most of them wait for a slow receiver. */
@@ -14,7 +15,8 @@ const maxDueTimes = 10_000;
 const longestTimer_ms = milliseconds("60s");
 
 /**
- * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it never polls. Under a
+ * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it polls only where it
+ * `isShared`: where other processes add jobs, and may end while they run some. Under a
  * manual clock no job runs by itself: `settle` and the `advance` functions run them.
  */
 export interface Loop {
@@ -40,20 +42,19 @@ export interface Loop {
   runningByHand(): number;
 }
 
-export function createLoop({
-  clock,
-  runner,
-  log,
-  storeClock,
-}: {
-  clock: Clock;
-  runner: Runner;
-  log: Log;
-  storeClock: (at: number) => Promise<void>;
-}): Loop {
+interface Ports {
+  readonly clock: Clock;
+  readonly runner: Runner;
+  readonly log: Log;
+  readonly storeClock: (at: number) => Promise<void>;
+  readonly isShared?: boolean;
+}
+
+export function createLoop({ clock, runner, log, storeClock, isShared = false }: Ports): Loop {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
   let heartbeat: NodeJS.Timeout | undefined;
+  let stopPoll = () => {};
   let pumping: Promise<void> | undefined;
   let pumpAgain = false;
   let stopped = false;
@@ -189,6 +190,7 @@ export function createLoop({
       await releasePaused?.();
       releasePaused = undefined;
       pump();
+      if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
     wake(at) {
       if (at <= clock.now()) pump();
@@ -233,6 +235,7 @@ export function createLoop({
     async stop() {
       stopped = true;
       clearTimeout(timer);
+      stopPoll();
       await pumping;
       await Promise.all(running);
       await mutex;

@@ -109,15 +109,20 @@ export function jobsRepository(query: Queries) {
         .returningAll(),
     ),
     /** The running jobs that are suspects, or are with one more crash. */
-    suspected: query.all((db, _: object) =>
+    suspected: query.all((db, p: { before: string }) =>
       db
         .selectFrom("jobs")
         .select(["id", "attempt"])
         .where(running)
-        .where("crashes", ">=", suspect - 1),
+        .where("crashes", ">=", suspect - 1)
+        .where("lease_until", "<=", p.before),
     ),
-    /** Gives back every running job. At the start of the only process, all of them belong to an earlier one. */
-    reclaim: query.change((db, _: object) =>
+    /** A running job whose lease has expired. */
+    expired: query.first((db, p: { now: string }) =>
+      db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", p.now).limit(sql.lit(1)),
+    ),
+    /** Gives back the running jobs of processes that have ended. */
+    reclaim: query.change((db, p: { before: string }) =>
       db
         .updateTable("jobs")
         .set((eb) => ({
@@ -125,7 +130,8 @@ export function jobsRepository(query: Queries) {
           crashes: eb("crashes", "+", 1),
           strikes: sql<number>`case when crashes >= ${sql.lit(suspect)} then strikes + 1 else 0 end`,
         }))
-        .where(running),
+        .where(running)
+        .where("lease_until", "<=", p.before),
     ),
     hold: query.change((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),

@@ -16,6 +16,8 @@ const lease_ms = milliseconds("60s");
 /** When work runs again that ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
+/** Later than every instant. */
+const always = "~";
 
 /**
  * Kills of the service and a job that crashes its process look the same to the next start. So a suspect begins after none
@@ -63,6 +65,8 @@ export interface Runner {
   reclaim(): Promise<void>;
   /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
   keepAlive(): Promise<void>;
+  /** Gives the jobs of other processes with an expired lease back to the queue, and counts a crash. */
+  rescue(): Promise<void>;
 }
 
 export function createRunner(ports: {
@@ -70,10 +74,12 @@ export function createRunner(ports: {
   clock: Clock;
   log: Log;
   owner: string;
+  /** Whether other processes run jobs of the same rows: then only an expired lease says that one has ended. */
+  isShared?: boolean;
   jobs: readonly Job[];
   services: unknown;
 }): Runner {
-  const { store, clock, log, services } = ports;
+  const { store, clock, log, services, isShared = false } = ports;
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
@@ -169,6 +175,19 @@ export function createRunner(ports: {
       }
     });
 
+  /** Gives back the jobs whose leases ended by `before`, with a crash of their process counted. */
+  const takeBack = async (before: string) => {
+    const taken = await store.transaction(async (tx) => {
+      const suspected = await rows(tx).suspected({ before });
+      // Another process that lives says nothing about them.
+      if (before === always) await rows(tx).acquit({});
+      const count = await rows(tx).reclaim({ before });
+      for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
+      return count;
+    });
+    if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
+  };
+
   return {
     async claim() {
       await settleUnstored();
@@ -211,15 +230,10 @@ export function createRunner(ports: {
     async release() {
       await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));
     },
-    async reclaim() {
-      const taken = await store.transaction(async (tx) => {
-        const suspected = await rows(tx).suspected({});
-        await rows(tx).acquit({});
-        const count = await rows(tx).reclaim({});
-        for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
-        return count;
-      });
-      if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
+    reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso()) : takeBack(always)),
+    async rescue() {
+      const now = clock.iso();
+      if (await rows().expired({ now })) await takeBack(now);
     },
     async keepAlive() {
       await store.transaction(async (tx) => {

@@ -27,6 +27,8 @@ export interface Clock extends Snapshotable {
    * until `shift` follows it. Without `run` it follows at once.
    */
   whenSet(run: () => void): void;
+  /** From now on, the clock `real` shows this time and not the machine's. */
+  follow(time: () => number): void;
   /** How far the machine's clock was set, in milliseconds; negative: back. 0 where it was not. */
   setBy(): number;
   /** Moves the clock `real` by `ms`, to where the machine's clock was set. */
@@ -93,7 +95,8 @@ interface ClockState {
 function clockOf(state: ClockState): Clock {
   let { mode, at, speed } = state;
   let since = monotonicNow();
-  let machine = createMachineTime(at);
+  let time = systemNow;
+  let machine = createMachineTime(at, time);
   let whenSet = () => machine.shift(machine.setBy());
   const now = () => {
     if (mode === "real") return machine.now(whenSet);
@@ -124,6 +127,10 @@ function clockOf(state: ClockState): Clock {
     whenSet(run) {
       whenSet = run;
     },
+    follow(given) {
+      time = given;
+      machine = createMachineTime(at, time);
+    },
     setBy: () => (mode === "real" ? machine.setBy() : 0),
     shift(ms) {
       machine.shift(ms);
@@ -133,7 +140,7 @@ function clockOf(state: ClockState): Clock {
     load(saved) {
       ({ mode, at, speed } = saved as ClockState);
       since = monotonicNow();
-      machine = createMachineTime(at);
+      machine = createMachineTime(at, time);
       alarms.clockMoved();
     },
   };
@@ -146,13 +153,13 @@ const tolerance_ms = 1_000;
  * The machine's time, which never goes back by itself. Where the machine's clock is set, or at the start shows less than
  * `notBefore`, it goes on steadily until `shift`.
  */
-function createMachineTime(notBefore: number) {
-  let latest = Math.max(systemNow(), notBefore);
+function createMachineTime(notBefore: number, time: () => number) {
+  let latest = Math.max(time(), notBefore);
   /** The time shown minus monotonic time. */
   let offset = latest - monotonicNow();
   return {
     now(whenSet: () => void): number {
-      const machine = systemNow();
+      const machine = time();
       const by = machine - (offset + monotonicNow());
       if (by > tolerance_ms || by < -tolerance_ms) {
         latest = Math.max(latest, Math.floor(machine - by));
@@ -165,7 +172,7 @@ function createMachineTime(notBefore: number) {
       return latest;
     },
     setBy(): number {
-      const by = Math.round(systemNow() - (offset + monotonicNow()));
+      const by = Math.round(time() - (offset + monotonicNow()));
       return Math.abs(by) > tolerance_ms ? by : 0;
     },
     shift(ms: number): void {

@@ -38,6 +38,8 @@ const timeOf = (at: number): string => {
 export interface Ids extends Snapshotable {
   /** A new identifier, greater than all earlier ones of this generator. */
   next(prefix: Prefix): string;
+  /** The next identifiers are greater than this one, which another process has created. */
+  follow(id: string): void;
 }
 
 /**
@@ -58,10 +60,11 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
     tail = Uint8Array.from(digits);
     write();
   };
-  if (after !== undefined) {
-    const digits = [...after.slice(after.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
-    set(createdAtOf(after), digits.slice(10));
-  }
+  const follow = (id: string) => {
+    const digits = [...id.slice(id.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
+    set(createdAtOf(id), digits.slice(10));
+  };
+  if (after !== undefined) follow(after);
   // The highest bit of the first digit stays free, so that counting up never overflows within a millisecond.
   const renew = (now: number) =>
     set(
@@ -84,6 +87,10 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       if (now > last) renew(now);
       else count();
       return `${prefix}_${stem}${crockford[tail[15] ?? 0]}`;
+    },
+    follow(id) {
+      const own = last < 0 ? "" : `${stem}${crockford[tail[15] ?? 0]}`;
+      if (id.slice(id.indexOf("_") + 1) > own) follow(id);
     },
     save: () => ({ last, tail: [...tail] }),
     load(saved) {

@@ -2,6 +2,8 @@
 export interface Tx {
   /** Calls `run` once the change is durable, and never after a rollback. */
   afterCommit(run: () => void): void;
+  /** A message to the other processes of the service, which arrives with the commit. It does nothing where there are none. */
+  tell(message: string): void;
 }
 
 /** The steps that a request adds to its transaction. */

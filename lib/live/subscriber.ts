@@ -48,6 +48,8 @@ export class Subscriber {
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
+  /** The newest event that was replayed. A process may publish it after that, if another one announced it. */
+  #replayed = "";
   /** Whether a pong came since the last ping. */
   isAlive = true;
 
@@ -65,14 +67,14 @@ export class Subscriber {
   resume(last: string): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
-    for (const [message, text] of waiting)
-      if (message.id === undefined || message.id > last) this.publish(message, text);
+    this.#replayed = last;
+    for (const [message, text] of waiting) this.publish(message, text);
   }
 
   /** Sends a new message, or lets it wait. */
   publish(message: Message, text: string): void {
     if (!this.#waiting) {
-      this.send(message, text);
+      if (message.id === undefined || message.id > this.#replayed) this.send(message, text);
       return;
     }
     this.#waiting.push([message, text]);

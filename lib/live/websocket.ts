@@ -78,6 +78,8 @@ export function createLiveRoute({
   /** Runs while there are subscribers. A message is written once for all subscribers of an organization. */
   const start = () => {
     const unlisten = feed.listen((change) => {
+      if (change.kind === "missed")
+        for (const subscriber of open) subscriber.close(codes.leaving, "changes were missed; connect again");
       const all = byOrganization.get(change.organization_id);
       const message = all && messageOf(change);
       if (!message) return;

@@ -46,7 +46,7 @@ export function organizationsService({
 
   return {
     /** Whether the database has no organization yet, so that a seed may fill it. */
-    isEmpty: async () => (await organizations().any({})) === undefined,
+    isEmpty: async (tx?: Tx) => (await organizations(tx).any({})) === undefined,
 
     /** The organization of a name, without regard to case; without a name the first one. */
     async named(name?: string): Promise<Row<"organizations"> | undefined> {

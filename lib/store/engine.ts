@@ -20,6 +20,23 @@ export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 /** A connection to the database: always the same one on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
   statement(sql: string): Statement;
+  /** Within a transaction: a message to the other processes of the database, which arrives with the commit. */
+  readonly tell?: (message: string) => void;
+}
+
+/** What the processes of one database share beside its rows. */
+export interface Shared {
+  /** Milliseconds since 1970 by the clock of the database. Processes order their work by it, whatever their machines show. */
+  now(): number;
+  /** Writes of one statement each, outside of transactions. A crash of the database may forget the last of them. */
+  readonly counters: Connection;
+  /** Calls `follow` at the start of each transaction with the newest event of all processes, if there is one. */
+  onNewest(follow: (id: string) => void): void;
+  /**
+   * `hear` gets the messages of other processes in the order of their commits. `lost` is called where some may be missing: a
+   * message is a hint, and rows are the truth.
+   */
+  listen(hear: (message: string) => void, lost: () => void): Promise<void>;
 }
 
 /**
@@ -72,6 +89,8 @@ export interface OpenDatabase {
   readonly created: boolean;
   /** Which files count after a restore that was interrupted, as a sentence. */
   readonly warning?: string | undefined;
+  /** Undefined where the database has one process. */
+  readonly shared?: Shared;
   /** Undefined where the engine has no snapshots and forks. */
   readonly images?: Images;
   /** Checks the rules of the store; rejects once `signal` is aborted. */

@@ -3,7 +3,7 @@ import { withoutPassword } from "./database-url.ts";
 import type { OpenDatabase } from "./engine.ts";
 import { loadDriver } from "./postgres.ts";
 import { createPostgresEngine, isLost } from "./postgres-engine.ts";
-import { createLink } from "./postgres-link.ts";
+import { createLink, type Link } from "./postgres-link.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
 
@@ -24,17 +24,17 @@ function describe(error: unknown): string {
 }
 
 /**
- * A database of PostgreSQL; `isServer` makes its tables and locks it for this process until it is closed. Throws a
- * DatabaseError, which does not show the password, for one that cannot be used.
+ * A database of PostgreSQL; `isServer` makes its tables. Throws a DatabaseError, which does not show the password, for one
+ * that cannot be used.
  */
 export async function openPostgres(url: string, { isServer }: { readonly isServer: boolean }): Promise<OpenDatabase> {
+  let link: Link | undefined;
   try {
     const driver = await loadDriver();
     let created = false;
-    const link = createLink({
+    link = createLink({
       driver,
       url,
-      isServer,
       async check(client) {
         await checkServer(client);
         created = await migratePostgres(client, { mayChange: isServer });
@@ -42,12 +42,13 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
     });
     await link.client();
     return {
-      engine: createPostgresEngine(driver, url, link),
+      ...(await createPostgresEngine(driver, url, link)),
       created,
       violations: (signal) => violationsIn(driver, url, signal),
       release: () => {},
     };
   } catch (error) {
+    await link?.end();
     throw new DatabaseError(withoutPassword(url), describe(error), error);
   }
 }

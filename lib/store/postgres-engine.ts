@@ -1,13 +1,19 @@
 import { sql } from "kysely";
-import type { Client } from "pg";
+import type { Client, QueryResult } from "pg";
 import { Problem } from "../kernel/errors.ts";
-import type { Connection, Engine } from "./engine.ts";
+import type { Connection, Engine, Shared } from "./engine.ts";
 import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
 import { type Driver, type Link, lockOf } from "./postgres-link.ts";
+import { createSignals, sendingOf } from "./postgres-signals.ts";
+import { followDatabaseTime } from "./postgres-time.ts";
 import { stopped } from "./write-failure.ts";
 
 /** Reads outside of transactions. Writes go through one connection, one transaction after the other. */
 const readers = 4;
+/** For counters. */
+const counting = 4;
+/** The newest event of all processes: each announces after it, whatever its clock shows, so identifiers are in the order of the commits. */
+const newest = "SELECT id FROM events ORDER BY id DESC LIMIT 1";
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
@@ -58,26 +64,46 @@ const reading = (runner: Runner, link: Link): Runner => ({
         }),
 });
 
-/**
- * Transactions run one after the other, each under a lock of the database: a command beside the server waits for its turn
- * too. So what a transaction has read stays as it is until its commit, as on SQLite.
- */
-export function createPostgresEngine(driver: Driver, url: string, link: Link): Engine {
-  const texts = new Set<string>();
-  const config = connectionConfig(url, "svc-server", true);
-  /** The time to connect is limited, and not the wait for a connection: that is as long as the queue of reads. */
-  class Reader extends driver.Client {
+/** A pool whose connections are opened within the time limit; the wait for one is as long as the queue of statements. */
+function poolOf(driver: Driver, url: string, name: string, use: "reads" | "counters", max: number) {
+  const config = connectionConfig(url, `svc-server ${name}`, use);
+  class PoolClient extends driver.Client {
     constructor() {
       super(config);
     }
   }
-  const pool = new driver.Pool({ max: readers, allowExitOnIdle: true, Client: Reader });
-  // The next read opens another connection, or fails and is told.
+  const pool = new driver.Pool({ max, allowExitOnIdle: true, Client: PoolClient });
+  // The next statement opens another connection, or fails and is told.
   pool.on("error", () => {});
+  return pool;
+}
+
+/** An engine, and what its process shares with others. */
+export interface PostgresEngine {
+  readonly engine: Engine;
+  readonly shared: Shared;
+}
+
+/**
+ * Transactions run one after the other, each under a lock of the database, in all processes. So what a transaction has read
+ * stays as it is until its commit, as on SQLite.
+ */
+export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
+  const texts = new Set<string>();
+  const pool = poolOf(driver, url, link.name, "reads", readers);
   const reads = connectionOf(reading(pool, link), texts);
+  const counterPool = poolOf(driver, url, link.name, "counters", counting);
+  const counters = connectionOf(reading(counterPool, link), texts);
+  const read = async (text: string) => ((await reads.statement(text).first([])) as { value: number }).value;
+  const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));
+  const signals = createSignals({ driver, url, own: link.name });
+  /** Of the open transaction. There is one at a time. */
+  let messages: string[] = [];
+  let follow = (_: string) => {};
   const connections = new WeakMap<Client, Connection>();
   const connectionFor = (client: Client): Connection => {
-    const connection = connections.get(client) ?? connectionOf(client, texts);
+    const tell = (message: string) => void messages.push(message);
+    const connection = connections.get(client) ?? { ...connectionOf(client, texts), tell };
     connections.set(client, connection);
     return connection;
   };
@@ -89,10 +115,14 @@ export function createPostgresEngine(driver: Driver, url: string, link: Link): E
     const client = await link.client().catch((error) => {
       throw translate(error);
     });
+    messages = [];
     try {
-      await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")})`);
+      const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")}); ${newest}`;
+      const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
+      if (event) follow(event.id);
       const value = await work(connectionFor(client));
-      const { command } = await client.query("COMMIT");
+      const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
+      const { command } = lastOf(await client.query(`${sending}COMMIT`));
       // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
       if (command !== "COMMIT") throw new Error("the transaction had failed before its commit");
       return value;
@@ -103,7 +133,7 @@ export function createPostgresEngine(driver: Driver, url: string, link: Link): E
     }
   };
 
-  return {
+  const engine: Engine = {
     name: "postgres",
     db: queryBuilder,
     later: (instant, seconds) =>
@@ -116,10 +146,7 @@ export function createPostgresEngine(driver: Driver, url: string, link: Link): E
     },
     // Nobody tells whether another process has committed.
     others: () => Number.NaN,
-    async size() {
-      const size = reads.statement("select pg_database_size(current_database()) as bytes");
-      return ((await size.first([])) as { bytes: number }).bytes;
-    },
+    size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,
     isDuplicate: (error) => codeOf(error) === "23505",
     preparedSql: () => [...texts],
@@ -129,8 +156,23 @@ export function createPostgresEngine(driver: Driver, url: string, link: Link): E
     watch: link.watch,
     started: () => true,
     close() {
-      closing ??= last.then(() => Promise.all([link.end(), pool.end()])).then(() => {});
+      time.stop();
+      signals.end();
+      closing ??= last.then(() => Promise.all([link.end(), pool.end(), counterPool.end()])).then(() => {});
       return closing;
     },
   };
+  const shared: Shared = {
+    now: time.now,
+    counters,
+    onNewest(given) {
+      follow = given;
+    },
+    listen: signals.listen,
+  };
+  return { engine, shared };
 }
+
+/** The result of the last of several statements. */
+const lastOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
+  Array.isArray(results) ? results.at(-1) : (results as QueryResult);

@@ -22,7 +22,7 @@ async function* rowsOf(client: Client, table: string): AsyncGenerator<Record<str
 
 /** The rules of the store are queries of SQLite: they run on a copy of all rows, in memory, as they were at one time. */
 export async function violationsIn(driver: Driver, url: string, signal: AbortSignal): Promise<readonly Violation[]> {
-  const client = new driver.Client(connectionConfig(url, "svc-server rules", true));
+  const client = new driver.Client(connectionConfig(url, "svc-server rules", "reads"));
   const { database, engine } = openMemory();
   try {
     await client.connect();

@@ -38,8 +38,17 @@ export const limits = {
   idle_ms: 30_000,
 };
 
+/** What a connection is for. */
+const settings = {
+  transactions: {},
+  // A write outside of a transaction is refused: each would be a commit of its own, and a change could stay half done.
+  reads: { options: "-c default_transaction_read_only=on" },
+  // No request waits for the disk of the database.
+  counters: { options: "-c synchronous_commit=off" },
+};
+
 /** The settings of every connection. `PG*` variables fill what the URL leaves out. */
-export const connectionConfig = (url: string, name: string, readOnly: boolean): ClientConfig => ({
+export const connectionConfig = (url: string, name: string, use: keyof typeof settings): ClientConfig => ({
   connectionString: url,
   application_name: name,
   connectionTimeoutMillis: limits.connect_ms,
@@ -49,8 +58,7 @@ export const connectionConfig = (url: string, name: string, readOnly: boolean): 
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   client_encoding: "UTF8",
-  // A write outside of a transaction is refused: each would be a commit of its own, and a change could stay half done.
-  ...(readOnly && { options: "-c default_transaction_read_only=on" }),
+  ...settings[use],
   types: { getTypeParser: parserOf } as never,
 });
 

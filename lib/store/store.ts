@@ -13,6 +13,8 @@ export type RepositoryOf<R> = (queries: Queries) => R;
  */
 export interface Store {
   using<R extends object>(repository: RepositoryOf<R>): (tx?: Tx) => R;
+  /** A repository outside of transactions, on the engine's connection for counters. */
+  on<R extends object>(connection: Connection, repository: RepositoryOf<R>): R;
   /**
    * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
    * await nothing but the store. `hooks` are the steps that the request adds to its transaction.
@@ -34,6 +36,9 @@ class Transaction implements Tx {
   }
   afterCommit(run: () => void): void {
     this.after.push(run);
+  }
+  tell(message: string): void {
+    this.connection.tell?.(message);
   }
 }
 
@@ -86,6 +91,7 @@ export function createStore(engine: Engine): Store {
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction has ended");
       return repositoryOn(tx.connection, repository);
     },
+    on: repositoryOn,
     async transaction(work, hooks) {
       if (refusal) throw refusal();
       let tx: Transaction | undefined;

@@ -9,7 +9,6 @@ const obstacles = {
   io_error: { reason: "the disk fails with I/O errors", remedy: "look into the system's log" },
   too_many_files: { reason: "too many files are open", remedy: "raise the limit of open files" },
   unreachable: { reason: "the database cannot be reached", remedy: "start its server" },
-  taken_over: { reason: "another server has taken the database over", remedy: "stop one of the two" },
   damaged: { reason: "the database is damaged", remedy: "restore it from a backup" },
 } as const;
 

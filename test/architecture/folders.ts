@@ -80,7 +80,8 @@ export const splits: Readonly<Record<string, string>> = {
   "keys/sessions": "sign-ins of the dashboard, each with a key behind it",
   "keys/revocation-watch": "tells when a key stops, for what outlasts a request",
   "events/wait-for-change": "waiting for committed changes, without polling",
-  "events/change-feed": "publishes committed changes in this process",
+  "events/change-feed": "publishes committed changes",
+  "events/event-reader": "the events of all processes in the order of their commits",
 };
 
 /** `kernel` for `lib/kernel/api.ts`; `deployments` for what is in a folder of it too; empty at the top and outside of lib. */

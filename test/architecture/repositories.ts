@@ -16,6 +16,8 @@ const unscoped: Readonly<Record<string, string>> = {
   "keys/pruneSessions": "periodic work, for every organization",
   "invitations/withToken": "the invitee has a token and no organization yet",
   "invitations/prune": "periodic work, for every organization",
+  "events/newest": "the streams of a process, which hear every organization",
+  "events/after": "the streams of a process, which hear every organization",
   "mails/all": "the operator's: the control interface and the command line",
   "mails/prune": "periodic work, for every organization",
   "apps/*": "scoped by the project, which its service found in the organization; the proxy serves every organization",

@@ -8,11 +8,12 @@ const change = (id: string): Change => ({ kind: "log", organization_id: "org_1",
 
 /** A feed on a store of its own, and the errors that it logged. */
 function feedOf(t: TestContext) {
-  const store = createStore(openMemory().engine);
+  const opened = openMemory();
+  const store = createStore(opened.engine);
   t.after(() => store.close());
   const errors: string[] = [];
   const log = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
-  return { store, errors, feed: createChangeFeed({ log }) };
+  return { store, errors, feed: createChangeFeed({ log, store, opened }) };
 }
 
 test("the feed publishes committed changes in order, and none before its commit", async (t) => {

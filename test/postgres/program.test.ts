@@ -17,6 +17,9 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
   const headers = { authorization: `Bearer ${JSON.parse(made.stdout).key}` };
   assert.equal((await fetch(`${server.url}/v1/me`, { headers })).status, 200);
 
+  const second = await launch(t, ["start", "--database", url, "--key-file", "key", "--port", "0"], folder);
+  assert.equal((await fetch(`${second.url}/v1/me`, { headers })).status, 200);
+
   const refused = (words: readonly string[], env: Readonly<Record<string, string>>, sentence: RegExp, code: number) => {
     const { status, stdout, stderr } = run(words, folder, env);
     assert.match(stderr, sentence);
@@ -24,7 +27,6 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
     assert.equal(status, code);
   };
   const again = ["start", "--database", url, "--port", "0"];
-  refused([...again, "--key-file", "key"], {}, /cannot be used: another server uses it/, 1);
   refused(again, {}, /it needs its encryption key/, 1);
   refused([...again, "--key-file", "none"], {}, /the key file none: /, 1);
   refused(

@@ -204,7 +204,7 @@ describe("the store", () => {
     const rows = createStore(engine).using(settings);
     const kept = await createStore(engine).transaction(async (tx) => tx);
     assert.throws(() => rows(kept), /this transaction has ended/);
-    assert.throws(() => rows({ afterCommit() {} }), /this transaction has ended/);
+    assert.throws(() => rows({ tell() {}, afterCommit() {} }), /this transaction has ended/);
   });
 
   test("the reads of a tick share a snapshot, which ends with the tick and before any write", async (t) => {

@@ -1,0 +1,57 @@
+import { isLogged } from "../kernel/errors.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { eventsBatch, eventsRepository } from "./repository.ts";
+
+/**
+ * Publishes the events of all processes from their rows, in the order of their identifiers. That is the order of their
+ * commits, so none comes after a later one, however the hints arrive.
+ */
+export function createEventReader(ports: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly publish: (row: Row<"events">) => void;
+}) {
+  const { store, log, publish } = ports;
+  const events = store.using(eventsRepository);
+  let last: string | undefined;
+  let isReading = false;
+  let isAskedAgain = false;
+
+  const readAll = async () => {
+    do {
+      isAskedAgain = false;
+      for (let isMore = true; isMore; ) {
+        const rows = await events().after({ id: last ?? "" });
+        isMore = rows.length === eventsBatch;
+        for (const row of rows) {
+          last = row.id;
+          publish(row);
+        }
+      }
+    } while (isAskedAgain);
+  };
+
+  const read = () => {
+    isAskedAgain = true;
+    // Before the beginning there are no listeners.
+    if (isReading || last === undefined) return;
+    isReading = true;
+    readAll()
+      // The next hint, or the next connection to the database, reads them.
+      .catch((error) => {
+        if (!isLogged(error) && !store.retired) log.warn("events could not be read", { reason: reasonOf(error) });
+      })
+      .finally(() => {
+        isReading = false;
+      });
+  };
+
+  return {
+    read,
+    async begin() {
+      last = (await events().newest({}))?.id ?? "";
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { systemTimer } from "../kernel/clock.ts";
+import { isLogged } from "../kernel/errors.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Runner } from "./runner.ts";
+
+const pause = "1s";
+
+interface Ports {
+  readonly runner: Pick<Runner, "rescue">;
+  readonly log: Log;
+  /** Claims what is due. */
+  readonly pump: () => void;
+}
+
+/**
+ * Each second: takes the jobs of ended processes back, and claims those that other processes added and have not claimed.
+ * Returns the function that ends it.
+ */
+export function pollJobs({ runner, log, pump }: Ports): () => void {
+  let hasEnded = false;
+  const poll = async () => {
+    await runner.rescue().catch((error) => {
+      if (!isLogged(error)) log.error("expired leases could not be taken back", { reason: reasonOf(error) });
+    });
+    if (hasEnded) return;
+    pump();
+    cancel = systemTimer(pause, () => void poll());
+  };
+  let cancel = systemTimer(pause, () => void poll());
+  return () => {
+    hasEnded = true;
+    cancel();
+  };
+}

@@ -1,0 +1,111 @@
+import type { Client } from "pg";
+import { systemTimer } from "../kernel/clock.ts";
+import { connectionConfig } from "./postgres.ts";
+import type { Driver } from "./postgres-link.ts";
+
+const channel = "svc_server";
+/** PostgreSQL takes 8,000 bytes. */
+const longest = 7_900;
+const backoff_ms = { first: 100, most: 1_000 };
+/** A connection that does not answer within the second time of these is given up. */
+const heartbeat = { pause: "10s", answer: "5s" };
+
+/** The SQL that sends a transaction's messages with its commit, and so in the order of the commits; `from` is the sender. */
+export function sendingOf(messages: readonly string[], from: string, quote: (text: string) => string): string {
+  const texts: string[] = [];
+  let text = "";
+  for (const message of new Set(messages)) {
+    const one = `${from} ${message}`;
+    if (Buffer.byteLength(one) > longest) throw new Error("a message to other processes is too long");
+    if (text && Buffer.byteLength(text) + Buffer.byteLength(message) + 1 <= longest) text += `\n${message}`;
+    else {
+      if (text) texts.push(text);
+      text = one;
+    }
+  }
+  if (text) texts.push(text);
+  return texts.map((payload) => `SELECT pg_notify('${channel}', ${quote(payload)});`).join("");
+}
+
+export interface Signals {
+  /** Resolves once messages arrive. */
+  listen(hear: (message: string) => void, lost: () => void): Promise<void>;
+  end(): void;
+}
+
+/** Hears the messages of other processes on a connection of its own. While it is lost, `lost` is called each second. */
+export function createSignals({ driver, url, own }: { driver: Driver; url: string; own: string }): Signals {
+  let hear = (_: string) => {};
+  let lost = () => {};
+  let hasEnded = false;
+  let current: Client | undefined;
+  let wait_ms = backoff_ms.first;
+  let cancelTimer = () => {};
+  let begun: (() => void) | undefined;
+
+  const again = (client: Client) => {
+    if (client !== current) return;
+    current = undefined;
+    cancelTimer();
+    void client.end().catch(() => {});
+    if (hasEnded) return;
+    cancelTimer = systemTimer(wait_ms, open);
+    wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
+    lost();
+  };
+
+  const beat = (client: Client) => {
+    if (client !== current || hasEnded) return;
+    cancelTimer = systemTimer(heartbeat.pause, () => {
+      cancelTimer = systemTimer(heartbeat.answer, () => again(client));
+      client.query("select 1").then(
+        () => {
+          cancelTimer();
+          beat(client);
+        },
+        () => again(client),
+      );
+    });
+  };
+
+  const open = () => {
+    const client: Client = new driver.Client(connectionConfig(url, `svc-server ${own} listener`, "reads"));
+    current = client;
+    client.on("error", () => again(client));
+    client.on("end", () => again(client));
+    client.on("notification", ({ payload = "" }) => {
+      const [from, text] = [payload.slice(0, payload.indexOf(" ")), payload.slice(payload.indexOf(" ") + 1)];
+      if (from !== own) for (const message of text.split("\n")) hear(message);
+    });
+    client
+      .connect()
+      .then(() => client.query(`listen ${channel}`))
+      .then(() => {
+        if (client !== current) return;
+        wait_ms = backoff_ms.first;
+        // What was sent meanwhile was missed.
+        if (begun) begun();
+        else lost();
+        begun = undefined;
+        beat(client);
+      })
+      .catch(() => again(client));
+  };
+
+  return {
+    listen(given, onLost) {
+      [hear, lost] = [given, onLost];
+      return new Promise((resolve) => {
+        begun = resolve;
+        open();
+      });
+    },
+    end() {
+      hasEnded = true;
+      cancelTimer();
+      const client = current;
+      current = undefined;
+      void client?.end().catch(() => {});
+    },
+  };
+}

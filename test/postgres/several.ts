@@ -1,0 +1,72 @@
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { WebSocket } from "ws";
+import { createService, type Options, type Service } from "../../lib/index.ts";
+import { bearer } from "../helpers/headers.ts";
+import { emptyDatabase } from "./databases.ts";
+
+export const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+
+/** Services on one empty database, as several processes make them; `ask` sends SQL to it. */
+export async function severalServices(t: TestContext, count: number, options: Options = {}) {
+  const open: Service[] = [];
+  // Before the database goes.
+  t.after(() => Promise.all(open.map((service) => service.close())));
+  const { url, ask } = await emptyDatabase(t);
+  const start = async () => {
+    const service = await createService({ mode: "start", database: url, encryptionKey, logLevel: "error", ...options });
+    open.push(service);
+    return service;
+  };
+  const services = await Promise.all(Array.from({ length: count }, start));
+  const key = services.map(({ apiKey }) => apiKey).find((one) => one !== null) ?? "";
+  return { url, ask, start, services, key };
+}
+
+/** Calls the interface of a service with a key. */
+export async function call(
+  service: Service,
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const response = await service.fetch(path, {
+    method,
+    headers: { ...bearer(key), ...(body && { "content-type": "application/json" }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : undefined };
+}
+
+interface Message {
+  readonly id?: string;
+  readonly data: { readonly status?: string };
+}
+
+/** A stream of a service, from its first ping on. */
+export async function openSocket(t: TestContext, service: Service, key: string, query = "") {
+  const { url } = await service.listen({ port: 0 });
+  const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream${query}`, { headers: bearer(key) });
+  t.after(() => socket.terminate());
+  const messages: Message[] = [];
+  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+  const closed = once(socket, "close");
+  await once(socket, "ping");
+  const until = async (isEnough: (messages: readonly Message[]) => boolean) => {
+    while (!isEnough(messages)) await once(socket, "message");
+  };
+  const ids = () => messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  return {
+    closed,
+    until,
+    onMessage: (hear: () => void) => void socket.on("message", hear),
+    /** The identifiers of the first events. */
+    async events(count: number) {
+      await until(() => ids().length >= count);
+      return ids();
+    },
+  };
+}
