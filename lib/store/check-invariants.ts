@@ -1,17 +1,16 @@
+import { closeSync, openSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { startWorker } from "../kernel/worker-thread.ts";
 import { invariants, type Violation, violationOf } from "./invariants.ts";
+import { removeCopy } from "./online-copy.ts";
 import type { SqliteEngine } from "./sqlite-engine.ts";
 
-/**
- * Checks the rules of an open database: one in a file in a thread of its own, so that the event loop goes on; one in memory
- * between two transactions, a rule a turn.
- */
-export async function checkInvariants(
-  { database, engine }: { readonly database: Database; readonly engine: SqliteEngine },
+/** Checks the rules of a database in memory between two transactions, a rule a turn. */
+export async function checkInMemory(
+  database: Database,
+  engine: SqliteEngine,
   signal: AbortSignal,
 ): Promise<Violation[]> {
-  if (!database.memory) return inThread(database.name, signal);
   const found: Violation[] = [];
   for (const rule of Object.keys(invariants)) {
     const violation = await engine.betweenTransactions(() => {
@@ -23,15 +22,37 @@ export async function checkInvariants(
   return found;
 }
 
+/** Checks the rules of the open database in a file. A thread does it, so that the event loop goes on. */
+export function createFileChecks(file: string) {
+  let descriptor: number | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  return {
+    check(signal: AbortSignal): Promise<Violation[]> {
+      descriptor ??= openSync(file, "r");
+      const found = inThread(file, descriptor, signal);
+      running = Promise.allSettled([running, found]);
+      return found;
+    },
+    /** Called when the database is closed. */
+    async end(): Promise<void> {
+      await running;
+      if (descriptor !== undefined) closeSync(descriptor);
+      descriptor = undefined;
+    },
+  };
+}
+
 const cutOff = () => new Error("the service was closed or its state replaced before all rules were checked");
 
-function inThread(file: string, signal: AbortSignal): Promise<Violation[]> {
-  const thread = startWorker("checking", import.meta.url, "./invariants-worker.ts", file);
+function inThread(file: string, descriptor: number, signal: AbortSignal): Promise<Violation[]> {
+  const thread = startWorker("checking", import.meta.url, "./invariants-worker.ts", { file, descriptor });
   let stop = () => {};
   const found = new Promise<Violation[]>((resolve, reject) => {
     stop = () => {
-      reject(cutOff());
-      void thread.terminate();
+      void thread.terminate().then(() => {
+        removeCopy(file);
+        reject(cutOff());
+      });
     };
     thread.once("message", resolve);
     thread.once("error", reject);

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { settleSwitch } from "./atomic-switch.ts";
-import { checkInvariants } from "./check-invariants.ts";
+import { checkInMemory, createFileChecks } from "./check-invariants.ts";
 import { Damage, DatabaseError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
 import { lockDatabase } from "./database-lock.ts";
@@ -42,7 +42,7 @@ export function openImage(image: Buffer): OpenSqlite {
     database,
     created: true,
     images: { between: engine.betweenTransactions, take: imagesOf(() => database), replace: openImage },
-    violations: (signal) => checkInvariants({ database, engine }, signal),
+    violations: (signal) => checkInMemory(database, engine, signal),
     release: () => {},
   };
 }
@@ -132,6 +132,7 @@ function fromFile(
   about: Pick<OpenDatabase, "created" | "release">,
 ): OpenSqlite {
   let current = database;
+  const checks = createFileChecks(path);
   const open = () => {
     // Throws for a missing file, which SQLite would make.
     statSync(path);
@@ -145,7 +146,7 @@ function fromFile(
     current = next;
     return next;
   };
-  const engine = createSqliteEngine(database, { path, ...space, open });
+  const engine = createSqliteEngine(database, { path, ...space, open, closed: checks.end });
   const replace = (image: Buffer) => {
     replaceRows(current, image);
     return opened;
@@ -155,7 +156,7 @@ function fromFile(
     database,
     ...about,
     images: { between: engine.betweenTransactions, take: imagesOf(() => current), replace },
-    violations: (signal) => checkInvariants({ database, engine }, signal),
+    violations: checks.check,
   };
   return opened;
 }

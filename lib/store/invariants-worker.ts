@@ -1,9 +1,21 @@
-/** A thread that checks the rules of the database in a file, on a connection of its own. */
+/** A thread that checks the rules of the database in a file, on a connection of its own, or on a copy of a large one. */
 import { parentPort, workerData } from "node:worker_threads";
 import { violationsOf } from "./invariants.ts";
+import { withCopy } from "./online-copy.ts";
 import { openRaw } from "./sqlite.ts";
 
-const database = openRaw(String(workerData));
-database.pragma("query_only = ON");
-parentPort?.postMessage(violationsOf(database));
-database.close();
+const { file, descriptor } = workerData as { readonly file: string; readonly descriptor: number };
+const found = await withCopy(
+  file,
+  (path) => {
+    const database = openRaw(path);
+    database.pragma("query_only = ON");
+    try {
+      return violationsOf(database);
+    } finally {
+      database.close();
+    }
+  },
+  descriptor,
+);
+parentPort?.postMessage(found);

@@ -23,11 +23,12 @@ const megabyte = 1024 * 1024;
  * the log too: the server writes no page of the file meanwhile that is not in the log. A gigabyte that is in memory by then
  * takes about a third of a second.
  *
- * Not for a process that has the database open: closing a file drops every lock that a process has on it.
+ * A process that has the database open gives a descriptor that it closes after the database: closing a file drops every
+ * lock that a process has on it.
  */
-export async function copyOnline(source: string, target: string): Promise<void> {
+export async function copyOnline(source: string, target: string, descriptor?: number): Promise<void> {
   const database = openRaw(source);
-  const [from, to] = [openSync(source, "r"), openSync(target, "w+", 0o600)];
+  const [from, to] = [descriptor ?? openSync(source, "r"), openSync(target, "w+", 0o600)];
   try {
     for (const _ of copyChanges(from, to)) await yieldToEventLoop();
     database.exec("begin");
@@ -38,7 +39,7 @@ export async function copyOnline(source: string, target: string): Promise<void> 
     database.exec("commit");
   } finally {
     database.close();
-    closeSync(from);
+    if (descriptor === undefined) closeSync(from);
     closeSync(to);
   }
   const copy = openRaw(target);
@@ -79,23 +80,26 @@ function copyFile(source: string, target: string): void {
 /** A smaller database is read in so little time that nobody needs a copy. */
 const small = 32 * megabyte;
 
+const copyFor = (path: string) => `${path}.checked`;
+
+export function removeCopy(path: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(copyFor(path) + end, { force: true });
+}
+
 /**
  * Does work that reads all of a database. While a server writes to a large one, the work gets a copy beside it, unless that
- * would fill the disk.
+ * would fill the disk. The server itself gives a descriptor, see `copyOnline`.
  */
-export async function withCopy<T>(path: string, work: (path: string) => T): Promise<T> {
+export async function withCopy<T>(path: string, work: (path: string) => T, descriptor?: number): Promise<T> {
   const { size } = statSync(path);
-  if (size < small || runningServer(path) === undefined || freeBytes(path) < 2 * size) return work(path);
-  const copy = `${path}.checked`;
-  const remove = () => {
-    for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
-  };
+  const isServed = descriptor !== undefined || runningServer(path) !== undefined;
+  if (size < small || !isServed || freeBytes(path) < 2 * size) return work(path);
   // A check that was killed may have left one.
-  remove();
+  removeCopy(path);
   try {
-    await copyOnline(path, copy);
-    return work(copy);
+    await copyOnline(path, copyFor(path), descriptor);
+    return work(copyFor(path));
   } finally {
-    remove();
+    removeCopy(path);
   }
 }

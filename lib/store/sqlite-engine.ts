@@ -28,6 +28,8 @@ export interface DatabaseFile {
   readonly usedReserve: boolean;
   /** Opens the file anew. Throws where it cannot be used. */
   readonly open: () => Database;
+  /** Called when it is closed for good. */
+  readonly closed: () => Promise<void>;
 }
 
 export interface SqliteEngine extends Engine {
@@ -100,13 +102,14 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
       await keeper?.pause();
       statements.clear();
       if (link.database.open) link.database.close();
+      await file?.closed();
       recovery?.end();
     },
   };
 }
 
 function recoveryOf(
-  { open, ...file }: DatabaseFile,
+  { open, closed: _, ...file }: DatabaseFile,
   link: Link,
   keeper: LogKeeper | undefined,
   group: () => GroupCommit,

@@ -3,10 +3,7 @@ import { fitting } from "./fitting-values.ts";
 import { read, resolved } from "./openapi-document.ts";
 import { anyText } from "./properties.ts";
 
-/**
- * Requests for every operation of the published document, below `/v1` and `/dashboard/api`, and for the dashboard's
- * sessions: some right, most wrong in one place.
- */
+/** Requests for every operation of the published document: some right, most wrong in one place. */
 
 type Json = Readonly<Record<string, unknown>>;
 interface Parameter {
@@ -14,7 +11,7 @@ interface Parameter {
   readonly name: string;
   readonly schema: Json;
 }
-interface Described {
+export interface Described {
   readonly parameters?: readonly Json[];
   readonly requestBody?: { readonly content: { readonly "application/json": { schema: Json; example: unknown } } };
 }
@@ -93,7 +90,7 @@ const edited = (text: string) =>
     return Buffer.concat([bytes.subarray(0, from), more, bytes.subarray(from + cut)]);
   });
 
-function bodyOf({ requestBody }: Described): fc.Arbitrary<Buffer | undefined> {
+export function bodyOf({ requestBody }: Described): fc.Arbitrary<Buffer | undefined> {
   const described = requestBody?.content["application/json"];
   if (!described) {
     return fc.oneof(
@@ -165,7 +162,7 @@ const queryOf = (parameters: readonly Parameter[]) => {
   });
 };
 
-const visible = fc.string({ maxLength: 40 });
+export const visible = fc.string({ maxLength: 40 });
 const more: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   fc.tuple(fc.constantFrom("Idempotency-Key"), fc.oneof(fc.constantFrom("one", "two", ""), visible)),
   fc.tuple(fc.constantFrom("X-Request-Id", "Last-Event-ID", "Range", "If-None-Match", "Origin"), visible),
@@ -181,7 +178,7 @@ const more: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   ),
   fc.tuple(fc.string({ unit: fc.constantFrom(..."abcXYZ-_0"), minLength: 1, maxLength: 20 }), visible),
 );
-const headers: fc.Arbitrary<readonly (readonly [string, string])[]> = fc.oneof<
+export const headers: fc.Arbitrary<readonly (readonly [string, string])[]> = fc.oneof<
   fc.MaybeWeightedArbitrary<readonly (readonly [string, string])[]>[]
 >(
   { weight: 5, arbitrary: fc.constant([]) },
@@ -193,12 +190,12 @@ const keys = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom("viewer", "demo_stranger", "unknown", "x") },
 );
 
-const typed = (headers: Drafted["headers"], body: Buffer | undefined): Drafted["headers"] =>
+export const typed = (headers: Drafted["headers"], body: Buffer | undefined): Drafted["headers"] =>
   body && headers.every(([name]) => name !== "Content-Type")
     ? [["Content-Type", "application/json"], ...headers]
     : headers;
 
-const methodLike = (right: string) =>
+export const methodLike = (right: string) =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constant(right) },
     { weight: 1, arbitrary: fc.constantFrom("HEAD", "OPTIONS", "TRACE", "PURGE", "PUT") },
@@ -223,65 +220,7 @@ const drafts = Object.entries(document.paths).flatMap(([template, methods]) =>
 );
 
 /** A request for any operation. */
-const called: fc.Arbitrary<Drafted> = fc.oneof(...drafts).map(({ path, query, headers, body, ...rest }) => ({
+export const called: fc.Arbitrary<Drafted> = fc.oneof(...drafts).map(({ path, query, headers, body, ...rest }) => ({
   ...{ ...rest, mode: "dev", path: `/v1${path}${query}` },
   ...{ headers: typed(headers, body), body },
 }));
-
-/** Who the dashboard acts for: a session in `start`, a person in `dev`. */
-const acting = {
-  start: fc.oneof(
-    { weight: 8, arbitrary: fc.constant(["Cookie", "@cookies"] as const) },
-    { weight: 1, arbitrary: fc.tuple(fc.constant("Cookie"), visible) },
-  ),
-  dev: fc.oneof(
-    { weight: 8, arbitrary: fc.constant(["X-Svc-Person", "@people"] as const) },
-    { weight: 1, arbitrary: fc.tuple(fc.constant("X-Svc-Person"), visible) },
-  ),
-};
-const inDashboard = (arbitrary: (mode: Drafted["mode"]) => fc.Arbitrary<Drafted>): fc.Arbitrary<Drafted> =>
-  fc
-    .constantFrom("dev", "start")
-    .chain((mode) =>
-      fc
-        .tuple(arbitrary(mode), fc.oneof({ weight: 8, arbitrary: acting[mode] }, fc.constant(undefined)))
-        .map(([draft, who]) => ({ ...draft, headers: who ? [who, ...draft.headers] : draft.headers })),
-    );
-
-const clicked = inDashboard((mode) =>
-  (mode === "dev" ? called : called.filter(({ path }) => !/webhooks|integrations/.test(path))).map(
-    ({ path, ...draft }) => ({ ...draft, mode, path: path.replace("/v1", "/dashboard/api") }),
-  ),
-);
-
-const signIn: Described = {
-  requestBody: {
-    content: {
-      "application/json": { schema: { type: "object", properties: {} }, example: { key: "@secrets" } },
-    },
-  },
-};
-const sessionPaths = ["", "/people", "/metrics", "/..", "/%2e%2e/live", "?person=@people", "/unknown"];
-const session = inDashboard((mode) =>
-  fc.constantFrom("GET", "POST", "DELETE").chain((method) =>
-    fc
-      .record({
-        method: methodLike(method),
-        path: fc.oneof({ weight: 3, arbitrary: fc.constant("") }, fc.constantFrom(...sessionPaths)),
-        key: fc.constant("owner"),
-        headers,
-        body: bodyOf(method === "POST" ? signIn : {}),
-      })
-      .map((draft) => ({
-        ...{ ...draft, mode, path: `/dashboard/session${draft.path}` },
-        headers: typed(draft.headers, draft.body),
-      })),
-  ),
-);
-
-/** Any request. */
-export const drafted = fc.oneof(
-  { weight: 20, arbitrary: called },
-  { weight: 4, arbitrary: clicked },
-  { weight: 1, arbitrary: session },
-);

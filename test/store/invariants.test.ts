@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
@@ -119,6 +120,35 @@ test("service.invariants() names the rows that break a rule, in a file and in me
   assert.equal(broken?.rule, "a job sends what is pending");
   assert.ok(broken.count > 3 && broken.examples.length === 3);
   assert.match(String(broken.examples[0]?.["id"]), /^dlv_/);
+});
+
+test("service.invariants() checks a copy of a large file, and its process keeps its locks", async (t) => {
+  const folder = folderOf(t);
+  const database = join(folder, "svc.db");
+  await (await busy(t, database)).service.close();
+  const raw = new Database(database);
+  raw.prepare("insert into settings values ('big', zeroblob(?))").run(40 * 1024 * 1024);
+  raw.exec("delete from jobs where kind = 'deliveries.pump'");
+  raw.close();
+  const { service, call } = await world(t, { database });
+  const seen = new Set<string | null>();
+  const watcher = watch(folder, (_, name) => void seen.add(name));
+  const wait = service.invariants();
+  assert.equal((await call("owner", "PUT", "/v1/organization", { name: "acme" })).status, 200);
+  assert.deepEqual(
+    (await wait).map(({ rule }) => rule),
+    ["a job sends what is pending"],
+  );
+  watcher.close();
+  assert.ok(seen.has("svc.db.checked"), [...seen].join(", "));
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes("checked")),
+    [],
+  );
+  // A process that takes itself for the last one removes the log.
+  const other = 'const D = require("better-sqlite3"); new D(process.argv[1]).prepare("select * from users").all()';
+  assert.equal(spawnSync(process.execPath, ["-e", other, database], { encoding: "utf8" }).stderr, "");
+  assert.ok(existsSync(`${database}-wal`));
 });
 
 test("doctor --deep says of each rule whether it holds", async (t) => {
