@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request } from "node:http";
+import { readdirSync } from "node:fs";
+import { request, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
@@ -8,13 +9,14 @@ import { containerEngine, noEngine } from "../helpers/container-engine.ts";
 import { answering, registry } from "../helpers/image-registry.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
+import { repositories } from "../helpers/repositories.ts";
 
 const key = "sk_live_demo_owner1";
 const skip = noEngine || (!isLong && "it takes long (TEST_LONG=1)");
 
-const begin = (t: TestContext, folder: string) => {
+const begin = (t: TestContext, folder: string, more: readonly string[] = []) => {
   const words = ["dev", "--port", "0", "--database", join(folder, "svc.db"), "--key", key, "--runtime", "engine"];
-  return launch(t, [...words, "--apps-port", "0"], folder);
+  return launch(t, [...words, "--apps-port", "0", ...more], folder);
 };
 type Program = Awaited<ReturnType<typeof begin>>;
 
@@ -105,4 +107,71 @@ test("What a service in memory left when it was killed goes at the next start", 
   assert.deepEqual([await engine.containers(), await engine.images()], [[], []]);
   assert.equal((await second.stop()).code, 0);
   assert.deepEqual(await engine.networks(), []);
+});
+
+test("A kill of the server in the middle of a pull, or of a build: the next start does it again, and nothing is left", {
+  skip,
+}, async (t) => {
+  const engine = await containerEngine(t);
+  let stalls = true;
+  let asked = () => {};
+  const stalled: ServerResponse[] = [];
+  const { host, put } = await registry(t, ({ url = "", method }, response) => {
+    if (!stalls || method !== "GET" || !url.startsWith("/v2/slow/blobs/")) return false;
+    stalled.push(response);
+    asked();
+    return true;
+  });
+  put("slow", "1", answering("slow"));
+  put("base", "1", answering("built"));
+  const folder = temporaryFolder(t);
+  const repos = repositories(t);
+  const clientOf = ({ base_url }: Program) => createClient({ baseUrl: base_url, apiKey: key });
+  const start = () => begin(t, folder, ["--repos", repos.root]);
+  const first = await start();
+  const { id: project_id } = await clientOf(first).projects.create({ name: "web", region: "eu-west-1" });
+  const order = { project_id, environment: "production" } as const;
+  const begun = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const image = { type: "image", image_url: `${host}/slow:1` } as const;
+  const { id: pull } = await clientOf(first).deployments.create({ ...order, source: image });
+  await begun;
+  await first.stop("SIGKILL");
+  stalls = false;
+  // Docker cannot give up a request that stalls, and the next pull of the same layer waits for it.
+  for (const one of stalled) one.destroy();
+  const second = await start();
+  const { status } = await clientOf(second).deployments.get({ id: pull, wait: 60 });
+  const { data: lines } = await clientOf(second).deployments.logs({ id: pull });
+  assert.equal(status, "active", lines.map(({ message }) => message).join("\n"));
+  assert.equal(await ask(second), "200 slow");
+  assert.deepEqual(readdirSync(join(folder, "svc.db-apps/engine/pulls")), []);
+  assert.equal((await engine.images()).length, 1, String(await engine.images()));
+  const running = await engine.containers();
+
+  repos.commit("acme/web", { Dockerfile: `FROM ${host}/base:1\nRUN echo begun; sleep 4243\n` });
+  const { id: build } = await clientOf(second).deployments.create({
+    ...order,
+    source: { type: "git", repo: "acme/web" },
+  });
+  const count = async (program: Program) => {
+    const { data } = await clientOf(program).deployments.logs({ id: build });
+    return data.filter(({ message }) => message === "begun").length;
+  };
+  while ((await count(second)) < 1) await ask(second);
+  await second.stop("SIGKILL");
+  const third = await start();
+  assert.equal(await ask(third), "200 slow");
+  while ((await count(third)) < 2) await ask(third);
+  assert.equal((await engine.containers()).length, running.length + 1);
+  assert.equal((await clientOf(third).deployments.cancel({ id: build })).status, "cancelled");
+  const sources = join(folder, "svc.db-apps/engine/sources");
+  while ((await engine.containers()).length > running.length || readdirSync(sources).length > 0) await ask(third);
+  assert.deepEqual(await engine.containers(), running);
+  assert.deepEqual(
+    (await engine.images()).filter((name) => name.includes(build)),
+    [],
+  );
+  assert.equal((await third.stop()).code, 0);
 });

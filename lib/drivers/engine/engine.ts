@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
 import { createBackgroundSteps, type Run } from "../deployment/background-steps.ts";
@@ -9,6 +8,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { BuildPorts } from "../process/build.ts";
 import { createGit } from "../process/git.ts";
 import type { CodeHost } from "../process/git-command.ts";
+import { createProjectCaches } from "../process/project-caches.ts";
 import { createReleases } from "../process/releases.ts";
 import { connectEngine, type Engine } from "./connect.ts";
 import { createContainers, labels } from "./containers.ts";
@@ -47,6 +47,7 @@ export function createEngineDriver(
   { codeHost, registries, outbound, limits, isLasting, ...settings }: EngineSettings,
 ): RuntimeDriver {
   const names = namesOf(folder);
+  const caches = createProjectCaches(join(folder, "engine/cache"));
   /** The end of this process: what runs goes on without it. */
   const detaching = new AbortController();
   // Each container's log and its end listen, as long as it runs.
@@ -87,10 +88,6 @@ export function createEngineDriver(
 
     discard,
   });
-
-  /** For each project the commits that were fetched. */
-  const caches = join(folder, "engine/cache");
-  const forget = (project_id: string) => rm(join(caches, project_id), { recursive: true, force: true, maxRetries: 3 });
 
   return {
     delay: () => 0,
@@ -133,11 +130,10 @@ export function createEngineDriver(
           detaching: detaching.signal,
           ...settings,
         });
-        const git = createGit(join(folder, "engine/git"), caches, codeHost);
+        const git = createGit(join(folder, "engine/git"), caches.folder, codeHost);
         const sources = createReleases(join(folder, "engine/sources"));
         for (const name of await sources.names()) await sources.remove(name);
-        await mkdir(caches, { recursive: true });
-        for (const name of await readdir(caches)) if (!(await kept.project(name))) await forget(name);
+        await caches.removeOthers(kept.project);
         const common = { registries, outbound, limits, folder };
         begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances, running };
       },
@@ -150,7 +146,7 @@ export function createEngineDriver(
 
       discard,
 
-      forget,
+      forget: caches.forget,
 
       async close(drained) {
         await steps.close(drained);

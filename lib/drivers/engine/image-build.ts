@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import * as v from "valibot";
@@ -9,7 +9,7 @@ import { AbortController } from "../../kernel/web.ts";
 import type { Order } from "../deployment/background-steps.ts";
 import { type BuildPorts, fetchSource } from "../process/build.ts";
 import type { LimitedRun } from "../process/build-limits.ts";
-import { ownSettings } from "../process/detect.ts";
+import { ownSettings, readWithin } from "../process/detect.ts";
 import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
@@ -61,7 +61,8 @@ async function make(
   { log, isFull, signal, end }: LimitedRun,
   { api, images, registries, limits }: ImageBuildPorts,
 ): Promise<void> {
-  const ignored = join(root, ".dockerignore");
+  const dockerfile = readWithin(root, "Dockerfile") ?? "";
+  const ignored = readWithin(root, ".dockerignore") ?? "";
   const { health, port } = ownSettings(root);
   const query = {
     t: images.tagOf(deployment_id),
@@ -82,7 +83,7 @@ async function make(
   signal.addEventListener("abort", abort);
   const unwatch = watchDisk(api, made, limits.disk_bytes, end);
   try {
-    const body = Readable.from(tarOf(root, contextFilter(isFile(ignored) ? readFileSync(ignored, "utf8") : "")));
+    const body = Readable.from(tarOf(root, contextFilter(ignored)));
     const headers = await buildHeaders(registries, log);
     const call = { query, headers, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
@@ -94,7 +95,6 @@ async function make(
   } catch (error) {
     await made.remove(api);
     if (!(error instanceof EngineError)) throw error;
-    const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
     throw new Failure(explain(error.message, dockerfile, limits.memory_bytes));
   } finally {
     unwatch();

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
@@ -10,6 +10,7 @@ import { detect, readWithin, staticFolder } from "./detect.ts";
 import { folderBytes } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
+import type { ProjectCaches } from "./project-caches.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -19,8 +20,7 @@ export interface BuildPorts {
   readonly releases: Releases;
   readonly sandbox: Sandbox;
   readonly folder: string;
-  /** A folder for each project is in it. */
-  readonly caches: string;
+  readonly caches: ProjectCaches;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
   readonly leavesDockerfiles: boolean;
 }
@@ -92,24 +92,37 @@ function notices(app: string): string[] {
   ];
 }
 
-async function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
-  const { releases, sandbox, limits, caches } = ports;
+function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
+  const { caches, limits } = ports;
+  return caches.withPackages(order.project_id, limits.disk_bytes / 2, (cache, stored_bytes) =>
+    runBuild({ order, commit, cache, stored_bytes }, run, ports),
+  );
+}
+
+interface Given {
+  readonly order: Order;
+  readonly commit: string;
+  /** The folder of packages that the builds of a project share, and what it held before. */
+  readonly cache: string;
+  readonly stored_bytes: number;
+}
+
+async function runBuild(
+  { order, commit, cache, stored_bytes }: Given,
+  run: Run,
+  { releases, sandbox, limits, leavesDockerfiles }: BuildPorts,
+): Promise<StoredRelease> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
-  const cache = join(caches, order.project_id, "packages");
-  const stored = await folderBytes(cache, limits.disk_bytes / 2);
-  const isFull = stored > limits.disk_bytes / 2;
-  if (isFull) await rm(cache, { recursive: true });
-  await mkdir(cache, { recursive: true });
   const plan = detect(app);
   const saysNothing = plan.start === undefined && plan.folder === undefined && plan.steps.length === 0;
-  if (ports.leavesDockerfiles && saysNothing && existsSync(join(app, "Dockerfile")))
+  if (leavesDockerfiles && saysNothing && existsSync(join(app, "Dockerfile")))
     throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues(order.secrets);
   const folders = [app, temporary, cache];
-  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders, before_bytes: isFull ? 0 : stored };
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders, before_bytes: stored_bytes };
   const building = {
     app,
     build: { cache, temporary },

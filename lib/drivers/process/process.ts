@@ -1,4 +1,3 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createBackgroundSteps } from "../deployment/background-steps.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
@@ -8,6 +7,7 @@ import type { CodeHost } from "./git-command.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
 import { probeSandbox } from "./probe.ts";
 import { killProcessesIn } from "./process-table.ts";
+import { createProjectCaches } from "./project-caches.ts";
 import { createReleases } from "./releases.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -28,6 +28,7 @@ export function createProcessDriver(
   { codeHost, isolation, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
 ): RuntimeDriver {
   const releases = createReleases(join(folder, "releases"));
+  const caches = createProjectCaches(join(folder, "cache"));
   let begun: { readonly build: BuildPorts; readonly instances: Instances } | undefined;
 
   const ports = () => {
@@ -58,10 +59,6 @@ export function createProcessDriver(
     discard,
   });
 
-  /** For each project its caches: fetched commits, and the packages of its builds. */
-  const caches = join(folder, "cache");
-  const forget = (project_id: string) => rm(join(caches, project_id), { recursive: true, force: true, maxRetries: 3 });
-
   return {
     delay: () => 0,
 
@@ -80,14 +77,13 @@ export function createProcessDriver(
       async begin({ release: keepsRelease, project: keepsProject }) {
         killProcessesIn(folder);
         const sandbox = await probeSandbox(folder, isolation);
-        const git = createGit(join(folder, "git"), caches, codeHost);
+        const git = createGit(join(folder, "git"), caches.folder, codeHost);
         begun = {
           build: { git, releases, sandbox, folder, caches, limits, leavesDockerfiles },
           instances: createInstances(releases, sandbox, settings),
         };
         for (const name of await releases.names()) if (!(await keepsRelease(name))) await discard(name);
-        await mkdir(caches, { recursive: true });
-        for (const name of await readdir(caches)) if (!(await keepsProject(name))) await forget(name);
+        await caches.removeOthers(keepsProject);
       },
 
       abandon: steps.abandon,
@@ -98,7 +94,7 @@ export function createProcessDriver(
 
       discard,
 
-      forget,
+      forget: caches.forget,
 
       async close(drained) {
         await steps.close(drained);
