@@ -7,6 +7,7 @@ import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
+import { copySetting, unfinished } from "../store/copy-mark.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
 import { openFile, openMemory } from "../store/database-files.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
@@ -30,6 +31,8 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   try {
     const store = createStore(opened.engine);
     const serviceState = store.using(settingsRepository);
+    if (isPostgres(settings.database) && (await serviceState().read({ name: copySetting })))
+      throw new DatabaseError(withoutPassword(settings.database), unfinished);
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
     // The rows follow the machine's clock too, once the service runs.
@@ -120,6 +123,8 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   });
 }
 
+type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
+
 function assetsOf({ database, assets: { folder } }: Settings, store: Store): Assets {
   if (database === inMemory) return assetsInMemory();
   if (!isPostgres(database)) return assetsInFolder(`${database}-files`);
@@ -127,7 +132,7 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
 }
 
 /** The key of a database of PostgreSQL, which no start makes: another process would make another one. */
-function givenKey({ database, encryptionKey, keyFile }: Settings): Buffer {
+export function givenKey({ database, encryptionKey, keyFile }: GivenKey): Buffer {
   const key = encryptionKey === undefined ? undefined : parseKey(encryptionKey);
   if (key) return key;
   if (keyFile === undefined) {

@@ -1,3 +1,4 @@
+import { shareCopyLock } from "./copy-lock.ts";
 import { DatabaseError } from "./database-error.ts";
 import { withoutPassword } from "./database-url.ts";
 import type { OpenDatabase } from "./engine.ts";
@@ -8,7 +9,7 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
 
 /** The reason and its remedy, in one sentence. */
-function describe(error: unknown): string {
+export function describePostgres(error: unknown): string {
   const code = String((error as { code?: unknown }).code ?? "");
   const { message } = error as Error;
   if (/^28/.test(code)) return "its server refuses the user or the password; correct the URL";
@@ -37,6 +38,7 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
       isServer,
       async check(client) {
         await checkServer(client);
+        await shareCopyLock(client);
         created = await migratePostgres(client, { mayChange: isServer });
       },
     });
@@ -48,6 +50,6 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
       release: () => {},
     };
   } catch (error) {
-    throw new DatabaseError(withoutPassword(url), describe(error), error);
+    throw new DatabaseError(withoutPassword(url), describePostgres(error), error);
   }
 }

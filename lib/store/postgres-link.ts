@@ -9,7 +9,7 @@ import type { Obstacle } from "./write-failure.ts";
 export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
 /** Advisory locks of the database: the first number says that they are ours. */
-const locks = { transaction: 1, server: 2 } as const;
+const locks = { transaction: 1, server: 2, copy: 3 } as const;
 export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
 
 /** How long a start waits for the lock of a server that was killed just now: its connection may still be open. */
