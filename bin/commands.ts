@@ -27,6 +27,7 @@ export const main = defineCommand({
     seed: async () => (await import("./seed.ts")).seed,
     backup: async () => (await import("./backup.ts")).backup,
     restore: async () => (await import("./backup.ts")).restore,
+    migrate: async () => (await import("./migrate.ts")).migrate,
     copy: async () => (await import("./copy.ts")).copy,
     doctor: async () => (await import("./doctor.ts")).doctor,
     completion: async () => (await import("./completion.ts")).completion,

@@ -114,10 +114,11 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
     // Before anything is made there.
     givenKey(settings);
     const { openPostgres } = await import("../store/open-postgres.ts");
-    return openPostgres(database, { isServer: exclusive });
+    return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
   }
   return openFile(database, {
     exclusive,
+    mayMigrate: exclusive && settings.migrate,
     keepReserve: exclusive && mode === "start",
     mayCreate: () => requireCreatable(settings, exclusive),
   });
@@ -165,9 +166,10 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
 }
 
 /** Refuses a missing database whose key file exists: that is a missing mount, not a first start. */
-function requireCreatable({ database, mode, create }: Settings, exclusive: boolean): void {
+function requireCreatable({ database, mode, create, migrate }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
+  if (!migrate) throw new DatabaseError(database, "it does not exist; make it with svc-server migrate");
   if (mode === "start" && !create && existsSync(`${database}.key`)) {
     const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
     throw new DatabaseError(

@@ -1,55 +1,16 @@
-import type { Client } from "pg";
 import { filesInDatabase, filesInFolder } from "./copy-files.ts";
 import { takeCopyLock } from "./copy-lock.ts";
 import { copySetting } from "./copy-mark.ts";
 import { type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
-import { type Ask, type Row, rowsOf, type Table } from "./copy-tables.ts";
-import { DatabaseError } from "./database-error.ts";
+import { type Row, rowsOf, type Table } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
-import { describePostgres } from "./open-postgres.ts";
-import { connectionConfig, loadDriver, storable } from "./postgres.ts";
+import { storable } from "./postgres.ts";
+import { askOf, onPostgres } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
-
-/** A table of many millions of rows is counted in one statement. */
-const statement_ms = 600_000;
-
-/** A connection without limits on how long a transaction may be idle: the other database may take its time. */
-async function connect(url: string, readOnly: boolean): Promise<Client> {
-  const driver = await loadDriver();
-  const client = new driver.Client({
-    ...connectionConfig(url, "svc-server copy", readOnly),
-    statement_timeout: statement_ms,
-    query_timeout: 2 * statement_ms,
-    idle_in_transaction_session_timeout: 0,
-  });
-  // The next query tells it.
-  client.on("error", () => {});
-  await client.connect();
-  return client;
-}
-
-/** Opens a database for `work`, and names what fails. */
-async function opened<T>(url: string, readOnly: boolean, work: (client: Client) => Promise<T>): Promise<T> {
-  let client: Client | undefined;
-  try {
-    client = await connect(url, readOnly);
-    return await work(client);
-  } catch (error) {
-    await client?.end().catch(() => {});
-    throw error instanceof DatabaseError
-      ? error
-      : new DatabaseError(withoutPassword(url), describePostgres(error), error);
-  }
-}
-
-const askOf =
-  (client: Client): Ask =>
-  async (text, values = []) =>
-    (await client.query(text, [...values])).rows as Row[];
 
 /** A database of PostgreSQL as it is now; `alone` refuses one that a server uses, and keeps servers out until `close`. */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
-  opened(url, true, async (client): Promise<Source> => {
+  onPostgres(url, { readOnly: true }, async (client): Promise<Source> => {
     await checkServer(client);
     if (alone) await takeCopyLock(client);
     await migratePostgres(client, { mayChange: false });
@@ -69,7 +30,7 @@ export const openPostgresSource = (url: string, folder: string | undefined, { al
   });
 
 export const openPostgresTarget = (url: string, folder: string | undefined) =>
-  opened(url, false, async (client): Promise<Target> => {
+  onPostgres(url, { readOnly: false }, async (client): Promise<Target> => {
     await checkServer(client);
     await takeCopyLock(client);
     const ask = askOf(client);

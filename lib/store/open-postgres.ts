@@ -25,10 +25,14 @@ export function describePostgres(error: unknown): string {
 }
 
 /**
- * A database of PostgreSQL; `isServer` makes its tables and locks it for this process until it is closed. Throws a
+ * A database of PostgreSQL; `isServer` locks it for this process until it is closed, and
+ * `mayMigrate` says whether it may make or change its tables. Throws a
  * DatabaseError, which does not show the password, for one that cannot be used.
  */
-export async function openPostgres(url: string, { isServer }: { readonly isServer: boolean }): Promise<OpenDatabase> {
+export async function openPostgres(
+  url: string,
+  { isServer, mayMigrate = isServer }: { readonly isServer: boolean; readonly mayMigrate?: boolean },
+): Promise<OpenDatabase> {
   try {
     const driver = await loadDriver();
     let created = false;
@@ -39,7 +43,7 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
       async check(client) {
         await checkServer(client);
         await shareCopyLock(client);
-        created = await migratePostgres(client, { mayChange: isServer });
+        created = await migratePostgres(client, { mayChange: mayMigrate });
       },
     });
     await link.client();

@@ -73,6 +73,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     config: path,
     seed: path,
     url: { values: ["ftp://a", "http://", "a b"], random: textBut(/^https?:/i) },
+    migrate: { values: ["maybe", "no"], random: textBut(/^(true|false)$/) },
     profile: { values: ["none", "a b", "../x", "__proto__"], random: textBut(/^$/) },
     to: instant,
     "expires-at": { ...instant, values: [...instant.values, "2020-01-01T00:00:00Z"] },

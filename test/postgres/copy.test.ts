@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
+import { migrate, migrations } from "../../lib/store/migrate.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { violations } from "../helpers/invariants.ts";
 import { temporaryFolder } from "../helpers/program.ts";
@@ -120,9 +121,10 @@ test("copy refuses databases that are used, of another service, of another schem
   await refused(["--from", at("a.db"), "--to", other.url], 1, /it belongs to another program/);
   await ask("insert into migrations select 1000 + version, name, checksum from migrations");
   await refused([...home, "--key-file", at("a.db.key")], 1, /it was written by a newer svc-server/);
-  const older = new Database(at("b.db"));
-  older.exec("drop table asset_parts; delete from migrations where version = 12; pragma user_version = 11");
+  const older = new Database(at("older.db"));
+  migrate(older, migrations().slice(0, -1));
   older.close();
-  await refused(["--from", at("b.db"), "--to", url], 1, /its schema is older than this svc-server/);
+  copyFileSync(at("b.db.key"), at("older.db.key"));
+  await refused(["--from", at("older.db"), "--to", url], 1, /its schema is older than this svc-server/);
   assert.ok(!existsSync(at("c.db")), "nothing is made");
 });
