@@ -1,5 +1,5 @@
 import { type CopyReport, copyService, type Progress } from "./copy.ts";
-import type { Source, Target } from "./copy-sides.ts";
+import { type Source, type Target, vaultOf } from "./copy-sides.ts";
 import { DatabaseError, describeError } from "./database-error.ts";
 import { isPostgres, withoutPassword } from "./database-url.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
@@ -44,8 +44,8 @@ async function openSource({ from, folder }: CopyRequest): Promise<Source> {
   return (await import("./copy-postgres.ts")).openPostgresSource(from, folder, { alone: true });
 }
 
-async function openTarget({ from, to, key, folder }: CopyRequest, { vault }: Source): Promise<Target> {
-  if (key !== undefined && fingerprintOf(key) !== vault) {
+async function openTarget({ from, to, key, folder }: CopyRequest, source: Source): Promise<Target> {
+  if (key !== undefined && fingerprintOf(key) !== (await vaultOf(source))) {
     if (isPostgres(from)) throw wrongKey(withoutPassword(from), "the key");
     throw new DatabaseError(from, `its key is in ${keyFileOf(from)}, and another one was given; leave that one out`);
   }

@@ -58,8 +58,7 @@ async function* partsOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** The files that `assetsInDatabase` stores. */
-export function filesInDatabase(ask: Ask, transaction: (work: () => Promise<void>) => Promise<void>): TargetFiles {
-  const remove = async (name: string) => void (await ask("delete from asset_parts where name = $1", [name]));
+export function filesInDatabase(ask: Ask): Files {
   return {
     async names() {
       const rows = await ask("select name from asset_parts where part = 0 order by name");
@@ -73,6 +72,16 @@ export function filesInDatabase(ask: Ask, transaction: (work: () => Promise<void
         yield Buffer.from(String(row["content"]), "base64");
       }
     },
+  };
+}
+
+export function targetFilesInDatabase(
+  ask: Ask,
+  transaction: (work: () => Promise<void>) => Promise<void>,
+): TargetFiles {
+  const remove = async (name: string) => void (await ask("delete from asset_parts where name = $1", [name]));
+  return {
+    ...filesInDatabase(ask),
     write: (name, pieces) =>
       transaction(async () => {
         await remove(name);

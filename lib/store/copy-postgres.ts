@@ -1,7 +1,7 @@
-import { filesInDatabase, filesInFolder } from "./copy-files.ts";
+import { filesInDatabase, filesInFolder, targetFilesInDatabase } from "./copy-files.ts";
 import { takeCopyLock } from "./copy-lock.ts";
 import { copySetting } from "./copy-mark.ts";
-import { type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
+import { type Source, settingOf, type Target } from "./copy-sides.ts";
 import { type Row, rowsOf, type Table } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
 import { storable } from "./postgres.ts";
@@ -19,12 +19,9 @@ export const openPostgresSource = (url: string, folder: string | undefined, { al
     const shown = withoutPassword(url);
     return {
       shown,
+      ask,
       rows: rowsOf(ask),
-      files:
-        folder === undefined
-          ? filesInDatabase(ask, () => Promise.reject(new Error("a source")))
-          : filesInFolder(folder),
-      vault: await vaultOf(shown, ask),
+      files: folder === undefined ? filesInDatabase(ask) : filesInFolder(folder),
       close: () => client.end(),
     };
   });
@@ -53,7 +50,7 @@ export const openPostgresTarget = (url: string, folder: string | undefined) =>
     return {
       shown: withoutPassword(url),
       rows: rowsOf(ask),
-      files: folder === undefined ? filesInDatabase(ask, transaction) : filesInFolder(folder),
+      files: folder === undefined ? targetFilesInDatabase(ask, transaction) : filesInFolder(folder),
       ask,
       isUsed,
       change: (table, surplus, missing) =>

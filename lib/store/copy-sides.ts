@@ -3,14 +3,13 @@ import { copySetting, unfinished } from "./copy-mark.ts";
 import type { Ask, Row, Rows, Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** A database that is copied. No server uses it until `close`, and everything is read from one snapshot. */
+/** A database that is copied: everything is read from one snapshot. */
 export interface Source {
   /** Its name, as people may read it. */
   readonly shown: string;
+  readonly ask: Ask;
   readonly rows: Rows;
   readonly files: Files;
-  /** The fingerprint of its encryption key, which tells services apart. */
-  readonly vault: string;
   close(): Promise<void>;
 }
 
@@ -34,8 +33,8 @@ export const settingOf = async (ask: Ask, name: string): Promise<string | undefi
   return row && String(row["value"]);
 };
 
-/** The fingerprint of the encryption key. Throws for a database that no service has used. */
-export async function vaultOf(shown: string, ask: Ask): Promise<string> {
+/** The fingerprint of the encryption key, which tells services apart. Throws for a database that no service has used. */
+export async function vaultOf({ shown, ask }: Source): Promise<string> {
   if ((await settingOf(ask, copySetting)) !== undefined) throw new DatabaseError(shown, unfinished);
   const vault = await settingOf(ask, "vault");
   if (vault === undefined) throw new DatabaseError(shown, "no service has used it yet, so there is nothing to copy");

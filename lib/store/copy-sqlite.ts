@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { settleSwitch } from "./atomic-switch.ts";
 import { filesInFolder } from "./copy-files.ts";
-import { type Source, type Target, vaultOf } from "./copy-sides.ts";
+import type { Source, Target } from "./copy-sides.ts";
 import { type Ask, keyOf, type Row, rowsOf, type Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 import { refuseFolder } from "./database-files.ts";
@@ -34,7 +34,7 @@ function statementsOf({ name, columns, key }: Table) {
 }
 
 /** Removes and inserts rows of one table, in one transaction. */
-function changeRows(database: Database, table: Table, surplus: readonly Row[], missing: readonly Row[]): void {
+export function changeRows(database: Database, table: Table, surplus: readonly Row[], missing: readonly Row[]): void {
   const texts = statementsOf(table);
   const [remove, insert] = [database.prepare(texts.remove), database.prepare(texts.insert)];
   database
@@ -43,6 +43,15 @@ function changeRows(database: Database, table: Table, surplus: readonly Row[], m
       for (const row of missing) insert.run(...table.columns.map((column) => row[column]));
     })
     .immediate();
+}
+
+/** An empty database for rows that are checked: nothing in it is durable, and its references may lead nowhere. */
+export function openScratch(path: string): Database {
+  const database = openDatabase(path);
+  database.pragma("synchronous = OFF");
+  database.pragma("foreign_keys = OFF");
+  migrate(database);
+  return database;
 }
 
 /** A database file that no server uses, as it is now. It stays locked until `close`. */
@@ -63,9 +72,9 @@ export async function openSqliteSource(file: string): Promise<Source> {
     const ask = askOf(database);
     return {
       shown: path,
+      ask,
       rows: rowsOf(ask),
       files: filesInFolder(assetFolderOf(path)),
-      vault: await vaultOf(path, ask),
       async close() {
         database?.close();
         unlock();

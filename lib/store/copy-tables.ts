@@ -21,6 +21,8 @@ export interface Rows {
   count(table: Table): Promise<number>;
 }
 
+export const noRows: Rows = { page: async () => [], count: async () => 0 };
+
 /** Runs a statement and answers its rows. Parameters are `$1`, `$2`, …, in their order. */
 export type Ask = (text: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
 

@@ -1,7 +1,16 @@
 import { digestOf, type Files, type TargetFiles } from "./copy-files.ts";
 import { copySetting } from "./copy-mark.ts";
-import { type Source, settingOf, type Target } from "./copy-sides.ts";
-import { checksumOf, differences, ranges, type Table, tablesInOrder } from "./copy-tables.ts";
+import { type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
+import {
+  checksumOf,
+  differences,
+  noRows,
+  type Row,
+  type Rows,
+  ranges,
+  type Table,
+  tablesInOrder,
+} from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
 /** How far a copy is, for people. */
@@ -34,12 +43,13 @@ const holdsAnother = "it holds another service; name an empty database, or a fil
  */
 export async function copyService(source: Source, target: Target, report: Report): Promise<CopyReport> {
   const was_complete = await target.isUsed();
+  const own = await vaultOf(source);
   const begun = await settingOf(target.ask, copySetting);
   const vault = begun ?? (await settingOf(target.ask, "vault"));
-  if (vault !== undefined && vault !== source.vault) throw new DatabaseError(target.shown, holdsAnother);
+  if (vault !== undefined && vault !== own) throw new DatabaseError(target.shown, holdsAnother);
   if (!was_complete) {
     const mark = "insert into settings (name, value) values ($1, $2)";
-    if (begun === undefined) await target.ask(mark, [copySetting, source.vault]);
+    if (begun === undefined) await target.ask(mark, [copySetting, own]);
     // A file without the mark was whole, and was not renamed yet.
     if (vault !== undefined) for (const table of tablesInOrder()) await removeSurplus(table, source, target, report);
     for (const table of tablesInOrder()) await insertMissing(table, source, target, report);
@@ -54,7 +64,13 @@ export async function copyService(source: Source, target: Target, report: Report
       await target.finish();
     }
     const rows = tables.reduce((sum, one) => sum + one.rows, 0);
-    return { was_complete, rows, files: digests.size, tables, lost_files: await lostFiles(source, digests) };
+    return {
+      was_complete,
+      rows,
+      files: digests.size,
+      tables,
+      lost_files: await lostFiles(source.rows, async (name) => digests.get(name)),
+    };
   } catch (error) {
     if (!was_complete || !(error instanceof Difference)) throw error;
     const reason = "it holds a service already, which has gone on since or is another one";
@@ -131,13 +147,22 @@ async function compareFiles(source: Files, target: Files, report: Report): Promi
   return digests;
 }
 
-async function lostFiles({ rows }: Pick<Source, "rows">, digests: ReadonlyMap<string, string>): Promise<string[]> {
-  const generations = tablesInOrder().find(({ name }) => name === "generations");
+/** The generations whose file is missing or differs from what was stored; `digest` is undefined for a missing one. */
+export async function lostFiles(
+  rows: Rows,
+  digest: (name: string) => Promise<string | undefined>,
+): Promise<readonly string[]> {
   const lost: string[] = [];
-  const nothing = { page: async () => [], count: async () => 0 };
-  if (!generations) return lost;
-  for await (const { source } of ranges(generations, rows, nothing))
-    for (const { id, etag } of source.values())
-      if (etag !== null && etag !== `"${digests.get(String(id))?.slice(0, 27)}"`) lost.push(String(id));
+  const generations = tablesInOrder().filter(({ name }) => name === "generations");
+  for (const table of generations)
+    for await (const { source } of ranges(table, rows, noRows))
+      for (const { id, etag } of source.values())
+        if (etag !== null && etag !== `"${(await digest(String(id)))?.slice(0, 27)}"`) lost.push(String(id));
   return lost;
+}
+
+/** Hands out all rows, a page at a time, those first that others refer to. */
+export async function eachPage(rows: Rows, take: (table: Table, rows: readonly Row[]) => void): Promise<void> {
+  for (const table of tablesInOrder())
+    for await (const { source } of ranges(table, rows, noRows)) take(table, [...source.values()]);
 }

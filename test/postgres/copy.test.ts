@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -127,4 +127,35 @@ test("copy refuses databases that are used, of another service, of another schem
   copyFileSync(at("b.db.key"), at("older.db.key"));
   await refused(["--from", at("older.db"), "--to", url], 1, /its schema is older than this svc-server/);
   assert.ok(!existsSync(at("c.db")), "nothing is made");
+});
+
+test("files go to a folder that servers share, and back", async (t) => {
+  const folder = temporaryFolder(t);
+  const [file, shared] = [join(folder, "svc.db"), join(folder, "shared")];
+  const { url, ask } = await emptyDatabase(t);
+  const was = await filled(t, { database: file });
+  await was.here.service.close();
+  const more = ["--assets-folder", shared];
+  assert.equal((await run(["copy", "--from", file, "--to", url, ...more])).status, 0);
+  assert.deepEqual(filesOf(shared), filesOf(`${file}-files`));
+  assert.deepEqual(await ask("select * from asset_parts"), []);
+  const assets = { store: "folder", folder: shared } as const;
+  const next = await world(t, going({ database: url, keyFile: `${file}.key`, assets }));
+  await goesOn(next, was);
+  await next.service.close();
+  const inFolder = { SVC_ASSETS_STORE: "folder", SVC_ASSETS_FOLDER: shared };
+  const doctor = ["doctor", "--database", url, "--port", "0"];
+  assert.match((await run(doctor, folder, inFolder)).stdout, /ok +files +all files of generations are present/);
+  writeFileSync(join(shared, was.generation.id), "changed");
+  assert.match(
+    (await run(doctor, folder, inFolder)).stdout,
+    /WRONG +files .*such as that of gen_\w+; restore .*shared/,
+  );
+  const home = ["copy", "--from", url, "--to", join(folder, "back.db"), "--key-file", `${file}.key`];
+  const back = await run(home, folder, { SVC_ASSETS_FOLDER: shared });
+  assert.match(
+    back.stdout,
+    new RegExp(`But the file of 1 generation is missing or changed, such as that of ${was.generation.id}`),
+  );
+  assert.deepEqual(filesOf(join(folder, "back.db-files")), filesOf(shared));
 });
