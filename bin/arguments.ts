@@ -3,7 +3,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { packageFile } from "../lib/kernel/version.ts";
-import { isPostgres } from "../lib/store/database-url.ts";
+import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
 
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
@@ -87,12 +87,13 @@ export const fromEnvironment = (variable: string): string | undefined => process
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
 
-/** The same for a command that works on a file alone. */
-export function databaseFileOf(args: Readonly<Record<string, unknown>>): string {
+/** The same for a command that works on a file alone; `instead` is the command that does the same on PostgreSQL. */
+export function databaseFileOf(args: Readonly<Record<string, unknown>>, instead: (url: string) => string): string {
   const database = databaseOf(args);
-  if (isPostgres(database))
-    throw new UsageError("this command works on a database file; PostgreSQL has tools of its own, such as pg_dump");
-  return database;
+  if (!isPostgres(database)) return database;
+  throw new UsageError(
+    `this command works on a database file; PostgreSQL has its own: ${instead(withoutPassword(database))}`,
+  );
 }
 
 export function parseSwitch(text: string | undefined, variable: string): boolean | undefined {

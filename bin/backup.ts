@@ -4,7 +4,7 @@ import { databaseFileOf } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";
 
-const database: ArgsDef = {
+const target: ArgsDef = {
   database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
 };
 const force: ArgsDef = { force: { type: "boolean", description: "Overwrite existing files." } };
@@ -23,13 +23,14 @@ export const backup = command(
       type: "positional",
       description: "The file to write; its key is written to FILE.key, its checksums to FILE.sha256.",
     },
-    ...database,
+    ...target,
     ...force,
     ...json,
   },
   async (args) => {
     const file = String(args["file"]);
-    const { lost, warnings } = await copyDatabase(databaseFileOf(args), file, { force: args["force"] === true });
+    const database = databaseFileOf(args, (url) => `pg_dump --format=custom --file=${file} ${url}`);
+    const { lost, warnings } = await copyDatabase(database, file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
@@ -42,10 +43,11 @@ export const backup = command(
 export const restore = command(
   "restore",
   "Restore a backup over the database. Stop the server first.",
-  { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...database, ...force, ...json },
+  { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...target, ...force, ...json },
   async (args) => {
-    const to = databaseFileOf(args);
-    const { lost, warnings } = await restoreDatabase(String(args["file"]), to, { force: args["force"] === true });
+    const file = String(args["file"]);
+    const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
+    const { lost, warnings } = await restoreDatabase(file, to, { force: args["force"] === true });
     say(
       args["json"]
         ? JSON.stringify({ database: to, lost_files: lost, warnings })

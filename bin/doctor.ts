@@ -8,23 +8,18 @@ import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
 import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
+import { isPostgres } from "../lib/store/database-url.ts";
 import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store/integrity-check.ts";
 import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { withCopy } from "../lib/store/online-copy.ts";
-import { databaseFileOf, optionArgs, UsageError } from "./arguments.ts";
+import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
+import { type Finding, findingsOfPostgres, finds } from "./doctor-postgres.ts";
 import { describeLost, say, table } from "./output.ts";
 import { tryRuntimes } from "./runtimes.ts";
 import { isPortFree, portInUse } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
-
-interface Finding {
-  readonly check: string;
-  readonly ok: boolean;
-  /** What was found, and how to fix it if it is wrong. */
-  readonly says: string;
-}
 
 interface Target {
   readonly database: string;
@@ -44,13 +39,16 @@ function hasAccess(path: string, mode: number): boolean {
 }
 
 /** Each check answers what it found, or throws an error that says how to fix it. */
-const checks: Readonly<Record<string, Check>> = {
+const ofMachine: Readonly<Record<string, Check>> = {
   node() {
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
     if (major < 20 || (major === 20 && minor < 19))
       throw new Error(`Node ${process.versions.node} is too old; install Node 20.19 or later`);
     return `Node ${process.versions.node}, svc-server ${version()}`;
   },
+};
+
+const ofFile: Readonly<Record<string, Check>> = {
   "native module"() {
     loadNative();
     return "better-sqlite3 opens a database";
@@ -112,10 +110,13 @@ const checks: Readonly<Record<string, Check>> = {
       );
     return new Date(now).toISOString();
   },
+};
+
+const ofServer: Readonly<Record<string, Check>> = {
   async port({ port, host, database }) {
     if (await isPortFree(port, host))
       return port === 0 ? `${host}, a free port is available` : `${host}, port ${port} is free`;
-    const server = runningServer(database);
+    const server = isPostgres(database) ? undefined : runningServer(database);
     if (!server) throw new Error(portInUse(port));
     return `${host}, port ${port} is in use; ${server} is running on this database`;
   },
@@ -135,9 +136,11 @@ const checks: Readonly<Record<string, Check>> = {
 
 /** Checks the rules of the store. A server may be running on the database. */
 async function rulesOf(database: string): Promise<Finding[]> {
-  if (!existsSync(database)) return [];
+  if (!isPostgres(database) && !existsSync(database)) return [];
   try {
-    const violations = await withCopy(database, (path) => checkRules(path, { named: database }));
+    const violations = isPostgres(database)
+      ? await (await import("../lib/store/postgres-inspection.ts")).rulesOfPostgres(database)
+      : await withCopy(database, (path) => checkRules(path, { named: database }));
     const broken = new Map(violations.map((violation) => [violation.rule, violation]));
     return Object.keys(invariants).map((sentence) => {
       const { count, examples = [] } = broken.get(sentence) ?? {};
@@ -203,20 +206,21 @@ function checkOptions(args: Given): { settings: Settings | undefined; finding: F
 
 async function runChecks(args: Given): Promise<void> {
   const { settings, finding, port, host } = checkOptions(args);
-  const database = resolve(databaseFileOf({ database: settings?.database ?? args["database"] }));
+  const given = databaseOf({ database: settings?.database ?? args["database"] });
+  const database = isPostgres(given) ? given : resolve(given);
   const findings = [finding];
   const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [
     `backend ${name}`,
     () => backend(name, one),
   ]);
   const runs: [string, Check] = ["runtime", () => tryRuntimes(settings)];
-  for (const [check, look] of [...Object.entries(checks), runs, ...backends]) {
-    try {
-      findings.push({ check, ok: true, says: await look({ database, port, host }) });
-    } catch (error) {
-      findings.push({ check, ok: false, says: (error as Error).message });
-    }
-  }
+  const look = async (checks: readonly [string, Check][]) => {
+    for (const [check, of] of checks) findings.push(await finds(check, () => of({ database, port, host })));
+  };
+  await look(Object.entries(ofMachine));
+  if (isPostgres(database)) findings.push(...(await findingsOfPostgres(database, settings)));
+  else await look(Object.entries(ofFile));
+  await look([...Object.entries(ofServer), runs, ...backends]);
   if (args["deep"]) findings.push(...(await rulesOf(database)));
   say(
     args["json"]

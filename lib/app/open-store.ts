@@ -7,6 +7,7 @@ import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
+import { copySetting, unfinished } from "../store/copy-mark.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
 import { openFile, openMemory } from "../store/database-files.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
@@ -30,6 +31,8 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   try {
     const store = createStore(opened.engine);
     const serviceState = store.using(settingsRepository);
+    if (isPostgres(settings.database) && (await serviceState().read({ name: copySetting })))
+      throw new DatabaseError(withoutPassword(settings.database), unfinished);
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
     if (opened.shared) clock.follow(opened.shared.now);
@@ -119,14 +122,17 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
     // Before anything is made there.
     givenKey(settings);
     const { openPostgres } = await import("../store/open-postgres.ts");
-    return openPostgres(database, { isServer: exclusive });
+    return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
   }
   return openFile(database, {
     exclusive,
+    mayMigrate: exclusive && settings.migrate,
     keepReserve: exclusive && mode === "start",
     mayCreate: () => requireCreatable(settings, exclusive),
   });
 }
+
+type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
 
 function assetsOf({ database, assets: { folder } }: Settings, store: Store): Assets {
   if (database === inMemory) return assetsInMemory();
@@ -135,7 +141,7 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
 }
 
 /** The key of a database of PostgreSQL, which no start makes: another process would make another one. */
-function givenKey({ database, encryptionKey, keyFile }: Settings): Buffer {
+export function givenKey({ database, encryptionKey, keyFile }: GivenKey): Buffer {
   const key = encryptionKey === undefined ? undefined : parseKey(encryptionKey);
   if (key) return key;
   if (keyFile === undefined) {
@@ -168,9 +174,10 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
 }
 
 /** Refuses a missing database whose key file exists: that is a missing mount, not a first start. */
-function requireCreatable({ database, mode, create }: Settings, exclusive: boolean): void {
+function requireCreatable({ database, mode, create, migrate }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
+  if (!migrate) throw new DatabaseError(database, "it does not exist; make it with svc-server migrate");
   if (mode === "start" && !create && existsSync(`${database}.key`)) {
     const state = existsSync(database) && statSync(database).size === 0 ? "empty" : "missing";
     throw new DatabaseError(

@@ -5,7 +5,7 @@ import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
 /** The bytes of a part, but for the last one of a file. */
-const part_bytes = 1024 * 1024;
+export const part_bytes = 1024 * 1024;
 
 function assetsRepository(query: Queries) {
   return {

@@ -50,6 +50,8 @@ export function openImage(image: Buffer): OpenSqlite {
 interface OpenOptions {
   readonly mayCreate: () => void;
   readonly exclusive: boolean;
+  /** Whether to apply missing migrations; by default where it is exclusive. */
+  readonly mayMigrate?: boolean;
   /** Whether to keep a reserve of disk space beside the file. */
   readonly keepReserve?: boolean;
 }
@@ -108,9 +110,7 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
     database = openDatabase(path);
     const created = isNew(database);
     checkCompatible(database);
-    if (!options.exclusive && !isCurrent(database)) {
-      throw new Error(olderSchema);
-    }
+    if (!(options.mayMigrate ?? options.exclusive) && !isCurrent(database)) throw new Error(olderSchema);
     migrate(database);
     if (options.exclusive) {
       database

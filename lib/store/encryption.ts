@@ -52,9 +52,11 @@ export function createEncryption(key: Buffer, random: (length: number) => Buffer
 
 /** The key in the file beside a database: 32 bytes in base64, readable by its owner alone. Creates a missing file. */
 export function readOrCreateKey(path: string, random: (length: number) => Buffer): Buffer {
-  if (!existsSync(path)) writeAtomically(path, `${random(32).toString("base64")}\n`);
+  if (!existsSync(path)) writeKey(path, random(32));
   return readKey(path);
 }
+
+export const writeKey = (path: string, key: Buffer): void => writeAtomically(path, `${key.toString("base64")}\n`);
 
 export function readKey(path: string): Buffer {
   const key = parseKey(readFileSync(path, "utf8").trim());

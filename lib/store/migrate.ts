@@ -9,7 +9,7 @@ import { Damage } from "./database-error.ts";
 export const applicationId = 0x73766373;
 export const foreignDatabase =
   "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
-export const olderSchema = "its schema is older than this svc-server; start the server on it once";
+export const olderSchema = "its schema is older than this svc-server; update it with svc-server migrate";
 export const newerSchema = (found: number, known: number) =>
   `it was written by a newer svc-server (schema ${found}, this one knows ${known}); use that version`;
 export const otherMigration = (name: string) =>
@@ -20,6 +20,12 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
+}
+
+/** The versions of a schema, before a command and after it; 0 for no tables. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
 }
 
 let known: readonly Migration[] | undefined;

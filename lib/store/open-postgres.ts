@@ -1,3 +1,4 @@
+import { shareCopyLock } from "./copy-lock.ts";
 import { DatabaseError } from "./database-error.ts";
 import { withoutPassword } from "./database-url.ts";
 import type { OpenDatabase } from "./engine.ts";
@@ -8,7 +9,7 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
 
 /** The reason and its remedy, in one sentence. */
-function describe(error: unknown): string {
+export function describePostgres(error: unknown): string {
   const code = String((error as { code?: unknown }).code ?? "");
   const { message } = error as Error;
   if (/^28/.test(code)) return "its server refuses the user or the password; correct the URL";
@@ -24,10 +25,13 @@ function describe(error: unknown): string {
 }
 
 /**
- * A database of PostgreSQL; `isServer` makes its tables. Throws a DatabaseError, which does not show the password, for one
- * that cannot be used.
+ * A database of PostgreSQL; `mayMigrate` says whether its tables may be made or changed. Throws a DatabaseError, which
+ * does not show the password, for one that cannot be used.
  */
-export async function openPostgres(url: string, { isServer }: { readonly isServer: boolean }): Promise<OpenDatabase> {
+export async function openPostgres(
+  url: string,
+  { isServer, mayMigrate = isServer }: { readonly isServer: boolean; readonly mayMigrate?: boolean },
+): Promise<OpenDatabase> {
   let link: Link | undefined;
   try {
     const driver = await loadDriver();
@@ -37,7 +41,8 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
       url,
       async check(client) {
         await checkServer(client);
-        created = await migratePostgres(client, { mayChange: isServer });
+        await shareCopyLock(client);
+        created = await migratePostgres(client, { mayChange: mayMigrate });
       },
     });
     await link.client();
@@ -49,6 +54,6 @@ export async function openPostgres(url: string, { isServer }: { readonly isServe
     };
   } catch (error) {
     await link?.end();
-    throw new DatabaseError(withoutPassword(url), describe(error), error);
+    throw new DatabaseError(withoutPassword(url), describePostgres(error), error);
   }
 }

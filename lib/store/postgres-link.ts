@@ -10,7 +10,7 @@ import type { Obstacle } from "./write-failure.ts";
 export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
 /** Advisory locks of the database: the first number says that they are ours. */
-const locks = { transaction: 1 } as const;
+const locks = { transaction: 1, copy: 2 } as const;
 export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
 
 const backoff_ms = { first: 100, most: 5_000 };

@@ -52,7 +52,7 @@ export async function migratePostgres(
     const present = await namesIn(client);
     const isNew = present.length === 0;
     if (isNew) {
-      if (!mayChange) throw new Error("it has no tables; start a server on it first");
+      if (!mayChange) throw new Error("it has no tables; start a server on it first, or run svc-server migrate");
       await client.query(
         'create table migrations (version integer primary key, name text collate "C" not null, checksum text collate "C" not null)',
       );

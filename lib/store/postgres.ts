@@ -77,7 +77,7 @@ export function queryOf(text: string, values: readonly unknown[]) {
 }
 
 /** PostgreSQL stores no U+0000. Callers cannot send one; receivers and programs can answer with it. */
-const storable = (value: unknown) =>
+export const storable = <T>(value: T) =>
   typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
 
 /** A connection of `pg`, or a pool of them. */

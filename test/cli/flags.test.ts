@@ -73,6 +73,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     config: path,
     seed: path,
     url: { values: ["ftp://a", "http://", "a b"], random: textBut(/^https?:/i) },
+    migrate: { values: ["maybe", "no"], random: textBut(/^(true|false)$/) },
     profile: { values: ["none", "a b", "../x", "__proto__"], random: textBut(/^$/) },
     to: instant,
     "expires-at": { ...instant, values: [...instant.values, "2020-01-01T00:00:00Z"] },
@@ -84,7 +85,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
-const free = ["host", "database", "key-file", "organization", "repos"];
+const free = ["host", "database", "key-file", "organization", "repos", "from", "assets-folder"];
 
 /** One sentence about this flag, and where to read on. */
 function explains(message: string, name: string): void {

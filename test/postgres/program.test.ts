@@ -35,6 +35,14 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
     /were encrypted with another key/,
     1,
   );
-  for (const command of [["backup", "copy"], ["doctor"]])
-    refused([...command, "--database", url], { SVC_ENCRYPTION_KEY: key }, /works on a database file; .* pg_dump/, 2);
+  const shown = url.replace(":wrong-but-trusted", "");
+  const secret = { SVC_ENCRYPTION_KEY: key };
+  const backup = `this command works on a database file; PostgreSQL has its own: pg_dump --format=custom --file=copy ${shown}`;
+  refused(["backup", "copy", "--database", url], secret, new RegExp(backup), 2);
+  refused(
+    ["restore", "copy", "--database", url],
+    secret,
+    /pg_restore --clean --if-exists --dbname=postgres:.* copy/,
+    2,
+  );
 });

@@ -14,7 +14,7 @@ import { deployments } from "./deployments.ts";
 import { generations } from "./generations.ts";
 import { limit, option, positive } from "./option-types.ts";
 import { outbound } from "./outbound.ts";
-import { assets, encryptionKey, keyFile } from "./postgres.ts";
+import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -90,6 +90,7 @@ export const optionsSchema = v.strictObject({
     }),
     false,
   ),
+  migrate,
   encryptionKey,
   keyFile,
   assets,

@@ -24,6 +24,16 @@ export const keyFile = v.optional(
   }),
 );
 
+export const migrate = v.optional(
+  option(v.boolean(), {
+    help: "Whether a start may update the schema of its database. With `false` it ends where `svc-server migrate` must run first.",
+    flag: "migrate",
+    value: "true|false",
+    mode: "start",
+  }),
+  true,
+);
+
 /** Where the files of generations lie, with a database of PostgreSQL. */
 export const assets = v.optional(
   v.strictObject({

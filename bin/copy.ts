@@ -1,0 +1,96 @@
+import { givenKey } from "../lib/app/open-store.ts";
+import { BadOptions, parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import type { CopyReport, Progress } from "../lib/store/copy.ts";
+import { copyDatabases } from "../lib/store/copy-databases.ts";
+import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { fromEnvironment, UsageError } from "./arguments.ts";
+import { command, type Given, json } from "./define-command.ts";
+import { counted, describeLost, say } from "./output.ts";
+
+export const copy = command(
+  "copy",
+  "Copy a service between a database file and PostgreSQL: rows, files, clock and pending work. Stop its servers first; a running one is refused. After an interruption, run the same command again.",
+  {
+    from: { type: "string", description: "The database to copy.", valueHint: "PATH|URL" },
+    to: { type: "string", description: "The new file, or an empty database of PostgreSQL.", valueHint: "PATH|URL" },
+    "key-file": {
+      type: "string",
+      description:
+        "A file with the encryption key of the database of PostgreSQL. SVC_ENCRYPTION_KEY is the key itself.",
+      valueHint: "PATH",
+    },
+    "assets-folder": {
+      type: "string",
+      description:
+        "The folder of generated files beside PostgreSQL, for assets.store: folder. Without it they are in the database.",
+      valueHint: "PATH",
+    },
+    json: { ...json["json"], description: "Print one JSON object per line: the progress, and at last the result." },
+  },
+  run,
+);
+
+/** `SVC_KEY_FILE` and `SVC_ASSETS_FOLDER` are the variables that a server takes. */
+const given = (args: Given, name: string): string | undefined =>
+  args[name] === undefined ? fromEnvironment(`SVC_${name.replace("-", "_").toUpperCase()}`) : String(args[name]);
+
+function databasesOf(args: Given): { readonly from: string; readonly to: string } {
+  const [from, to] = [args["from"], args["to"]];
+  if (from === undefined || to === undefined) throw new UsageError("copy needs the options --from and --to");
+  const [source, target] = [String(from), String(to)];
+  if (isPostgres(source) === isPostgres(target))
+    throw new UsageError(
+      isPostgres(source)
+        ? "one of --from and --to must be a database file; copy PostgreSQL to PostgreSQL with pg_dump and pg_restore"
+        : "one of --from and --to must be a URL such as postgres://user@host/name; copy a file with svc-server backup",
+    );
+  return { from: source, to: target };
+}
+
+const named: Readonly<Record<string, string>> = { encryptionKey: "SVC_ENCRYPTION_KEY", keyFile: "option --key-file" };
+
+/** The options of a server on the database of PostgreSQL. */
+function settingsOf(database: string, args: Given): Settings {
+  const encryptionKey = fromEnvironment("SVC_ENCRYPTION_KEY");
+  try {
+    return parseOptions({ mode: "start", database, encryptionKey, keyFile: given(args, "key-file") });
+  } catch (error) {
+    if (!(error instanceof BadOptions)) throw error;
+    throw new UsageError(`${named[error.path] ?? `the ${error.path}`} ${error.rule}`);
+  }
+}
+
+async function run(args: Given): Promise<void> {
+  const { from, to } = databasesOf(args);
+  const settings = settingsOf(isPostgres(from) ? from : to, args);
+  const isGiven = settings.encryptionKey !== undefined || settings.keyFile !== undefined;
+  const key = isGiven || isPostgres(from) ? givenKey(settings) : undefined;
+  const result = await copyDatabases(
+    { from, to, key, folder: given(args, "assets-folder") },
+    args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(),
+  );
+  const names = { from: withoutPassword(from), to: withoutPassword(to) };
+  say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
+}
+
+const steps = { remove: "removing what has changed of", copy: "copying", compare: "comparing" } as const;
+
+/** A line on a terminal that changes; elsewhere nothing. */
+function progressLine(): (progress: Progress) => void {
+  if (!process.stderr.isTTY) return () => {};
+  const clear = "\r\u001b[K";
+  return ({ step, what, done, total }) => {
+    const line = `${steps[step]} ${what}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
+    process.stderr.write(clear + (done < total ? line : ""));
+  };
+}
+
+function describe({ from, to }: { readonly from: string; readonly to: string }, result: CopyReport): string {
+  const { was_complete, rows, files, lost_files } = result;
+  const lost = lost_files.length > 0 ? `\nBut ${describeLost(lost_files)}, in ${from} already.` : "";
+  const how = was_complete ? "was a complete copy already" : "is a complete copy";
+  const key = isPostgres(to)
+    ? `Give the key in ${from}.key to its servers: svc-server start --database ${to} --key-file ${from}.key`
+    : `Its key is in ${to}.key: svc-server start --database ${to}`;
+  return `${to} ${how} of ${from}: ${counted(rows, "rows")} and ${counted(files, "files")} were compared.${lost}\n${key}\nStart no server on ${from} any more: it would do the same work again.`;
+}

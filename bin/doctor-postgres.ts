@@ -1,0 +1,53 @@
+import type { Settings } from "../lib/config/parse-options.ts";
+import { createClock } from "../lib/kernel/clock.ts";
+import { describeError } from "../lib/store/database-error.ts";
+import { parseKey, readKey } from "../lib/store/encryption.ts";
+import { loadDriver } from "../lib/store/postgres.ts";
+import { onPostgres } from "../lib/store/postgres-connection.ts";
+import { postgresChecks } from "../lib/store/postgres-inspection.ts";
+
+export interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  /** What was found, and how to fix it if it is wrong. */
+  readonly says: string;
+}
+
+export async function finds(check: string, look: () => string | Promise<string>): Promise<Finding> {
+  try {
+    return { check, ok: true, says: await look() };
+  } catch (error) {
+    return { check, ok: false, says: (error as Error).message };
+  }
+}
+
+function keyOf({ encryptionKey, keyFile }: Settings): Buffer | undefined {
+  if (encryptionKey !== undefined) return parseKey(encryptionKey);
+  if (keyFile === undefined) return undefined;
+  try {
+    return readKey(keyFile);
+  } catch (error) {
+    throw new Error(`the key file ${keyFile}: ${describeError(error)}`);
+  }
+}
+
+/** What is found of a database of PostgreSQL, with the options of a start; undefined for wrong ones. */
+export async function findingsOfPostgres(url: string, settings: Settings | undefined): Promise<Finding[]> {
+  const driver = await finds("pg", async () => {
+    await loadDriver();
+    return "the driver of PostgreSQL is installed";
+  });
+  if (!driver.ok) return [driver];
+  const { now } = createClock("real");
+  const findings = [driver];
+  const reached = await finds("database", () =>
+    onPostgres(url, { readOnly: true }, async (client) => {
+      const key = () => settings && keyOf(settings);
+      const at = { client, url, key, folder: settings?.assets.folder, mayMigrate: settings?.migrate ?? true, now };
+      for (const [check, look] of Object.entries(postgresChecks)) findings.push(await finds(check, () => look(at)));
+      await client.end();
+      return "";
+    }),
+  );
+  return reached.ok ? findings : [...findings, reached];
+}

@@ -1,0 +1,31 @@
+import { describeDatabase, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { migrateDatabase } from "../lib/store/migrate-database.ts";
+import { databaseOf, UsageError } from "./arguments.ts";
+import { command, json } from "./define-command.ts";
+import { say } from "./output.ts";
+
+export const migrate = command(
+  "migrate",
+  "Make or update the tables of a database, and nothing else. Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
+  {
+    database: {
+      type: "string",
+      description: "The database file (./svc-data), or the URL of one of PostgreSQL.",
+      valueHint: "PATH|URL",
+    },
+    ...json,
+  },
+  async (args) => {
+    const database = databaseOf(args);
+    if (database === ":memory:")
+      throw new UsageError("option --database must be a file or a URL: a server in memory makes its tables");
+    const { from, to } = await migrateDatabase(database);
+    const name = isPostgres(database) ? withoutPassword(database) : database;
+    const done = from === 0 ? `has its tables now (schema ${to})` : `was updated from schema ${from} to ${to}`;
+    say(
+      args["json"]
+        ? JSON.stringify({ database: name, from, to })
+        : `${describeDatabase(database)} ${from === to ? `is up to date (schema ${to})` : done}.`,
+    );
+  },
+);

@@ -1,0 +1,54 @@
+import { type CopyReport, copyService, type Progress } from "./copy.ts";
+import { type Source, type Target, vaultOf } from "./copy-sides.ts";
+import { DatabaseError, describeError } from "./database-error.ts";
+import { isPostgres, withoutPassword } from "./database-url.ts";
+import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
+import { keyFileOf } from "./integrity-check.ts";
+
+interface CopyRequest {
+  /** One is the path of a database file, the other one the URL of a database of PostgreSQL. */
+  readonly from: string;
+  readonly to: string;
+  /** The encryption key that was given: a copy to a file needs it. */
+  readonly key: Buffer | undefined;
+  /** Where the files of generations are on the side of PostgreSQL; undefined for its database. */
+  readonly folder: string | undefined;
+}
+
+/** Copies a service between a database file and PostgreSQL. */
+export async function copyDatabases(request: CopyRequest, report: (progress: Progress) => void): Promise<CopyReport> {
+  const source = await openSource(request);
+  let target: Target | undefined;
+  try {
+    target = await openTarget(request, source);
+    return await copyService(source, target, report);
+  } catch (error) {
+    if (error instanceof DatabaseError || !target) throw error;
+    const reason = await reasonOf(error);
+    throw new Error(`the copy is not finished: ${reason}; then run the same command again, and it goes on`, {
+      cause: error,
+    });
+  } finally {
+    await target?.close().catch(() => {});
+    await source.close().catch(() => {});
+  }
+}
+
+async function reasonOf(error: unknown): Promise<string> {
+  if (/^SQLITE_|^ENOSPC$/.test(String((error as { code?: unknown }).code))) return describeError(error);
+  return (await import("./open-postgres.ts")).describePostgres(error);
+}
+
+async function openSource({ from, folder }: CopyRequest): Promise<Source> {
+  if (!isPostgres(from)) return (await import("./copy-sqlite.ts")).openSqliteSource(from);
+  return (await import("./copy-postgres.ts")).openPostgresSource(from, folder, { alone: true });
+}
+
+async function openTarget({ from, to, key, folder }: CopyRequest, source: Source): Promise<Target> {
+  if (key !== undefined && fingerprintOf(key) !== (await vaultOf(source))) {
+    if (isPostgres(from)) throw wrongKey(withoutPassword(from), "the key");
+    throw new DatabaseError(from, `its key is in ${keyFileOf(from)}, and another one was given; leave that one out`);
+  }
+  if (!isPostgres(to)) return (await import("./copy-sqlite.ts")).openSqliteTarget(to, key ?? readKey(keyFileOf(from)));
+  return (await import("./copy-postgres.ts")).openPostgresTarget(to, folder);
+}

@@ -1,0 +1,47 @@
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Database } from "better-sqlite3";
+import { settleSwitch } from "./atomic-switch.ts";
+import { DatabaseError } from "./database-error.ts";
+import { checkHeader, refuseFolder } from "./database-files.ts";
+import { lockDatabase } from "./database-lock.ts";
+import { isPostgres } from "./database-url.ts";
+import { keyFileOf } from "./integrity-check.ts";
+import { type Migrated, migrate, migrations } from "./migrate.ts";
+import { openDatabase } from "./sqlite.ts";
+import { makeFolder } from "./sync-folder.ts";
+
+/** Makes the tables of a new database, or updates those of an older version. Nothing else in it changes. */
+export async function migrateDatabase(database: string): Promise<Migrated> {
+  if (!isPostgres(database)) return migrateFile(resolve(database));
+  const { migrateUrl } = await import("./postgres-connection.ts");
+  return migrateUrl(database);
+}
+
+/** No server may be running on the file. */
+function migrateFile(path: string): Migrated {
+  settleSwitch(path);
+  refuseFolder(path);
+  const isNew = !existsSync(path) || statSync(path).size === 0;
+  if (isNew && existsSync(keyFileOf(path)))
+    throw new DatabaseError(
+      path,
+      `its key file ${keyFileOf(path)} exists, but the database does not; is a volume not mounted?`,
+    );
+  makeFolder(dirname(path));
+  const unlock = lockDatabase(path);
+  let database: Database | undefined;
+  try {
+    if (isNew) closeSync(openSync(path, "a", 0o600));
+    else checkHeader(path);
+    database = openDatabase(path);
+    const from = database.pragma("user_version", { simple: true }) as number;
+    migrate(database);
+    return { from, to: migrations().length };
+  } catch (error) {
+    throw DatabaseError.from(path, error);
+  } finally {
+    database?.close();
+    unlock();
+  }
+}

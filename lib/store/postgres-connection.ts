@@ -1,0 +1,60 @@
+import type { Client } from "pg";
+import { shareCopyLock } from "./copy-lock.ts";
+import type { Ask, Row } from "./copy-tables.ts";
+import { DatabaseError } from "./database-error.ts";
+import { withoutPassword } from "./database-url.ts";
+import { type Migrated, migrations } from "./migrate.ts";
+import { describePostgres } from "./open-postgres.ts";
+import { connectionConfig, loadDriver } from "./postgres.ts";
+import { checkServer, migratePostgres } from "./postgres-migrate.ts";
+
+/** A table of many millions of rows is counted in one statement. */
+const statement_ms = 600_000;
+
+/**
+ * A connection of a command, for `work`, which ends it. Its transactions may be idle for long: the other side of a copy may
+ * take its time. Throws a DatabaseError for what fails.
+ */
+export async function onPostgres<T>(
+  url: string,
+  { readOnly }: { readonly readOnly: boolean },
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  let client: Client | undefined;
+  try {
+    const driver = await loadDriver();
+    client = new driver.Client({
+      ...connectionConfig(url, "svc-server command", readOnly ? "reads" : "transactions"),
+      statement_timeout: statement_ms,
+      query_timeout: 2 * statement_ms,
+      idle_in_transaction_session_timeout: 0,
+    });
+    // The next query tells it.
+    client.on("error", () => {});
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    await client?.end().catch(() => {});
+    throw error instanceof DatabaseError
+      ? error
+      : new DatabaseError(withoutPassword(url), describePostgres(error), error);
+  }
+}
+
+export const askOf =
+  (client: Client): Ask =>
+  async (text, values = []) =>
+    (await client.query(text, [...values])).rows as Row[];
+
+/** Makes or updates the tables. Servers may be running on them. */
+export const migrateUrl = (url: string): Promise<Migrated> =>
+  onPostgres(url, { readOnly: false }, async (client) => {
+    await checkServer(client);
+    await shareCopyLock(client);
+    const ask = askOf(client);
+    const [table] = await ask("select to_regclass('migrations') is not null as made");
+    const [before] = table?.["made"] ? await ask("select count(*) as applied from migrations") : [];
+    await migratePostgres(client, { mayChange: true });
+    await client.end();
+    return { from: Number(before?.["applied"] ?? 0), to: migrations().length };
+  });
