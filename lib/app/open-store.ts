@@ -169,7 +169,7 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   try {
     return readOrCreateKey(path, createRandom().bytes);
   } catch (error) {
-    throw new DatabaseError(settings.database, `its key file: ${describeError(error)}`, error);
+    throw new DatabaseError(settings.database, `its key file ${path}: ${describeError(error)}`, error);
   }
 }
 

@@ -9,8 +9,8 @@ import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
-import type { Crowd } from "../http/connections.ts";
-import { type Listening, listen } from "../http/server.ts";
+import { type Crowd, keepOpen } from "../http/connections.ts";
+import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
 
 /** What deployments run on, and the way in to it. One for a service, whatever state it is in. */
@@ -34,6 +34,10 @@ export function createRuntimes(settings: Settings): Runtimes {
   const proxy = createProxy({ behindProxy });
   const driver = deployments.driver ?? (runsForReal(settings) ? realDriver(settings) : simulatedDeployments());
   let server: Listening | undefined;
+  const upgrade: Upgrade = (request, socket, head) => {
+    keepOpen(request.socket);
+    return proxy.upgrade(request, socket, head);
+  };
   return {
     driver,
     proxy,
@@ -44,7 +48,7 @@ export function createRuntimes(settings: Settings): Runtimes {
     async open(crowd) {
       if (driver.runtime)
         server = await listen(
-          { handle: proxy.handle, upgrade: proxy.upgrade, crowd, descriptors: 2 },
+          { handle: proxy.handle, upgrade, crowd, descriptors: 2 },
           { port: apps.port, host: apps.host },
           timeouts,
         );

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Change, ChangeFeed } from "../events/change-feed.ts";
+import { keepOpen } from "../http/connections.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import type { Notices } from "../instruments/notices.ts";
@@ -117,7 +118,10 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       const watch = (lost: () => void) => access.authenticator.watch(authentication, lost);
       const { organization_id } = authentication.caller;
       const program = await programOfPage();
-      return upgrade(request, incoming, (socket) => opened(socket, organization_id, watch, program));
+      return upgrade(request, incoming, (socket) => {
+        keepOpen(incoming.socket);
+        opened(socket, organization_id, watch, program);
+      });
     },
   };
 }

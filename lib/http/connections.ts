@@ -29,6 +29,9 @@ export function mostConnections(): number {
   }
 }
 
+/** Apps keep their WebSockets open for as long as they like, so a proxy leaves room for the other ports. */
+const shareOfProxy = 0.75;
+
 /** A port, whose log says when its connections are closed to make room. */
 interface Port {
   readonly crowd: Crowd | undefined;
@@ -42,6 +45,8 @@ interface Connection {
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
+  /** It changed its protocol, so its end is no longer this server's, but for want of room. */
+  isUpgraded?: true;
 }
 
 /** Whether the next bytes are the client's to send: a request, or the rest of its body. */
@@ -50,7 +55,7 @@ const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answer
 // All ports of a process share its descriptors.
 /** The connections of all ports, in the order of their last requests. */
 const connections = new Map<Socket, Connection>();
-/** Those that changed their protocol: no longer this server's to close. */
+/** Those that changed their protocol and stay open. */
 const others = new Map<Socket, Port>();
 /** The ports that have closed connections to make room, until there is some again. */
 const crowded = new Set<Port>();
@@ -87,13 +92,21 @@ function makeRoom(): boolean {
   return false;
 }
 
+/** Keeps a connection open that changed its protocol, however many others come. Its client is known. */
+export function keepOpen(socket: Socket): void {
+  const connection = connections.get(socket);
+  if (!connection) return;
+  connections.delete(socket);
+  others.set(socket, connection.port);
+}
+
 function answered(this: ServerResponse): void {
   const connection = connections.get(this.req.socket);
   if (connection && connection.answers > 0) connection.answers -= 1;
 }
 
 interface Limits {
-  /** How many descriptors the connections of the process may take. */
+  /** How many descriptors the connections of the process may take when this port gets one more. */
   readonly most?: number;
   /** How many a connection takes: two at a proxy, which has another one with an app. */
   readonly descriptors?: number;
@@ -110,26 +123,27 @@ interface Limits {
 export function trackConnections(
   server: Server,
   crowd?: Crowd,
-  { most = mostConnections(), descriptors = 1 }: Limits = {},
+  { descriptors = 1, most = mostConnections() * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
 ) {
   const port: Port = { crowd, most, descriptors };
   // The listener is taken off first: a connection comes here again with each upgrade that is ignored on it.
   server.on("connection", (socket) => {
-    if (!others.delete(socket)) taken += descriptors;
+    if (!connections.has(socket)) taken += descriptors;
     connections.set(socket, { port, answers: 0, request: undefined });
     socket.off("close", forget).once("close", forget);
     while (taken > most && makeRoom());
   });
   const closeIdle = () => {
-    for (const [socket, { port: at, answers }] of connections) if (at === port && answers === 0) socket.destroy();
+    for (const [socket, { port: at, answers, isUpgraded }] of connections)
+      if (at === port && answers === 0 && !isUpgraded) socket.destroy();
   };
   server.closeIdleConnections = closeIdle;
   return {
     closeIdle,
     /** Node's own closeAllConnections() knows nothing of connections that changed their protocol. */
     closeAll(): void {
-      server.closeAllConnections();
       for (const [socket, at] of others) if (at === port) socket.destroy();
+      for (const [socket, { port: at }] of connections) if (at === port) socket.destroy();
     },
     /** Called for a new request and the response that will answer it. */
     answering(response: ServerResponse): void {
@@ -141,10 +155,10 @@ export function trackConnections(
       connections.set(socket, { port, answers: connection.answers + 1, request });
       response.on("close", answered);
     },
-    /** The connection changes its protocol. */
+    /** The connection changes its protocol. Until `keepOpen` it is waited for like one without a request. */
     handedOver(socket: Socket): void {
       connections.delete(socket);
-      others.set(socket, port);
+      connections.set(socket, { port, answers: 0, request: undefined, isUpgraded: true });
     },
   };
 }

@@ -5,6 +5,7 @@ import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Authentication, Authenticator } from "../http/authenticate.ts";
+import { keepOpen } from "../http/connections.ts";
 import { base, queryOf, type RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import type { Route } from "../http/route.ts";
@@ -116,7 +117,13 @@ export function createLiveRoute({
     subscriber.resume(past.at(-1)?.id ?? after);
   };
 
-  const subscribe = (subscriber: Subscriber, request_id: string, authentication: Authentication, { after }: Query) => {
+  const subscribe = (
+    subscriber: Subscriber,
+    { id: request_id, incoming }: RequestContext,
+    authentication: Authentication,
+    { after }: Query,
+  ) => {
+    if (incoming) keepOpen(incoming.socket);
     const { caller } = authentication;
     const mine = byOrganization.get(caller.organization_id) ?? new Set();
     byOrganization.set(caller.organization_id, mine.add(subscriber));
@@ -148,7 +155,7 @@ export function createLiveRoute({
         if (authentication.refusal) throw authentication.refusal;
         authorize(operation, authentication.caller);
         if (subscriber.socket.readyState === subscriber.socket.OPEN)
-          subscribe(subscriber, request.id, authentication, query);
+          subscribe(subscriber, request, authentication, query);
       } catch (error) {
         if (!(error instanceof Problem)) log.error("a key could not be checked", { reason: reasonOf(error) });
         const { code, message } = error instanceof Problem ? error : { code: "", message: "the service failed" };
@@ -202,7 +209,7 @@ export function createLiveRoute({
       return upgrade(request, incoming, (ws) => {
         const subscriber = opened(ws, query);
         if (closing.aborted) return;
-        if (sendsKey(request)) subscribe(subscriber, request.id, authentication, query);
+        if (sendsKey(request)) subscribe(subscriber, request, authentication, query);
         else expectKey(subscriber, request, query);
       });
     },

@@ -25,6 +25,7 @@ export function describeError(error: unknown, remedy = "restore it from a backup
     return "the file or its folder is read-only or cannot be opened; give this user the right to write there";
   }
   if (isDamage(error)) return `it is damaged; ${remedy}`;
+  if (code === "EISDIR") return `it is a folder; ${remedy}`;
   if (code.startsWith("SQLITE_BUSY")) return "another program has it open; close that program first";
   if (code.startsWith("SQLITE_FULL") || code === "ENOSPC") return "the disk is full; free some space first";
   // On a full disk SQLite fails with an I/O error, because it cannot create the shared memory of the WAL.

@@ -13,6 +13,8 @@ const slow = {
   "half a head": "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
   "half a body":
     "POST /hooks/code-host HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+  "a handshake without a key":
+    "GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
 };
 
 /** Opens this many connections, which stay open as far as the server lets them. */
@@ -71,11 +73,12 @@ test("with 128 descriptors and 400 slow connections at the port of the apps, the
   const [port, apps] = [here.url, here.apps_url ?? ""].map((url) => Number(new URL(url).port));
   assert.ok(port && apps);
   const crowds = [await flood(t, apps, 400, slow["half a head"]), await flood(t, port, 400, slow["half a head"])];
+  // First at the port that was flooded last, behind what it has still to accept.
   for (let i = 0; i < 20; i++) {
-    const socket = await open(i % 2 ? port : apps);
+    const socket = await open(i % 2 ? apps : port);
     const head = `GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${here.api_key}\r\n`;
     socket.write(`${head}Connection: close\r\n\r\n`);
-    assert.match(await all(socket), i % 2 ? /^HTTP\/1\.1 200 OK\r\n/ : /^HTTP\/1\.1 404 Not Found\r\n/);
+    assert.match(await all(socket), i % 2 ? /^HTTP\/1\.1 404 Not Found\r\n/ : /^HTTP\/1\.1 200 OK\r\n/);
   }
   for (const socket of crowds.flat()) socket.destroy();
   assert.equal((await here.stop()).code, 0);

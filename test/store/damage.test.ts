@@ -98,6 +98,19 @@ describe("a damaged database is named, with what mends it", () => {
     assert.ok(refused > 1, `${refused} were refused`);
   });
 
+  test("a start refuses a key file that is a folder, or holds no key", async (t) => {
+    const path = await createdDatabase(t);
+    rmSync(`${path}.key`);
+    writeFileSync(`${path}.key`, "");
+    await failsToOpen(
+      path,
+      /its key file \S+svc\.db\.key: it does not hold 32 bytes in base64; restore it from a backup/,
+    );
+    rmSync(`${path}.key`);
+    mkdirSync(`${path}.key`);
+    await failsToOpen(path, /its key file \S+svc\.db\.key: it is a folder; restore it from a backup/);
+  });
+
   test("a request is answered that the database is damaged, and doctor says so in one line", async (t) => {
     const path = await createdDatabase(t, { seed });
     const headers = { authorization: `Bearer ${keyOf("owner")}`, "content-type": "application/json" };
