@@ -16,7 +16,9 @@ const [folder = "", role = "bench"] = process.argv.slice(2);
 const repos = join(folder, "repos");
 const host = "production-web0.localhost";
 const key = "sk_live_demo_bench";
+/** The load goes on until both are reached. */
 const switches = 20;
+const requests = 10_000;
 
 const start = () =>
   createService({
@@ -94,8 +96,10 @@ function client(service: Service) {
 }
 type Client = ReturnType<typeof client>;
 
-/** Load from another process, by the way that is given, beside some work. */
-async function underLoad(url: string, ms: number, work: () => Promise<unknown>): Promise<Loaded[]> {
+const sum = (rounds: readonly Loaded[]) => rounds.reduce((all, one) => all + one.requests, 0);
+
+/** Load from another process, by the way that is given, beside some work, which is given the requests sent so far. */
+async function underLoad(url: string, ms: number, work: (sent: () => number) => Promise<unknown>): Promise<Loaded[]> {
   const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
   const round: Round = { url, ms, requests: [{ path: "/" }], keys: ["none"], headers: { host } };
   const ended = once(sender, "exit").then(() => Promise.reject(new Error("a request failed")));
@@ -111,7 +115,7 @@ async function underLoad(url: string, ms: number, work: () => Promise<unknown>):
   })();
   await Promise.all([
     sending,
-    work().finally(() => {
+    work(() => sum(all)).finally(() => {
       isOver = true;
     }),
   ]);
@@ -213,18 +217,17 @@ async function bench(): Promise<Figure[]> {
   };
   const idle = await repeated(7, back);
   const loaded: number[] = [];
-  const rounds = await underLoad(url, 500, async () => {
-    for (let i = 0; i < switches; i++) loaded.push(await timed(back));
+  const rounds = await underLoad(url, 500, async (sent) => {
+    while (loaded.length < switches || sent() < requests) loaded.push(await timed(back));
   });
   const ratios = await proxyRatio(url);
   const cancelled = await cancels(here, await here.project("slow"));
   await service.close();
-  const sent = rounds.reduce((sum, one) => sum + one.requests, 0);
   return [
     figure("a small Node app, from the POST to live", "ms", live, { floor: 1_000, aim: 700 }),
     figure("rollback to a kept release", "ms", idle, { floor: 200, aim: 110 }),
-    figure(`the same under load, ${switches} switches`, "ms", loaded),
-    figure("requests during those switches, 0 failed", "", [sent], { floor: 10_000, aim: 20_000 }),
+    figure(`the same under load, ${loaded.length} switches`, "ms", loaded),
+    figure("requests during those switches, 0 failed", "", [sum(rounds)], { floor: requests, aim: 20_000 }),
     figure("requests a second through the proxy, of a bare loop's", "", ratios, { floor: 0.5, aim: 0.7 }),
     figure("cancel of a build until its processes are gone", "ms", cancelled, { floor: 1_000, aim: 300 }),
     figure("start after kill -9 until the app answers", "ms", await revivals(), { floor: 2_000, aim: 1_000 }),

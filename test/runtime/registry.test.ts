@@ -105,6 +105,13 @@ test("A registry that lies, leads elsewhere, stalls or is not public ends with t
     ["large", /the manifest of .* cannot be read: over 4194304 bytes/],
   ] as const;
   for (const [name, reason] of cases) await assert.rejects(look(`${host}/${name}:1`), reason, name);
+  // A name that leads to a registry without TLS.
+  const [, port = ""] = host.split(":");
+  const resolve = async () => ["127.0.0.1"];
+  await assert.rejects(
+    look(`registry.test:${port}/app:1`, { outbound: { mode: "dev", resolve } }),
+    /the registry registry\.test:\d+ answers in plain http, which is for a registry on this machine alone; give it TLS/,
+  );
   // In `start` the operator opens what is not public.
   await assert.rejects(look(`${host}/app:1`, { outbound: { mode: "start" } }), /is not public; the operator opens it/);
   assert.match(await look(`${host}/app:1`, { outbound: { mode: "start", allow: [host] } }), /^sha256:/);

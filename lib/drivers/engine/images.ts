@@ -42,6 +42,8 @@ export interface Pull {
 
 /** A registry that sends nothing for so long has stalled. */
 const longestSilence = "60s";
+const plainHttp =
+  "; give the registry TLS, or name it in the engine's settings: insecure-registries of Docker, registries.conf of Podman";
 const releaseName = /^dep_[0-9A-Z]{26}$/;
 
 /**
@@ -140,7 +142,8 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
         try {
           await download(image, digest, pull).catch((error) => {
             if (!(error instanceof EngineError)) throw error;
-            throw new EngineError(`the image cannot be pulled: ${error.message}`, error.status);
+            const hint = /server gave HTTP response to HTTPS client/.test(error.message) ? plainHttp : "";
+            throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
           });
           const [repo = "", tag = ""] = tagOf(release).split(":");
           await api.tell("POST", `/images/${encodeURIComponent(name)}/tag`, { query: { repo, tag } });

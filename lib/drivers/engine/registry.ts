@@ -25,6 +25,9 @@ interface Ports {
   readonly signal: AbortSignal;
 }
 
+/** What OpenSSL says of an answer that is no TLS. */
+const speaksPlainHttp = /^TLS: (ssl3_get_record:)?(wrong version number|packet length too long|http request)/;
+
 const basic = ({ username, password }: Credential) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 
@@ -87,6 +90,8 @@ async function ask({ registry }: ImageReference, { outbound, signal }: Ports, qu
     throw new Failure(
       `${of} is at an address that is not public; the operator opens it with the option outbound.allow`,
     );
+  if (speaksPlainHttp.test(answer.error ?? ""))
+    throw new Failure(`${of} answers in plain http, which is for a registry on this machine alone; give it TLS`);
   if (answer.status === null) throw new Failure(`${of} does not answer: ${answer.error}`);
   return answer;
 }
