@@ -100,7 +100,9 @@ test("a recording by several people makes them, and what was there before", () =
       [project, { record: { id: project, name: "web", region: "eu", description: null }, list: undefined }],
     ]),
     ends: [{ id: project, status: "archived" }],
-    hasPeople: true,
+    needsSeed: true,
+    scenarios: [],
+    inboxes: [],
   });
   for (const line of [
     'users: [{ name: "Ada", email: "a@acme.test", role: "admin", keys: [{ key: "sk_live_recorded_1" }] }, { name: "Bo", email: "b@acme.test", role: "developer" }]',

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
@@ -167,71 +167,4 @@ test("Chromium: calls and recordings", {
     await first.getByRole("button", { name: "Copied" }).waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), await first.locator("pre").textContent());
   });
-
-  await suite.test("a recording becomes a test that passes", async (t) => {
-    const { port, service, project, deploy } = await listeningWorld(t);
-    const { id } = await project("old");
-    await deploy(id);
-    await service.clock.advance("1m");
-    const { id: second } = await deploy(id);
-    await service.clock.advance("1m");
-    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/deployments/${second}`);
-    const button = (name: string) => page.getByRole("button", { name, exact: true });
-    const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
-    const state = page.locator(".facts .status");
-    await button("Calls").click();
-    await button("Record").click();
-    await page.getByText("Recording: 0 calls").waitFor();
-    await page.keyboard.press("Escape");
-    await button("Roll back").click();
-    await page.waitForURL((url) => !url.pathname.endsWith(second));
-    await button("+10s").click();
-    await state.getByText("active").waitFor();
-    // What is undone is in no recording.
-    await button("+2h").click();
-    await button("Undo").click();
-    await page.getByRole("link", { name: "Projects", exact: true }).click();
-    for (const name of ["old", "new"]) {
-      await button("New project").click();
-      await fill("Name", name);
-      await button("Create").click();
-      if (name === "old") await page.getByRole("alert").waitFor();
-      if (name === "old") await button("Close").click();
-    }
-    await page.getByRole("heading", { name: "new" }).waitFor();
-    await button("Deploy").click();
-    await fill("Repository", "acme/new");
-    await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
-    await state.getByText("queued").waitFor();
-    await button("Cancel deployment").click();
-    await state.getByText("cancelled").waitFor();
-    await button("Calls").click();
-    await page.getByText("Recording: 6 calls").waitFor();
-    await button("Stop").click();
-    await page.getByLabel("recorded.test.ts").waitFor();
-    const [download] = await Promise.all([page.waitForEvent("download"), button("Save the test").click()]);
-    assert.equal(download.suggestedFilename(), "recorded.test.ts");
-    const file = join(temporaryFolder(t), "recorded.test.ts");
-    await download.saveAs(file);
-    const text = readFileSync(file, "utf8");
-    assert.doesNotMatch(text, /_[0-9A-Z]{26}/, text);
-    assert.doesNotMatch(text, /"2h"|snapshots/, text);
-    for (const line of [
-      "const deployment3 = await client.deployments.rollback({ id: deployment2.id });",
-      'await service.clock.advance("10s");',
-      'await assert.rejects(client.projects.create({ name: "old", region: "eu-west-1" }), { code: "name_taken" });',
-      'assert.equal((await client.deployments.get({ id: deployment4.id })).status, "cancelled");',
-    ])
-      assert.ok(text.includes(line), text);
-    await passes(text);
-  });
 });
-
-/** A test file has no syntax of types, so it runs as it is. */
-async function passes(text: string): Promise<void> {
-  const file = join(packageFolder, `recorded-${process.pid}.test.mjs`);
-  writeFileSync(file, text);
-  await execute(process.execPath, ["--test", file], { cwd: packageFolder }).catch((error) =>
-    assert.fail(`${text}\n${error.stdout}${error.stderr}`),
-  );
-}

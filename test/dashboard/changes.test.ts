@@ -89,6 +89,40 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await sees("x-service-signature: sha256=");
   });
 
+  await suite.test("the secret of an integration is kept, replaced and removed", async (t) => {
+    const { port, service } = await listeningWorld(t);
+    const client = service.client({ apiKey: "sk_live_demo_owner" });
+    const config = { url: "https://own.inbox.test/", events: ["*"] as ["*"], secret: "first" };
+    const { id } = await client.integrations.create({ type: "custom", config });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/integrations/${id}`);
+    const { button, submit, fill } = controlsOf(page);
+    const signed = async () => {
+      service.inbox.clear();
+      await client.integrations.test({ id });
+      await service.settle();
+      return service.inbox.list()[0]?.headers["x-service-signature"] !== undefined;
+    };
+    const removal = page.getByLabel("Remove the stored secret");
+    const save = async () => {
+      await submit("Save");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await button("Edit").click();
+    await fill("Events", "project.created");
+    await save();
+    assert.ok(await signed(), "an empty field keeps it");
+    await button("Edit").click();
+    await removal.check();
+    await save();
+    assert.equal(await signed(), false);
+    await page.getByText("[redacted]").waitFor({ state: "detached" });
+    await button("Edit").click();
+    assert.equal(await removal.count(), 0, "there is none to remove");
+    await fill("Secret", "second");
+    await save();
+    assert.ok(await signed());
+  });
+
   await suite.test("a project and its environments are edited and deleted; another tab follows", async (t) => {
     const { port, service } = await listeningWorld(t);
     const { project } = await fillDashboard(service);

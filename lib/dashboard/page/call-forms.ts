@@ -2,11 +2,14 @@ import { isSecretName } from "../../kernel/secret-redaction.ts";
 import type { Call } from "./calls.ts";
 
 /** A secret of a body stands in no form: its place is a variable of the environment. */
-class Secret {
+export class Secret {
   readonly variable: string;
-  constructor(name: string) {
+  /** What can stand in its place in a test; of a URL the host stays. */
+  readonly placeholder: string;
+  constructor(name: string, value = "") {
     const upper = name.toUpperCase().replaceAll(/\W/g, "_");
     this.variable = upper === "SECRET" ? upper : `SECRET_${upper}`;
+    this.placeholder = `${/^https:\/\/[^/?#@]+\//.exec(value)?.[0] ?? ""}placeholder`;
   }
 }
 
@@ -18,7 +21,7 @@ const isTree = (value: unknown): value is Tree =>
 export function withoutSecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
     const isSecret = isSecretName(name) || name === "webhook_url" || /^(sk_live_|whsec_)/.test(value);
-    return isSecret && value !== "" ? new Secret(name) : value;
+    return isSecret && value !== "" ? new Secret(name, value) : value;
   }
   if (Array.isArray(value)) return value.map((one) => withoutSecrets(one, name));
   if (!isTree(value)) return value;

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import type { Integration } from "../../client/records.ts";
 import { api, session } from "./api.ts";
@@ -63,11 +64,15 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
 
 const started = { repo: "", branch: "main", environment: "production", events: "*" };
 
-/** What is sent of a form: null clears an optional field, and an empty secret stays as it is. */
+/** The field of a form that says whether the stored secret is removed. */
+const removal = "secret_removed";
+
+/** What is sent of a form: null clears an optional field, and an empty secret stays as it is, unless it is removed. */
 function configOf(type: Type, values: Values, isNew: boolean): Record<string, unknown> {
   const entries = fields[type].flatMap(({ name, isOptional, isSecret }): [string, unknown][] => {
     const value = values[name]?.trim() ?? "";
     if (name === "events") return [[name, listOf(value)]];
+    if (value === "" && isSecret && isOptional && values[removal]) return [[name, null]];
     if (value === "" && (isNew || isSecret)) return [];
     return [[name, value === "" && isOptional ? null : value]];
   });
@@ -78,23 +83,38 @@ function Config({
   type,
   field,
   isNew,
+  hasSecret = false,
 }: {
   readonly type: Type;
   readonly field: (name: string) => { readonly value: string; readonly onInput: (value: string) => void };
   readonly isNew: boolean;
+  /** Whether an optional secret is stored. */
+  readonly hasSecret?: boolean;
 }) {
+  const { value: removed, onInput: setRemoved } = field(removal);
   return fields[type].map(({ name, label, hint, isOptional, isSecret }) =>
     name === "events" ? (
       <EventsField key={name} {...field(name)} />
     ) : (
-      <Field
-        key={name}
-        label={label}
-        {...field(name)}
-        type={isSecret ? "password" : "text"}
-        required={!isOptional && (isNew || !isSecret)}
-        {...(isSecret && !isNew ? { hint: "Empty keeps the stored one." } : hint && { hint })}
-      />
+      <Fragment key={name}>
+        <Field
+          label={label}
+          {...field(name)}
+          type={isSecret ? "password" : "text"}
+          required={!isOptional && (isNew || !isSecret)}
+          {...(isSecret && !isNew ? { hint: "Empty keeps the stored one." } : hint && { hint })}
+        />
+        {isSecret && isOptional && hasSecret && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={removed !== ""}
+              onChange={({ currentTarget }) => setRemoved(currentTarget.checked ? "yes" : "")}
+            />
+            Remove the stored secret
+          </label>
+        )}
+      </Fragment>
     ),
   );
 }
@@ -181,10 +201,10 @@ function Actions({ of }: { readonly of: Integration }) {
         label="Edit"
         submit="Save"
         reason={reason}
-        onOpen={() => reset(stored)}
+        onOpen={() => reset({ ...stored, [removal]: "" })}
         run={() => api.integrations.update({ id, config: configOf(type, values, false) })}
       >
-        <Config type={type} field={field} isNew={false} />
+        <Config type={type} field={field} isNew={false} hasSecret={of.config["secret"] !== undefined} />
       </FormDialog>
     </EndpointActions>
   );

@@ -10,38 +10,44 @@ export interface Actor {
   readonly role: string;
 }
 
+const keyOf = (i: number) => `sk_live_recorded_${i + 1}`;
+
 /** The text of the file around its lines. */
 export function fileOf({
   lines,
   startedAt,
-  hasPeople,
+  needsSeed,
   actors,
   clients,
-  keyOf,
   people,
+  secrets,
 }: {
   readonly lines: readonly string[];
   readonly startedAt: number;
-  readonly hasPeople: boolean;
+  readonly needsSeed: boolean;
   readonly actors: readonly Actor[];
   readonly clients: ReadonlyMap<string, string>;
-  readonly keyOf: (i: number) => string;
   readonly people: readonly { readonly [name: string]: unknown }[];
+  /** By their names, what stands in their place. */
+  readonly secrets: ReadonlyMap<string, string>;
 }): string {
   const users = (organization: string) => [
     ...actors.flatMap(({ name, email, role, ...actor }, i) =>
       actor.organization === organization ? [{ name, email, role, keys: [{ key: keyOf(i) }] }] : [],
     ),
-    ...people.flatMap(({ name, email, role }) =>
-      typeof email === "string" && role !== undefined && !actors.some((one) => one.email === email)
-        ? [{ name, email, role }]
+    ...people.flatMap(({ name, email, role, status }) =>
+      typeof email === "string" &&
+      name !== undefined &&
+      role !== undefined &&
+      !actors.some((one) => one.email === email)
+        ? [{ name, email, role, ...(status === "suspended" && { status }) }]
         : [],
     ),
   ];
   const organizations = new Map(actors.map(({ organization, plan }) => [organization, plan]));
   const seed = [...organizations].map(([name, plan]) => ({ name, plan, users: users(name) }));
-  const options = `{ clock: "manual@${new Date(startedAt).toISOString()}"${hasPeople ? ", seed" : ""} }`;
-  const ofClients = hasPeople
+  const options = `{ clock: "manual@${new Date(startedAt).toISOString()}"${needsSeed ? ", seed" : ""} }`;
+  const ofClients = needsSeed
     ? actors.map(({ user_id }, i) => `const ${clients.get(user_id)} = service.client({ apiKey: "${keyOf(i)}" });`)
     : ["const client = service.client();"];
   return [
@@ -49,7 +55,14 @@ export function fileOf({
     'import { test } from "node:test";',
     'import { createTestService } from "svc-server/testing";',
     "",
-    ...(hasPeople ? [`const seed = ${literalOf({ organizations: seed })};`, ""] : []),
+    ...(secrets.size > 0
+      ? [
+          "// Secrets are not recorded. These stand in their place.",
+          `const secrets = ${literalOf(Object.fromEntries(secrets))};`,
+          "",
+        ]
+      : []),
+    ...(needsSeed ? [`const seed = ${literalOf({ organizations: seed })};`, ""] : []),
     'test("recorded on the dashboard", async (t) => {',
     `  const service = await createTestService(t, ${options});`,
     ...[...ofClients, "", ...lines].map((line) => (line === "" ? "" : `  ${line}`)),

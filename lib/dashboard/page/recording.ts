@@ -2,8 +2,11 @@ import { signal } from "@preact/signals";
 import { api, person, type Session, session } from "./api.ts";
 import { inputOf } from "./call-forms.ts";
 import { type Ended, onCall, shown } from "./calls.ts";
+import { control } from "./control.ts";
 import { serviceNow, serviceTime } from "./live.ts";
-import { featureOf, identifiersIn, isRecord, type Json, type Known, recordedTest, type Step } from "./recorded-test.ts";
+import type { Known } from "./recorded-before.ts";
+import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
+import { recordedTest, type Step } from "./recorded-test.ts";
 
 /** The number of steps so far; undefined while nothing is recorded. */
 export const recorded = signal<number | undefined>(undefined);
@@ -23,15 +26,22 @@ export async function startRecording(): Promise<void> {
   const known = new Map<string, Known>();
   const steps: Step[] = [];
   const mode = session.value;
-  let hasPeople = false;
+  let needsSeed = false;
+  /** By project, as last read. */
+  const environments = new Map<string, readonly Json[]>();
+  /** Where the mail of a token went. */
+  const mails = new Map<unknown, string>();
   const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
+  const [scenarios, inboxes] = await Promise.all([control.scenarios(), control.inboxes()]);
   let now = startedAt;
 
   const see = ({ call, answer }: Ended) => {
     if (!isRecord(answer)) return;
     const { data } = answer;
     const all: readonly unknown[] = Array.isArray(data) ? data : [answer];
+    if (call.id === "environments.list") environments.set(call.params["id"] ?? "", all.filter(isRecord));
     all.forEach((record, index) => {
+      if (call.path === "/_svc/mail" && isRecord(record)) mails.set(record["token"], String(record["to"]));
       if (!isRecord(record) || typeof record["id"] !== "string") return;
       const before = seen.get(record["id"]);
       const list = Array.isArray(data) && call.id !== undefined ? { call, index } : before?.list;
@@ -41,7 +51,8 @@ export async function startRecording(): Promise<void> {
   const keep = (id: string): void => {
     const found = seen.get(id);
     if (!found || known.has(id) || steps.some(({ answer }) => isRecord(answer) && answer["id"] === id)) return;
-    known.set(id, found);
+    const own = environments.get(id);
+    known.set(id, { ...found, ...(own && { environments: own }) });
     for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
   };
   /** A snapshot is no step: what is undone leaves the recording. */
@@ -65,8 +76,9 @@ export async function startRecording(): Promise<void> {
     if (!who || goesBack(ended)) return;
     const input = inputOf(ended.call);
     for (const id of identifiersIn(input)) keep(id);
-    hasPeople ||= person.value !== null || identifiersIn(input).some((id) => id.startsWith("usr_"));
-    steps.push({ ...ended, actor: actorOf(who), at: now });
+    needsSeed ||= person.value !== null || identifiersIn(input).some((id) => id.startsWith("usr_"));
+    const mailTo = isRecord(ended.call.body) ? mails.get(ended.call.body["token"]) : undefined;
+    steps.push({ ...ended, actor: actorOf(who), at: now, mailTo });
     recorded.value = steps.length;
   });
   stop = async () => {
@@ -75,9 +87,15 @@ export async function startRecording(): Promise<void> {
     recorded.value = undefined;
     if (mode === null || steps.length === 0) return;
     const whole = new Map<string, Known>();
-    for (const [id, one] of known)
-      whole.set(id, { ...one, record: { ...(await readRecord(id)).record, ...one.record } });
+    for (const [id, one] of known) {
+      const own = one.environments ?? (await environmentsOf(id, steps));
+      const record = { ...(await readRecord(id)).record, ...one.record };
+      whole.set(id, { ...one, record, ...(own && { environments: own }) });
+    }
     for (const [id, one] of await releasesBefore(steps, whole)) whole.set(id, one);
+    // Its plan is then more than the one of a new service.
+    const all = [...[...whole.values()].map(({ record }) => record), ...steps.map(({ call }) => call.body)];
+    needsSeed ||= all.some((one) => isRecord(one) && one["type"] === "monitoring");
     const ends = [];
     const ids = new Set(steps.flatMap(({ answer, call }) => [...identifiersIn(inputOf(call)), ...idOf(answer)]));
     for (const id of ids) {
@@ -87,7 +105,16 @@ export async function startRecording(): Promise<void> {
         ends.push({ id, status: record?.["status"], problem });
     }
     const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
-    recordedFile.value = recordedTest({ startedAt, endedAt: now, steps, known: sorted, ends, hasPeople });
+    recordedFile.value = recordedTest({
+      startedAt,
+      endedAt: now,
+      steps,
+      known: sorted,
+      ends,
+      needsSeed,
+      scenarios,
+      inboxes,
+    });
   };
   recordedFile.value = undefined;
   recorded.value = 0;
@@ -115,6 +142,16 @@ async function readRecord(id: string): Promise<{ record?: Json; problem?: string
   } catch (error) {
     return { problem: (error as { code?: string }).code ?? "unreachable" };
   }
+}
+
+/** The environments of a project that no page has shown: as they are now, unless a step changed them. */
+async function environmentsOf(id: string, steps: readonly Step[]): Promise<readonly Json[] | undefined> {
+  const isChanged = ({ call }: Step) => call.id?.startsWith("environments.") && call.params["id"] === id;
+  if (featureOf(id) !== "projects" || steps.some(isChanged)) return undefined;
+  return api.environments.list({ id }).then(
+    ({ data }) => data as readonly Json[],
+    () => undefined,
+  );
 }
 
 /** A roll-back needs an older release: the newest one before each deployment that was there and is rolled back. */

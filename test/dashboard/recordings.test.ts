@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import type { Client } from "../../lib/index.ts";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { compiled } from "../helpers/bundle.ts";
+import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
+import { temporaryFolder } from "../helpers/program.ts";
+import { isLong } from "../helpers/properties.ts";
+import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
+
+const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
+/** Where programs find the package. */
+const packageFolder = compiled("../");
+
+interface Prepared extends ListeningWorld {
+  readonly client: Client;
+}
+interface Recorded extends Prepared, ReturnType<typeof controlsOf> {
+  readonly page: Page;
+}
+
+/** Records in states that nothing but a call brings back. */
+async function fillBefore({ client, service, project }: Prepared): Promise<string> {
+  const shelved = await project("shelved");
+  await client.projects.archive({ id: shelved.id });
+  const { id } = await project("shop");
+  await client.webhooks.create({ url: "https://old.inbox.test", events: ["*"], secret: "hunter2" });
+  const [hook] = (await client.webhooks.list()).data;
+  const config = {
+    webhook_url: "https://chat.inbox.test/services/T0/B0",
+    channel: "#deploys",
+    events: ["*"] as ["*"],
+  };
+  await client.integrations.create({ type: "chat", config });
+  const delivery = await client.webhooks.test({ id: hook?.id ?? "" });
+  await client.keys.create({ name: "ci", scopes: ["projects:read"] });
+  await client.users.invite({ email: "grace@acme.test", role: "developer" });
+  await service.settle();
+  await client.webhooks.update({ id: hook?.id ?? "", status: "inactive" });
+  await service.scenarios.add({ match: { branch: "x" }, outcome: { result: "fail" } });
+  const source = { type: "git", repo: "acme/web" } as const;
+  await client.deployments.create({ project_id: id, environment: "production", source });
+  await service.clock.advance("2s");
+  return `/webhooks/${hook?.id}/${delivery.id}`;
+}
+
+test("Chromium: recordings", { skip }, async (suite) => {
+  const { open } = await browser(suite);
+  const record = async (
+    t: TestContext,
+    act: (here: Recorded) => Promise<void>,
+    prepare: (here: Prepared) => Promise<string>,
+  ) => {
+    const world = await listeningWorld(t);
+    const client = world.service.client({ apiKey: "sk_live_demo_owner" });
+    const path = await prepare({ ...world, client });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${world.port}`, path);
+    const controls = controlsOf(page);
+    await page.keyboard.press(".");
+    await controls.button("Record").click();
+    await page.getByText("Recording: 0 calls").waitFor();
+    await page.keyboard.press("Escape");
+    await act({ ...world, client, page, ...controls });
+    await page.keyboard.press(".");
+    await controls.button("Stop").click();
+    const text = await page.getByLabel("recorded.test.ts").textContent();
+    assert.ok(text);
+    assert.doesNotMatch(text, /hunter2|T0\/B0|_[0-9A-Z]{26}/, text);
+    await passes(text);
+    return text;
+  };
+
+  await suite.test("variables, secrets and domains of an older environment", async (t) => {
+    const text = await record(
+      t,
+      async ({ button, submit, fill, choose, page }) => {
+        await button("Set a variable").click();
+        await fill("Variable", "TOKEN");
+        await fill("Value", "hunter2");
+        await choose("Kind", "secret");
+        await submit("Save");
+        await page.getByText("TOKEN").waitFor();
+        await button("Edit domains").click();
+        await fill("Host names", "www.example.com, example.com");
+        await submit("Save");
+        await page.getByRole("listitem").getByText("www.example.com").waitFor();
+        await page.getByRole("link", { name: "shop" }).first().click();
+        await button("Deploy").first().click();
+        await fill("Repository", "acme/web");
+        await submit("Deploy");
+        await page.waitForURL(/deployments/);
+        await button("+10s").click();
+        await page.locator(".facts .status").getByText("active").waitFor();
+      },
+      async ({ client, service, project }) => {
+        const { id } = await project("shop");
+        const variables = { PORT: "8080", DATABASE_URL: { value: "postgres://hunter2@db", secret: true } };
+        await client.environments.put({ id, name: "production", variables, domains: ["shop.example.com"] });
+        await client.environments.put({ id, name: "empty", variables: {} });
+        const source = { type: "git", repo: "acme/web" } as const;
+        await client.deployments.create({ project_id: id, environment: "production", source });
+        await service.clock.advance("1m");
+        return `/projects/${id}/production`;
+      },
+    );
+    assert.match(text, /PORT: "8080", DATABASE_URL: \{ value: secrets\.SECRET_DATABASE_URL, secret: true \}/);
+    assert.match(text, /domains: \["shop\.example\.com"\]/);
+    assert.match(text, /const secrets = \{.*SECRET_TOKEN: "placeholder"/);
+  });
+
+  await suite.test(
+    "endpoints with secrets, their deliveries, keys, invitations and what has no state of its own",
+    async (t) => {
+      const text = await record(
+        t,
+        async ({ button, submit, fill, page }) => {
+          const visit = async (name: string) => {
+            await page.getByRole("link", { name, exact: true }).click();
+            await page.getByRole("heading", { name, level: 1 }).waitFor();
+          };
+          // An older delivery, endpoints that were off, one that is new.
+          await button("Send again").click();
+          await visit("Webhooks");
+          await page.getByRole("link", { name: "https://old.inbox.test" }).click();
+          await button("Turn on").click();
+          await button("Turn off").waitFor();
+          await visit("Integrations");
+          await page.getByRole("link", { name: "#deploys" }).click();
+          await button("Turn off").click();
+          await button("Turn on").waitFor();
+          await visit("Webhooks");
+          await button("New webhook").click();
+          await fill("URL", "https://new.inbox.test/hooks");
+          await fill("Secret", "hunter2");
+          await submit("Create");
+          await page.getByRole("heading", { name: "https://new.inbox.test/hooks" }).waitFor();
+          // A project that was archived, a key and an invitation.
+          await visit("Projects");
+          await page.getByRole("link", { name: "shelved" }).click();
+          await button("Restore").click();
+          await button("Archive").waitFor();
+          await visit("API keys");
+          await page.getByRole("row", { name: "ci" }).getByRole("button", { name: "Revoke" }).click();
+          await submit("Revoke");
+          await page.getByRole("row", { name: "ci" }).waitFor({ state: "detached" });
+          await visit("People");
+          await button("Send again").click();
+          await visit("Mail");
+          await page.locator(".entry").nth(1).waitFor();
+          await button("Accept the invitation").click();
+          await fill("Name", "Grace");
+          await submit("Accept");
+          await page.getByLabel("The API key of the new member").waitFor();
+          // Work that ran, and scenarios.
+          await visit("Scenarios");
+          await button("Remove").click();
+          await page.getByText("No scenario. Simulated", { exact: false }).waitFor();
+          await visit("Deployments");
+          await page.getByRole("row", { name: "building" }).getByRole("link").first().click();
+          await button("Cancel deployment").click();
+          await page.locator(".facts .status").getByText("cancelled").waitFor();
+        },
+        fillBefore,
+      );
+      assert.match(text, /SECRET_WEBHOOK_URL: "https:\/\/chat\.inbox\.test\/placeholder"/);
+    },
+  );
+
+  await suite.test("a recording becomes a test that passes", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("old");
+    await deploy(id);
+    await service.clock.advance("1m");
+    const { id: second } = await deploy(id);
+    await service.clock.advance("1m");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/deployments/${second}`);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
+    const state = page.locator(".facts .status");
+    await button("Calls").click();
+    await button("Record").click();
+    await page.getByText("Recording: 0 calls").waitFor();
+    await page.keyboard.press("Escape");
+    await button("Roll back").click();
+    await page.waitForURL((url) => !url.pathname.endsWith(second));
+    await button("+10s").click();
+    await state.getByText("active").waitFor();
+    // What is undone is in no recording.
+    await button("+2h").click();
+    await button("Undo").click();
+    await page.getByRole("link", { name: "Projects", exact: true }).click();
+    for (const name of ["old", "new"]) {
+      await button("New project").click();
+      await fill("Name", name);
+      await button("Create").click();
+      if (name === "old") await page.getByRole("alert").waitFor();
+      if (name === "old") await button("Close").click();
+    }
+    await page.getByRole("heading", { name: "new" }).waitFor();
+    await button("Deploy").click();
+    await fill("Repository", "acme/new");
+    await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
+    await state.getByText("queued").waitFor();
+    await button("Cancel deployment").click();
+    await state.getByText("cancelled").waitFor();
+    await button("Calls").click();
+    await page.getByText("Recording: 6 calls").waitFor();
+    await button("Stop").click();
+    await page.getByLabel("recorded.test.ts").waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), button("Save the test").click()]);
+    assert.equal(download.suggestedFilename(), "recorded.test.ts");
+    const file = join(temporaryFolder(t), "recorded.test.ts");
+    await download.saveAs(file);
+    const text = readFileSync(file, "utf8");
+    assert.doesNotMatch(text, /_[0-9A-Z]{26}/, text);
+    assert.doesNotMatch(text, /"2h"|snapshots/, text);
+    for (const line of [
+      "const deployment3 = await client.deployments.rollback({ id: deployment2.id });",
+      'await service.clock.advance("10s");',
+      'await assert.rejects(client.projects.create({ name: "old", region: "eu-west-1" }), { code: "name_taken" });',
+      'assert.equal((await client.deployments.get({ id: deployment4.id })).status, "cancelled");',
+    ])
+      assert.ok(text.includes(line), text);
+    await passes(text);
+  });
+});
+
+/** A test file has no syntax of types, so it runs as it is. */
+async function passes(text: string): Promise<void> {
+  const file = join(packageFolder, `recorded-${process.pid}.test.mjs`);
+  writeFileSync(file, text);
+  await promisify(execFile)(process.execPath, ["--test", file], { cwd: packageFolder }).catch((error) =>
+    assert.fail(`${text}\n${error.stdout}${error.stderr}`),
+  );
+}
