@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { parseSeed } from "../lib/config/seed.ts";
 import { createService } from "../lib/service.ts";
-import { readSeed } from "./arguments.ts";
+import { isPostgres } from "../lib/store/database-url.ts";
+import { readSeed, UsageError } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { counted, say } from "./output.ts";
 
@@ -23,6 +24,8 @@ export const seed = command(
     };
     const path = args["database"];
     if (path !== undefined) {
+      if (isPostgres(String(path)))
+        throw new UsageError("option --database must be a file; on PostgreSQL, start a server with --seed FILE");
       if (existsSync(String(path))) throw new Error(`the database ${path} already exists; name a new file`);
       // parseSeed has checked it above.
       const service = await createService({ mode: "start", database: String(path), seed: given as never });

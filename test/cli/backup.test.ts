@@ -175,6 +175,8 @@ test("a seed is checked, and makes a new database", async (t) => {
   );
   const again = await run(["seed", demo, "--database", database]);
   assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);
+  const elsewhere = await run(["seed", demo, "--database", "postgres://svc@127.0.0.1:1/svc"]);
+  assert.deepEqual([elsewhere.status, /start a server with --seed FILE/.test(elsewhere.stderr)], [2, true]);
   const wrong = join(folder, "wrong.json");
   writeFileSync(wrong, '{"organizations":[{"name":""}]}');
   assert.match((await run(["seed", wrong])).stderr, /organizations\.0\.name must have 1 to 64 characters/);
