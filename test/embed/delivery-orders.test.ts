@@ -27,7 +27,7 @@ async function pending(here: World, names: readonly string[]): Promise<string[]>
   return data.map((delivery: { id: string }) => delivery.id).reverse();
 }
 
-test("deliveries arrive in every order, each on a fork of its own", async (t) => {
+test("deliveries arrive in every order, each on a fork of its own", withSnapshots, async (t) => {
   const here = await world(t);
   const deliveries = await pending(here, ["one", "two", "three"]);
   const seen: string[] = [];
@@ -42,7 +42,7 @@ test("deliveries arrive in every order, each on a fork of its own", async (t) =>
   assert.deepEqual(here.service.inbox.list(), []);
 });
 
-test("the first failing order is reported", async (t) => {
+test("the first failing order is reported", withSnapshots, async (t) => {
   const here = await world(t);
   const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
   const check = (_: unknown, [first]: readonly string[]) => {
@@ -53,7 +53,7 @@ test("the first failing order is reported", async (t) => {
   });
 });
 
-test("too many deliveries and unknown deliveries are refused", async (t) => {
+test("too many deliveries and unknown deliveries are refused", withSnapshots, async (t) => {
   const here = await world(t);
   const { webhooks } = here.service;
   const eight = new Array(8).fill("dlv_1");
