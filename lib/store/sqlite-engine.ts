@@ -10,7 +10,7 @@ import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { createRecovery, type Recovery } from "./recovery.ts";
 import { queryBuilder } from "./sqlite.ts";
 import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
-import { stopped } from "./write-failure.ts";
+import { refuseMoved, stopped } from "./write-failure.ts";
 
 /** The open database. After an I/O error another one takes its place. */
 interface Link {
@@ -47,7 +47,9 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
   };
   const link: Link = { database, group: createGroupCommit(database, fault, isTrusted), reopened: 0 };
   const keeper = file && createLogKeeper(file.path, () => link.database);
-  const recovery = file && recoveryOf(file, link, keeper, () => createGroupCommit(link.database, fault, isTrusted));
+  const isInPlace = file ? refuseMoved(file.path) : () => {};
+  const recovery =
+    file && recoveryOf({ ...file, isInPlace }, link, keeper, () => createGroupCommit(link.database, fault, isTrusted));
   const connection = {
     statement(text: string): Statement {
       let statement = statements.get(text);
@@ -69,7 +71,11 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
       const mayUseReserve = deletes || isStarting;
       const obstacle = recovery?.obstacle;
       if (obstacle && !(obstacle === "disk_full" && mayUseReserve)) return Promise.reject(stopped(obstacle));
-      keeper?.written();
+      try {
+        keeper?.written(isInPlace);
+      } catch (error) {
+        return Promise.reject(fault(error));
+      }
       const run = () => link.group.add(() => work(connection));
       if (obstacle || !mayUseReserve) return run();
       // It is the first to notice that the disk is full. The reserve is released by now.
@@ -109,7 +115,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
 }
 
 function recoveryOf(
-  { open, closed: _, ...file }: DatabaseFile,
+  { open, isInPlace, closed: _, ...file }: DatabaseFile & { readonly isInPlace: () => void },
   link: Link,
   keeper: LogKeeper | undefined,
   group: () => GroupCommit,
@@ -120,6 +126,7 @@ function recoveryOf(
       await keeper?.pause();
       await link.group.betweenTransactions(() => {
         // Until the file can be opened, reads go on with the old connection.
+        isInPlace();
         const next = open();
         link.database.close();
         link.database = next;

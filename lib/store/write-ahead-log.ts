@@ -14,8 +14,8 @@ const alarming = 64 * megabyte;
 
 /** Keeps the write-ahead log of a database small. */
 export interface LogKeeper {
-  /** A transaction has begun, so the log grows. */
-  written(): void;
+  /** A transaction begins, so the log grows. Calls `look` first, four times a second at most. */
+  written(look: () => void): void;
   watch(watcher: Watcher): void;
   /** Ends the thread, until the next transaction. */
   pause(): Promise<void>;
@@ -72,8 +72,9 @@ export function createLogKeeper(path: string, database: () => Database): LogKeep
   };
 
   return {
-    written() {
-      if (isLookPlanned || thread) return;
+    written(lookFirst) {
+      if (isLookPlanned) return;
+      lookFirst();
       isLookPlanned = true;
       systemTimer("250ms", look);
     },

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, openSync, statfsSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Problem } from "../kernel/errors.ts";
 
@@ -7,6 +7,7 @@ const obstacles = {
   disk_full: { reason: "the disk is full", remedy: "free space" },
   read_only: { reason: "the file or its folder is read-only", remedy: "let the service write there" },
   io_error: { reason: "the disk fails with I/O errors", remedy: "look into the system's log" },
+  moved: { reason: "the database was removed or replaced", remedy: "put the file back, or restore a backup" },
   too_many_files: { reason: "too many files are open", remedy: "raise the limit of open files" },
   unreachable: { reason: "the database cannot be reached", remedy: "start its server" },
   damaged: { reason: "the database is damaged", remedy: "restore it from a backup" },
@@ -41,6 +42,22 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
     },
   );
 
+/** SQLite's own, which it gives without a write-ahead log alone. */
+const movedCode = "SQLITE_READONLY_DBMOVED";
+
+/**
+ * Throws once another file is at the path of an open database, or none: SQLite goes on writing to the file that has no name
+ * any more, and everything would be gone with the process.
+ */
+export function refuseMoved(path: string): () => void {
+  const { dev, ino } = statSync(path);
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    if (now?.dev !== dev || now.ino !== ino)
+      throw Object.assign(new Error(`${path} is another file now, or gone`), { code: movedCode });
+  };
+}
+
 interface Coded {
   readonly code?: unknown;
   readonly cause?: unknown;
@@ -62,6 +79,7 @@ export function freeBytes(path: string): number {
  */
 export function obstacleOf(error: unknown, path: string): Obstacle | undefined {
   const code = codeOf(error);
+  if (code === movedCode) return "moved";
   if (/^SQLITE_FULL|^ENOSPC$/.test(code)) return "disk_full";
   if (!/^SQLITE_(IOERR|READONLY|CANTOPEN)|^E(MFILE|NFILE|ROFS|ACCES|PERM|IO)$/.test(code)) return undefined;
   const system = systemError(path);

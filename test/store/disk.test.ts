@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
@@ -115,6 +115,27 @@ test("A start on a full disk serves reads and deletes, even after another progra
   disk.clear();
   await second.line(/the store can be written again/);
   assert.equal((await second.create("accepted")).status, 201);
+});
+
+test("A database that is moved away under its server takes no writes, and takes them again when it is back", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  mockTime(t, { apis: ["setTimeout"] });
+  const here = await hosted(t, database);
+  assert.equal((await here.create("before")).status, 201);
+  renameSync(database, `${database}.away`);
+  // The next look.
+  t.mock.timers.tick(250);
+  const refused = await here.create("lost");
+  assert.equal(refused.status, 503);
+  assert.match(refused.text, /the database was removed or replaced; ask the operator to put the file back/);
+  assert.equal((await here.call("GET", "/v1/projects")).status, 200);
+  assert.match((await here.call("GET", "/readyz")).text, /"degraded","reason":"the database was removed or replaced"/);
+  t.mock.timers.tick(1_000);
+  assert.equal((await here.create("still")).status, 503);
+  renameSync(`${database}.away`, database);
+  t.mock.timers.tick(1_000);
+  await here.line(/the store can be written again/);
+  assert.equal((await here.create("after")).status, 201);
 });
 
 test("A reserve that had no room at the start grows once there is some", async (t) => {
