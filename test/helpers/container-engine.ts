@@ -10,7 +10,8 @@ export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
 
 /** The kinds of engines that the runtime speaks to. */
-export type Kind = "docker" | "podman";
+export const kinds = ["docker", "podman"] as const;
+export type Kind = (typeof kinds)[number];
 
 const needed: Record<Kind, { readonly programs: readonly string[]; readonly packages: string }> = {
   docker: { programs: ["dockerd", "busybox"], packages: "docker.io and busybox-static" },
