@@ -5,6 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { descendantsOf, signalProcess } from "../../lib/drivers/process/process-table.ts";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
@@ -142,8 +143,11 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
     if (daemon.exitCode !== null || daemon.signalCode !== null) return;
     const ended = once(daemon, "exit");
+    const below = daemon.pid === undefined ? [] : descendantsOf(daemon.pid);
     daemon.kill(signal);
     await ended;
+    // Podman lets the step of a build that was ended run on.
+    if (kind === "podman") for (const { pid } of below) signalProcess(pid, "SIGKILL");
     // It holds the other end of this pipe.
     daemon.stderr.destroy();
     if (signal !== "SIGKILL" || rest === undefined) return;
@@ -179,10 +183,17 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     containers: async (): Promise<string[]> =>
       (await ask("/containers/json?all=1")).map(({ Id }: { Id: string }) => Id),
     /** The names of all images, tags and digests. */
-    images: async (): Promise<string[]> =>
-      (await ask("/images/json")).flatMap(({ RepoTags, RepoDigests }: Record<string, string[] | null>) =>
-        [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => !name.startsWith("<none>")),
-      ),
+    async images(): Promise<string[]> {
+      // Podman answers an error while an image goes.
+      let all = await ask("/images/json");
+      while (!Array.isArray(all)) all = await ask("/images/json");
+      return (
+        all
+          .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
+          // Podman gives each tag a digest too.
+          .filter((name: string) => !name.startsWith("<none>") && !/svc-server\/.*@/.test(name))
+      );
+    },
     networks: async (): Promise<string[]> =>
       (await ask("/networks"))
         .map(({ Name }: { Name: string }) => Name)

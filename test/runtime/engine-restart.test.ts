@@ -166,7 +166,8 @@ for (const kind of kinds) {
     const third = await start();
     assert.equal(await ask(third), "200 slow");
     while ((await count(third)) < 2) await ask(third);
-    assert.equal((await engine.containers()).length, running.length + 1);
+    // Podman shows no containers of builds.
+    assert.equal((await engine.containers()).length, running.length + (kind === "docker" ? 1 : 0));
     assert.equal((await clientOf(third).deployments.cancel({ id: build })).status, "cancelled");
     const sources = join(folder, "svc.db-apps/engine/sources");
     while ((await engine.containers()).length > running.length || readdirSync(sources).length > 0) await ask(third);
