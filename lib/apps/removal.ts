@@ -23,7 +23,7 @@ export function createAppRemoval(ports: Ports) {
   const { store, feed, runtime, supervisor, deployments, onEnvironmentRemoved, afterCommit } = ports;
   const rows = store.using(appsRepository);
   return {
-    /** An environment is deleted: what runs of it stops at once. */
+    /** An environment is deleted: what runs of it stops at once, and its releases go. */
     async removed(tx: Tx, key: AppKey): Promise<void> {
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
       await rows(tx).removeDomains(key);
@@ -31,7 +31,11 @@ export function createAppRemoval(ports: Ports) {
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
       if (!runtime) return;
       await onEnvironmentRemoved(tx, key);
-      afterCommit(tx, "stopping an app", () => supervisor?.stop(key));
+      const releases = await deployments.releases(key, tx);
+      afterCommit(tx, "removing what an environment runs and stores", async () => {
+        await supervisor?.stop(key);
+        for (const release of releases) await runtime.discard(release);
+      });
     },
 
     /** A project is deleted: its work and its apps stop at once, and what they stored goes. Its rows go in batches. */

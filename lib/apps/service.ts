@@ -200,7 +200,8 @@ export function appsService(ports: Ports) {
         async release(name) {
           const of = await deployments.ofRelease(name);
           if (!of) return false;
-          return of.isRunning || (await deployments.releases(of)).slice(0, keep).includes(name);
+          if (of.isRunning) return true;
+          return !!(await rows().find(of)) && (await deployments.releases(of)).slice(0, keep).includes(name);
         },
         project: async (project_id) => (await rows().ofProject({ project_id })).length > 0,
         async live(deployment_id) {

@@ -5,12 +5,14 @@ import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { descendantsOf, signalProcess } from "../../lib/drivers/process/process-table.ts";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
 
 /** The kinds of engines that the runtime speaks to. */
-export type Kind = "docker" | "podman";
+export const kinds = ["docker", "podman"] as const;
+export type Kind = (typeof kinds)[number];
 
 const needed: Record<Kind, { readonly programs: readonly string[]; readonly packages: string }> = {
   docker: { programs: ["dockerd", "busybox"], packages: "docker.io and busybox-static" },
@@ -120,36 +122,47 @@ export interface Scope {
   after(end: () => unknown): void;
 }
 
+async function startDaemon({ command: [program = "", ...words], env, ready }: Daemon) {
+  const daemon = spawn(program, words, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
+  const said: string[] = [];
+  for await (const line of createInterface({ input: daemon.stderr })) {
+    said.push(line);
+    if (!line.includes(ready)) continue;
+    daemon.stderr.resume();
+    return daemon;
+  }
+  throw new Error(`${program} ended: ${said.slice(-5).join("\n")}`);
+}
+
+async function stopDaemon(
+  daemon: Awaited<ReturnType<typeof startDaemon>>,
+  { rest }: Daemon,
+  kind: Kind,
+  signal: NodeJS.Signals = "SIGTERM",
+): Promise<void> {
+  if (daemon.exitCode !== null || daemon.signalCode !== null) return;
+  const ended = once(daemon, "exit");
+  const below = daemon.pid === undefined ? [] : descendantsOf(daemon.pid);
+  daemon.kill(signal);
+  await ended;
+  // Podman lets the step of a build that was ended run on.
+  if (kind === "podman") for (const { pid } of below) signalProcess(pid, "SIGKILL");
+  // It holds the other end of this pipe.
+  daemon.stderr.destroy();
+  if (signal !== "SIGKILL" || rest === undefined) return;
+  process.kill(Number(readFileSync(rest, "utf8")), "SIGKILL");
+  // The next engine would wait for it where nobody reaps it.
+  rmSync(rest);
+}
+
 /** A container engine of its own, with everything in a temporary folder. */
 export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
   const socket = join(folder, "docker.sock");
-  const { command, ready, env, rest } = daemons[kind](folder, socket);
-  const [program = "", ...words] = command;
-  const start = async () => {
-    const daemon = spawn(program, words, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
-    const said: string[] = [];
-    for await (const line of createInterface({ input: daemon.stderr })) {
-      said.push(line);
-      if (!line.includes(ready)) continue;
-      daemon.stderr.resume();
-      return daemon;
-    }
-    throw new Error(`${program} ended: ${said.slice(-5).join("\n")}`);
-  };
+  const daemonOf = daemons[kind](folder, socket);
+  const start = () => startDaemon(daemonOf);
   let daemon = await start();
-  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
-    if (daemon.exitCode !== null || daemon.signalCode !== null) return;
-    const ended = once(daemon, "exit");
-    daemon.kill(signal);
-    await ended;
-    // It holds the other end of this pipe.
-    daemon.stderr.destroy();
-    if (signal !== "SIGKILL" || rest === undefined) return;
-    process.kill(Number(readFileSync(rest, "utf8")), "SIGKILL");
-    // The next engine would wait for it where nobody reaps it.
-    rmSync(rest);
-  };
+  const stop = (signal?: NodeJS.Signals) => stopDaemon(daemon, daemonOf, kind, signal);
   const before = process.env["DOCKER_HOST"];
   process.env["DOCKER_HOST"] = `unix://${socket}`;
   t.after(async () => {
@@ -178,10 +191,17 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     containers: async (): Promise<string[]> =>
       (await ask("/containers/json?all=1")).map(({ Id }: { Id: string }) => Id),
     /** The names of all images, tags and digests. */
-    images: async (): Promise<string[]> =>
-      (await ask("/images/json")).flatMap(({ RepoTags, RepoDigests }: Record<string, string[] | null>) =>
-        [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => !name.startsWith("<none>")),
-      ),
+    async images(): Promise<string[]> {
+      // Podman answers an error while an image goes.
+      let all = await ask("/images/json");
+      while (!Array.isArray(all)) all = await ask("/images/json");
+      return (
+        all
+          .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
+          // Podman gives each tag a digest too.
+          .filter((name: string) => !name.startsWith("<none>") && !/svc-server\/.*@/.test(name))
+      );
+    },
     networks: async (): Promise<string[]> =>
       (await ask("/networks"))
         .map(({ Name }: { Name: string }) => Name)

@@ -19,6 +19,7 @@ answer() { printf 'HTTP/1.1 200 OK\\r\\nContent-Length: %s\\r\\nConnection: clos
 case $path in
 /crash) echo 3 > /tmp/end; kill "$SERVER" ;;
 /env) answer "$(env | sort | tr '\\n' ' ')" ;;
+/status) answer "$(tr '\\n' ' ' < /proc/self/status)" ;;
 /slow) mkfifo /tmp/slow; echo slow > /proc/1/fd/1; read -r line < /tmp/slow; answer "${version}" ;;
 *) answer "${version}"; [ ! -p /tmp/slow ] || { echo go > /tmp/slow; rm -f /tmp/slow; } ;;
 esac
@@ -85,6 +86,8 @@ export function makeImage({ files = {}, config = {}, architecture }: ImageParts)
       os: "linux",
       config: { Env: ["PATH=/bin"], ...config },
       rootfs: { type: "layers", diff_ids: [sha256(layer)] },
+      // Podman builds upon no image that does not say how each layer came.
+      history: [{ created: "2026-01-01T00:00:00Z", created_by: "a test" }],
     }),
   );
   const type = "application/vnd.docker.distribution.manifest.v2+json";

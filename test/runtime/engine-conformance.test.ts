@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createEngineDriver } from "../../lib/drivers/engine/engine.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { containerEngine, type Kind as EngineKind, lacking } from "../helpers/container-engine.ts";
+import { containerEngine, type Kind as EngineKind, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
@@ -74,7 +74,7 @@ async function engineMember(t: TestContext, of: EngineKind): Promise<Member> {
   };
 }
 
-for (const of of ["docker", "podman"] as const) {
+for (const of of kinds) {
   const skip = lacking(of) || (!isLong && "the long form only: TEST_LONG=1");
   conformance({ name: `engine, of ${of}`, skip, runs: true, make: (t) => engineMember(t, of) });
 }

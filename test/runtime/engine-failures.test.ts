@@ -1,145 +1,160 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
 const host = "production-web.localhost";
-const skip = noEngine || (!isLong && "it takes long (TEST_LONG=1)");
 
 const runs = (script: string): ImageParts => ({
   files: { main: `#!/bin/sh\n${script}\n` },
   config: { Cmd: ["/main"], ExposedPorts: { "8000/tcp": {} } },
 });
 
-test("What fails ends with its reason; the old release serves on, and nothing is left behind", { skip }, async (t) => {
-  const engine = await containerEngine(t);
-  const { host: place, put } = await registry(t, (asked, response) => {
-    const { url = "", headers } = asked;
-    if (url === "/v2/" || url.startsWith("/v2/private/")) {
-      if (headers.authorization === `Basic ${btoa("reader:s3cret")}` && !url.includes("/wrong/")) return false;
-      response.writeHead(401, { "www-authenticate": 'Basic realm="registry"' }).end();
-    } else if (url.startsWith("/v2/redirect/")) response.writeHead(307, { location: "http://169.254.169.254/" }).end();
-    else if (url.startsWith("/v2/liar/manifests/1"))
-      response.writeHead(200, { "docker-content-digest": `sha256:${"0".repeat(64)}` }).end();
-    else if (url.startsWith("/v2/token/"))
-      response.writeHead(401, { "www-authenticate": 'Bearer realm="http://10.1.2.3/token",service="x"' }).end();
-    else return false;
-    return true;
-  });
-  put("good", "1", answering("one"));
-  put("private/good", "1", answering("private"));
-  put("arm", "1", { ...answering("arm"), architecture: process.arch === "arm64" ? "amd64" : "arm64" });
-  put("silent", "1", runs("trap '' TERM; while true; do sleep 1; done"));
-  put("ends", "1", runs("echo no database; exit 4"));
-  put("nothing", "1", { config: { Cmd: ["/missing"] } });
-  put("greedy", "1", runs("x=0123456789abcdef; while true; do x=$x$x; done"));
-  const registries = { [place]: { username: "reader", password: "s3cret" } };
-  const here = await runtimeWorld(t, {
-    deployments: { runtime: "engine", healthTimeout: "3s", appMemory: "64MiB", registries },
-  });
-  const { id } = await here.project("web");
-  const image = (name: string) => ({ type: "image", image_url: `${place}/${name}:1` });
-  assert.equal((await here.release(id, image("good"))).status, "active");
-  const before = [await engine.containers(), (await engine.images()).length];
-  const cases = [
-    ["absent", "failed", /has no image absent:1/],
-    ["private/wrong/good", "failed", /refuses private\/wrong\/good to reader; correct deployments\.registries/],
-    ["redirect/app", "failed", /answers 307, a redirect, which is not followed/],
-    ["liar", "failed", /the image cannot be pulled: .*(not found|manifest unknown)/],
-    ["token/app", "failed", /names no https URL for its tokens/],
-    ["arm", "failed", /the image is for linux\/\w+, and the engine runs linux/],
-    ["silent", "rolled_back", /nothing listens on port 8000 of the container, which the variable PORT names/],
-    ["ends", "rolled_back", /the app ended with the exit code 4/],
-    ["nothing", "rolled_back", /the container could not be started|exit code 127/],
-    ["greedy", "rolled_back", /out of memory/],
-  ] as const;
-  for (const [name, status, reason] of cases) {
-    const { id: failed, status: seen } = await here.release(id, image(name));
-    const lines = (await here.messages(failed)).join("\n");
-    assert.equal(seen, status, lines);
-    assert.match(lines, reason);
-    assert.doesNotMatch(lines, /s3cret/);
-    assert.equal(await here.ask(host), "200 one");
-    // The row comes first, then what the work left goes.
-    for (let left = 200; left > 0; left--) {
-      if (JSON.stringify([await engine.containers(), (await engine.images()).length]) === JSON.stringify(before)) break;
+for (const kind of kinds) {
+  const skip = lacking(kind) || (!isLong && "the long form only: TEST_LONG=1");
+
+  test(`${kind}: What fails ends with its reason; the old release serves on, and nothing is left behind`, {
+    skip,
+  }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const { host: place, put } = await registry(t, (asked, response) => {
+      const { url = "", headers } = asked;
+      if (url === "/v2/" || url.startsWith("/v2/private/")) {
+        if (headers.authorization === `Basic ${btoa("reader:s3cret")}` && !url.includes("/wrong/")) return false;
+        response.writeHead(401, { "www-authenticate": 'Basic realm="registry"' }).end();
+      } else if (url.startsWith("/v2/redirect/"))
+        response.writeHead(307, { location: "http://169.254.169.254/" }).end();
+      else if (url.startsWith("/v2/liar/manifests/1"))
+        response.writeHead(200, { "docker-content-digest": `sha256:${"0".repeat(64)}` }).end();
+      else if (url.startsWith("/v2/token/"))
+        response.writeHead(401, { "www-authenticate": 'Bearer realm="http://10.1.2.3/token",service="x"' }).end();
+      else return false;
+      return true;
+    });
+    put("good", "1", answering("one"));
+    put("private/good", "1", answering("private"));
+    put("arm", "1", { ...answering("arm"), architecture: process.arch === "arm64" ? "amd64" : "arm64" });
+    put("silent", "1", runs("trap '' TERM; while true; do sleep 1; done"));
+    put("ends", "1", runs("echo no database; exit 4"));
+    put("nothing", "1", { config: { Cmd: ["/missing"] } });
+    put("greedy", "1", runs("x=0123456789abcdef; while true; do x=$x$x; done"));
+    const registries = { [place]: { username: "reader", password: "s3cret" } };
+    const here = await runtimeWorld(t, {
+      deployments: { runtime: "engine", healthTimeout: "10s", appMemory: "64MiB", registries },
+    });
+    const { id } = await here.project("web");
+    const image = (name: string) => ({ type: "image", image_url: `${place}/${name}:1` });
+    assert.equal((await here.release(id, image("good"))).status, "active");
+    const before = [await engine.containers(), (await engine.images()).length];
+    const cases = [
+      ["absent", "failed", /has no image absent:1/],
+      ["private/wrong/good", "failed", /refuses private\/wrong\/good to reader; correct deployments\.registries/],
+      ["redirect/app", "failed", /answers 307, a redirect, which is not followed/],
+      ["liar", "failed", /the image cannot be pulled: .*(not found|manifest unknown)/],
+      ["token/app", "failed", /names no https URL for its tokens/],
+      ["arm", "failed", /the image is for linux\/\w+, and the engine runs linux/],
+      ["silent", "rolled_back", /nothing listens on port 8000 of the container, which the variable PORT names/],
+      ["ends", "rolled_back", /the app ended with the exit code 4/],
+      ["nothing", "rolled_back", /the container could not be started|exit code 127/],
+      ["greedy", "rolled_back", /out of memory/],
+    ] as const;
+    for (const [name, status, reason] of cases) {
+      const { id: failed, status: seen } = await here.release(id, image(name));
+      const lines = (await here.messages(failed)).join("\n");
+      assert.equal(seen, status, lines);
+      assert.match(lines, reason);
+      assert.doesNotMatch(lines, /s3cret/);
+      assert.equal(await here.ask(host), "200 one");
+      // The row comes first, then what the work left goes.
+      for (let left = 200; left > 0; left--) {
+        if (JSON.stringify([await engine.containers(), (await engine.images()).length]) === JSON.stringify(before))
+          break;
+      }
+      assert.deepEqual([await engine.containers(), (await engine.images()).length], before, name);
     }
-    assert.deepEqual([await engine.containers(), (await engine.images()).length], before, name);
-  }
-  const last = await here.release(id, image("private/good"));
-  assert.equal(last.status, "active", String(await here.messages(last.id)));
-  assert.equal(await here.ask(host), "200 private");
-});
-
-test("An abort ends a pull, a build and a rollout at once and leaves nothing", { skip }, async (t) => {
-  const engine = await containerEngine(t);
-  const stalled: (() => void)[] = [];
-  const { host: place, put } = await registry(t, ({ url = "" }) => {
-    if (!url.startsWith("/v2/slow/blobs/")) return false;
-    for (const tell of stalled.splice(0)) tell();
-    return true;
+    const last = await here.release(id, image("private/good"));
+    assert.equal(last.status, "active", String(await here.messages(last.id)));
+    assert.equal(await here.ask(host), "200 private");
   });
-  put("slow", "1", answering("slow"));
-  put("base", "1", answering("base"));
-  put("silent", "1", runs("trap '' TERM; echo begun; while true; do sleep 1; done"));
-  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
-  const { id } = await here.project("web");
-  const begun = new Promise<void>((resolve) => stalled.push(resolve));
-  const pull = await here.deploy(id, { source: { type: "image", image_url: `${place}/slow:1` } });
-  await begun;
-  expect(await here.call("developer", "POST", `/v1/deployments/${pull.id}/cancel`), 200);
 
-  here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo begun; sleep 1000\n` });
-  const build = await here.deploy(id, { source: { type: "git", repo: "acme/web" } });
-  await here.logged(build.id, /^begun$/);
-  assert.equal((await engine.containers()).length, 1);
-  expect(await here.call("developer", "POST", `/v1/deployments/${build.id}/cancel`), 200);
+  test(`${kind}: An abort ends a pull, a build and a rollout at once and leaves nothing`, { skip }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const stalled: (() => void)[] = [];
+    const { host: place, put } = await registry(t, ({ url = "" }) => {
+      if (!url.startsWith("/v2/slow/blobs/")) return false;
+      for (const tell of stalled.splice(0)) tell();
+      return true;
+    });
+    put("slow", "1", answering("slow"));
+    put("base", "1", answering("base"));
+    put("silent", "1", runs("trap '' TERM; echo begun; while true; do sleep 1; done"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const begun = new Promise<void>((resolve) => stalled.push(resolve));
+    const pull = await here.deploy(id, { source: { type: "image", image_url: `${place}/slow:1` } });
+    await begun;
+    expect(await here.call("developer", "POST", `/v1/deployments/${pull.id}/cancel`), 200);
 
-  here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo some >&2; exit 7\n` });
-  const failed = await here.release(id);
-  assert.equal(failed.status, "failed");
-  assert.match(String(await here.messages(failed.id)), /some.*the build failed: .*returned a non-zero code: 7/);
+    here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo begun; sleep 1000\n` });
+    const build = await here.deploy(id, { source: { type: "git", repo: "acme/web" } });
+    await here.logged(build.id, /^begun$/);
+    // Podman shows no containers of builds.
+    assert.equal((await engine.containers()).length, kind === "docker" ? 1 : 0);
+    expect(await here.call("developer", "POST", `/v1/deployments/${build.id}/cancel`), 200);
 
-  const rollout = await here.deploy(id, { source: { type: "image", image_url: `${place}/silent:1` } });
-  await here.logged(rollout.id, /^Starting a container$/);
-  while ((await engine.containers()).length === 0) await here.messages(rollout.id);
-  expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
-  const left = async () => [
-    ...(await engine.containers()),
-    ...(await engine.images()).filter((name) => !name.includes("base")),
-  ];
-  while ((await left()).length > 0) await here.call("owner", "GET", "/v1/projects");
-});
+    here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo some >&2; exit 7\n` });
+    const failed = await here.release(id);
+    assert.equal(failed.status, "failed");
+    assert.match(
+      String(await here.messages(failed.id)),
+      kind === "docker"
+        ? /some.*the build failed: .*returned a non-zero code: 7/
+        : /some.*the build failed: .*exit status 7/,
+    );
 
-test("An engine that goes away fails what is under way, and its apps come back with it", { skip }, async (t) => {
-  const engine = await containerEngine(t);
-  const stalled: (() => void)[] = [];
-  const { host: place, put } = await registry(t, ({ url = "" }) => {
-    if (!url.startsWith("/v2/slow/blobs/")) return false;
-    for (const tell of stalled.splice(0)) tell();
-    return true;
+    const rollout = await here.deploy(id, { source: { type: "image", image_url: `${place}/silent:1` } });
+    await here.logged(rollout.id, /^Starting a container$/);
+    while ((await engine.containers()).length === 0) await here.messages(rollout.id);
+    expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
+    const left = async () => [
+      ...(await engine.containers()),
+      ...(await engine.images()).filter((name) => !name.includes("base")),
+    ];
+    while ((await left()).length > 0) await here.call("owner", "GET", "/v1/projects");
   });
-  put("slow", "1", answering("slow"));
-  put("good", "1", answering("one"));
-  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
-  const { id } = await here.project("web");
-  const image = (name: string) => ({ type: "image", image_url: `${place}/${name}:1` });
-  assert.equal((await here.release(id, image("good"))).status, "active");
-  const begun = new Promise<void>((resolve) => stalled.push(resolve));
-  const { id: pull } = await here.deploy(id, { source: image("slow") });
-  await begun;
-  await engine.stop("SIGKILL");
-  const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${pull}?wait=60`), 200);
-  assert.equal(ended.status, "failed");
-  assert.match(String(await here.messages(pull)), /the engine went away|the engine at .* (went away|does not run)/);
-  const refused = await here.release(id, image("good"));
-  assert.equal(refused.status, "failed");
-  assert.match(String(await here.messages(refused.id)), /the engine at .*docker\.sock does not run/);
-  await here.printed(id, /^The engine is away: /);
-  await engine.start();
-  while ((await here.ask(host)) !== "200 one") await here.messages(pull);
-  assert.equal((await here.release(id, image("good"))).status, "active");
-});
+
+  test(`${kind}: An engine that goes away fails what is under way, and its apps come back with it`, {
+    skip,
+  }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const stalled: (() => void)[] = [];
+    const { host: place, put } = await registry(t, ({ url = "" }) => {
+      if (!url.startsWith("/v2/slow/blobs/")) return false;
+      for (const tell of stalled.splice(0)) tell();
+      return true;
+    });
+    put("slow", "1", answering("slow"));
+    put("good", "1", answering("one"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const image = (name: string) => ({ type: "image", image_url: `${place}/${name}:1` });
+    assert.equal((await here.release(id, image("good"))).status, "active");
+    const begun = new Promise<void>((resolve) => stalled.push(resolve));
+    const { id: pull } = await here.deploy(id, { source: image("slow") });
+    await begun;
+    await engine.stop("SIGKILL");
+    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${pull}?wait=60`), 200);
+    assert.equal(ended.status, "failed");
+    assert.match(String(await here.messages(pull)), /the engine went away|the engine at .* (went away|does not run)/);
+    const refused = await here.release(id, image("good"));
+    assert.equal(refused.status, "failed");
+    assert.match(String(await here.messages(refused.id)), /the engine at .*docker\.sock does not run/);
+    await here.printed(id, /^The engine is away: /);
+    await engine.start();
+    while ((await here.ask(host)) !== "200 one") await here.messages(pull);
+    assert.equal((await here.release(id, image("good"))).status, "active");
+  });
+}

@@ -1,123 +1,131 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { containerEngine, noEngine } from "../helpers/container-engine.ts";
+import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, debianRegistry, noRegistry, push, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
 const host = "production-web.localhost";
-const onlyLong = noEngine || (!isLong && "the long form only: TEST_LONG=1");
 
-test("An image is pulled by its digest, runs with limits, answers at its host, and leaves nothing", {
-  skip: onlyLong,
-}, async (t) => {
-  const engine = await containerEngine(t);
-  const { host: place, put } = await registry(t);
-  const first = put("team/web", "1.0", answering("one"));
-  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
-  const { id } = await here.project("web");
-  const variables = { GREETING: "hi", TOKEN: { value: "s3cret-value", secret: true } };
-  expect(await here.call("developer", "PUT", `/v1/projects/${id}/environments/production`, { variables }), 200);
-  const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
-  const one = await here.release(id, image("1.0"));
-  assert.deepEqual([one.status, one.version], ["active", first], String(await here.messages(one.id)));
-  assert.equal(await here.ask(host), "200 one");
-  const env = await here.ask(host, "/env");
-  for (const part of ["GREETING=hi", "TOKEN=s3cret-value", "PORT=8000", "HOST=0.0.0.0", "SVC_ENVIRONMENT=production"])
-    assert.ok(env.includes(part), env);
-  assert.doesNotMatch(env, /DOCKER_HOST/);
+for (const kind of kinds) {
+  const skip = lacking(kind) || (!isLong && "the long form only: TEST_LONG=1");
 
-  const [container = ""] = await engine.containers();
-  const { HostConfig, NetworkSettings } = await engine.ask(`/containers/${container}/json`);
-  const { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds } = HostConfig;
-  assert.deepEqual(
-    { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds },
-    {
-      Memory: 1024 ** 3,
-      PidsLimit: 1024,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
-      ReadonlyRootfs: true,
-      Privileged: false,
-      Binds: null,
-    },
-  );
-  assert.equal(NetworkSettings.Ports["8000/tcp"][0].HostIp, "127.0.0.1");
+  test(`${kind}: An image is pulled by its digest, runs with limits, answers at its host, and leaves nothing`, {
+    skip,
+  }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    const first = put("team/web", "1.0", answering("one"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const variables = { GREETING: "hi", TOKEN: { value: "s3cret-value", secret: true } };
+    expect(await here.call("developer", "PUT", `/v1/projects/${id}/environments/production`, { variables }), 200);
+    const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
+    const one = await here.release(id, image("1.0"));
+    assert.deepEqual([one.status, one.version], ["active", first], String(await here.messages(one.id)));
+    assert.equal(await here.ask(host), "200 one");
+    const env = await here.ask(host, "/env");
+    for (const part of ["GREETING=hi", "TOKEN=s3cret-value", "PORT=8000", "HOST=0.0.0.0", "SVC_ENVIRONMENT=production"])
+      assert.ok(env.includes(part), env);
+    assert.doesNotMatch(env, /DOCKER_HOST/);
 
-  await here.service.close();
-  assert.deepEqual([await engine.containers(), await engine.images(), await engine.networks()], [[], [], []]);
-});
+    const status = await here.ask(host, "/status");
+    for (const part of [/CapEff:\s0+\s/, /CapPrm:\s0+\s/, /CapBnd:\s0+\s/, /NoNewPrivs:\s1\s/])
+      assert.match(status, part);
 
-test("A tag that moves is a new digest; a rollback runs what was; a crash costs its time", {
-  skip: onlyLong,
-}, async (t) => {
-  await containerEngine(t);
-  const { host: place, put } = await registry(t);
-  const first = put("team/web", "1.0", answering("one"));
-  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
-  const { id } = await here.project("web");
-  const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
-  assert.equal((await here.release(id, image("1.0"))).status, "active");
+    const [container = ""] = await engine.containers();
+    const { HostConfig, NetworkSettings } = await engine.ask(`/containers/${container}/json`);
+    const { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds } = HostConfig;
+    assert.deepEqual(
+      { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds },
+      {
+        Memory: 1024 ** 3,
+        PidsLimit: 1024,
+        // Podman lists each of its usual ones.
+        CapDrop: kind === "docker" ? ["ALL"] : CapDrop,
+        SecurityOpt: ["no-new-privileges"],
+        ReadonlyRootfs: true,
+        Privileged: false,
+        Binds: kind === "docker" ? null : [],
+      },
+    );
+    assert.equal(NetworkSettings.Ports["8000/tcp"][0].HostIp, "127.0.0.1");
 
-  const second = put("team/web", "1.0", answering("two"));
-  const two = await here.release(id, image("1.0"));
-  assert.deepEqual([two.status, two.version, await here.ask(host)], ["active", second, "200 two"]);
-  const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${two.id}/rollback`), 201);
-  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
-  assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", first, "200 one"]);
-  assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));
-  assert.match(await here.printed(id, /^listening as one$/), /one/);
-
-  // A crash costs its time.
-  await here.ask(host, "/crash", { method: "POST" });
-  // The engine takes connections of a container for a moment after its end; from this line on, requests wait.
-  assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
-  assert.equal(await here.ask(host), "200 one");
-});
-
-test("Debian's registry gives an image that was pushed to it", { skip: onlyLong || noRegistry }, async (t) => {
-  await containerEngine(t);
-  const place = await debianRegistry(t);
-  const made = await push(place, "team/web", "1.0", answering("one"));
-  const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
-  const { id } = await here.project("web");
-  const { status, version } = await here.release(id, { type: "image", image_url: `${place}/team/web:1.0` });
-  assert.deepEqual([status, version, await here.ask(host)], ["active", made, "200 one"]);
-});
-
-test("A repository with a Dockerfile is built by the engine, beside one that runs as processes", {
-  skip: onlyLong,
-}, async (t) => {
-  const engine = await containerEngine(t);
-  const { host: place, put } = await registry(t);
-  put("base", "1", answering("base"));
-  const here = await runtimeWorld(t, { deployments: { runtime: ["process", "engine"] } });
-  const { id } = await here.project("web");
-  const commit = here.repos.commit("acme/web", {
-    Dockerfile: `FROM ${place}/base:1\nCOPY . /srv\nRUN echo built $(ls /srv) && sed -i s/base/$(cat /srv/version)/ /answer\n`,
-    version: "docker",
-    "notes.md": "x",
-    ".dockerignore": "*.md\n",
-    "svc.json": {},
+    await here.service.close();
+    assert.deepEqual([await engine.containers(), await engine.images(), await engine.networks()], [[], [], []]);
   });
-  const built = await here.release(id);
-  assert.deepEqual([built.status, built.version], ["active", commit], String(await here.messages(built.id)));
-  assert.equal(await here.ask(host), "200 docker");
-  assert.ok(
-    (await here.messages(built.id)).includes("built Dockerfile svc.json version"),
-    String(await here.messages(built.id)),
-  );
-  here.repos.git("acme/web", "rm", "--quiet", "svc.json", "Dockerfile");
-  here.repos.commit("acme/web", app("process"));
-  const next = await here.release(id);
-  assert.deepEqual([next.status, await here.ask(host)], ["active", "200 process"]);
-  const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
-  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
-  assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
-  await here.service.close();
-  assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);
-  // The engine keeps the base image, as its cache.
-  const ours = (await engine.images()).filter((name) => !name.includes("/base"));
-  assert.deepEqual(ours, []);
-});
+
+  test(`${kind}: A tag that moves is a new digest; a rollback runs what was; a crash costs its time`, {
+    skip,
+  }, async (t) => {
+    await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    const first = put("team/web", "1.0", answering("one"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
+    assert.equal((await here.release(id, image("1.0"))).status, "active");
+
+    const second = put("team/web", "1.0", answering("two"));
+    const two = await here.release(id, image("1.0"));
+    assert.deepEqual([two.status, two.version, await here.ask(host)], ["active", second, "200 two"]);
+    const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${two.id}/rollback`), 201);
+    const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+    assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", first, "200 one"]);
+    assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));
+    assert.match(await here.printed(id, /^listening as one$/), /one/);
+
+    // A crash costs its time.
+    await here.ask(host, "/crash", { method: "POST" });
+    // The engine takes connections of a container for a moment after its end; from this line on, requests wait.
+    assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
+    assert.equal(await here.ask(host), "200 one");
+  });
+
+  test(`${kind}: Debian's registry gives an image that was pushed to it`, { skip: skip || noRegistry }, async (t) => {
+    await containerEngine(t, kind);
+    const place = await debianRegistry(t);
+    const made = await push(place, "team/web", "1.0", answering("one"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const { status, version } = await here.release(id, { type: "image", image_url: `${place}/team/web:1.0` });
+    assert.deepEqual([status, version, await here.ask(host)], ["active", made, "200 one"]);
+  });
+
+  test(`${kind}: A repository with a Dockerfile is built by the engine, beside one that runs as processes`, {
+    skip,
+  }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    put("base", "1", answering("base"));
+    const here = await runtimeWorld(t, { deployments: { runtime: ["process", "engine"] } });
+    const { id } = await here.project("web");
+    const commit = here.repos.commit("acme/web", {
+      Dockerfile: `FROM ${place}/base:1\nCOPY . /srv\nRUN echo built $(ls /srv) && sed -i s/base/$(cat /srv/version)/ /answer\n`,
+      version: "docker",
+      "notes.md": "x",
+      ".dockerignore": "*.md\n",
+      "svc.json": {},
+    });
+    const built = await here.release(id);
+    assert.deepEqual([built.status, built.version], ["active", commit], String(await here.messages(built.id)));
+    assert.equal(await here.ask(host), "200 docker");
+    assert.ok(
+      (await here.messages(built.id)).includes("built Dockerfile svc.json version"),
+      String(await here.messages(built.id)),
+    );
+    here.repos.git("acme/web", "rm", "--quiet", "svc.json", "Dockerfile");
+    here.repos.commit("acme/web", app("process"));
+    const next = await here.release(id);
+    assert.deepEqual([next.status, await here.ask(host)], ["active", "200 process"]);
+    const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
+    const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+    assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
+    await here.service.close();
+    assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);
+    // The engine keeps the base image, as its cache.
+    const ours = (await engine.images()).filter((name) => !name.includes("/base"));
+    assert.deepEqual(ours, []);
+  });
+}

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
@@ -7,7 +10,8 @@ const host = "production-web.localhost";
 const git = { type: "git", repo: "acme/web" } as const;
 
 test("Deleting an environment ends its deployments as failed, with the reason, and stops what runs of it", async (t) => {
-  const here = await runtimeWorld(t);
+  const database = join(temporaryFolder(t), "svc.db");
+  const here = await runtimeWorld(t, { database });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", app("one"));
   assert.equal((await here.release(id)).status, "active");
@@ -28,6 +32,10 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   }
   const events = (await here.events()).slice(before);
   assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
+  // The row comes first, then what it stored goes.
+  const stored = () => readdirSync(`${database}-apps/releases`);
+  for (let left = 200; left > 0 && stored().length > 0; left--) await here.ask(host);
+  assert.deepEqual(stored(), []);
   await here.service.close();
   assert.deepEqual(processesWith(mark), []);
 });

@@ -87,6 +87,10 @@ const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit, isPod
   LogConfig: { Type: "json-file", Config: { "max-size": "10m" } },
 });
 
+/** Podman answers 500 for a container that goes while it is looked at. */
+const isGone = (error: unknown) =>
+  error instanceof EngineError && (error.status === 404 || /no such container/i.test(error.message));
+
 /** Containers of one engine. */
 export type Containers = ReturnType<typeof createContainers>;
 
@@ -119,7 +123,7 @@ export function createContainers(api: EngineApi) {
         const found = all.find(({ HostIp }) => HostIp === "127.0.0.1");
         return { ...State, hostPort: found && Number(found.HostPort) };
       } catch (error) {
-        if (error instanceof EngineError && error.status === 404) return undefined;
+        if (isGone(error)) return undefined;
         throw error;
       }
     },
@@ -146,7 +150,6 @@ export function createContainers(api: EngineApi) {
     /** Resolves once it is gone. */
     async remove(id: string): Promise<void> {
       const isConflict = (error: unknown) => error instanceof EngineError && error.status === 409;
-      const isGone = (error: unknown) => error instanceof EngineError && error.status === 404;
       try {
         await api.tell("DELETE", `/containers/${id}`, { query: { force: "1", v: "1" }, timeout: "60s" });
       } catch (error) {

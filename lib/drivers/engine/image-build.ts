@@ -107,7 +107,7 @@ async function make(
 /** The reason of a build that failed, for somebody who sees the Dockerfile and no engine. */
 function explain(error: string, dockerfile: string, memory_bytes: number): string {
   const reason = `the build failed: ${error}`;
-  if (/non-zero code: 137/.test(error))
+  if (/(non-zero code:|exit status) 137\b/.test(error))
     return `${reason}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
   const newer = /buildkit|unknown (flag|instruction)|parse error/i.test(error) ? needsBuildKit(dockerfile) : undefined;
   if (newer === undefined) return reason;
