@@ -15,14 +15,16 @@ function roundUp(value: number): number {
   return ([1, 2, 5, 10].find((step) => step * size >= value) ?? 10) * size;
 }
 
-/** The path through the values, from left to right, broken where there is none. */
+/** The path through the values, from left to right, broken where there is none. A value without neighbours is a short line. */
 function pathOf(values: readonly (number | null)[], most: number): string {
   const step = width / Math.max(1, values.length - 1);
-  let isDrawing = false;
+  const isThere = (i: number) => (values[i] ?? null) !== null;
   const parts = values.map((value, i) => {
-    const command = isDrawing ? "L" : "M";
-    isDrawing = value !== null;
-    return value === null ? "" : `${command}${(i * step).toFixed(1)} ${(height - (value / most) * height).toFixed(1)}`;
+    if (value === null) return "";
+    const y = (height - (value / most) * height).toFixed(1);
+    const x = values.length === 1 ? width : i * step;
+    if (!isThere(i - 1) && !isThere(i + 1)) return `M${Math.max(0, x - 4).toFixed(1)} ${y}h4`;
+    return `${isThere(i - 1) ? "L" : "M"}${x.toFixed(1)} ${y}`;
   });
   return parts.join("");
 }

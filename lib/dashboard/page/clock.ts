@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { ClientProblem } from "../../client/problem.ts";
 import { request } from "./api.ts";
 import { setServiceTime } from "./live.ts";
 
@@ -44,20 +45,31 @@ const keep = (list: readonly Move[]): void => {
 };
 const forget = async ({ id }: Move) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
 
-/** Moves the clock. A snapshot of the state before makes it possible to go back. */
+/** The answer; undefined where the state of the service cannot be copied, as with a runtime. */
+export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.code === "limit_reached") return undefined;
+    throw error;
+  }
+}
+
+/** Moves the clock. A snapshot of the state before makes it possible to go back, where there can be one. */
 export async function advance(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
-  const before = (await request("POST", "/_svc/snapshots", { name: `before ${words}` })) as { id: string; now: string };
-  const move = { id: before.id, from: before.now };
+  const snapshot = request("POST", "/_svc/snapshots", { name: `before ${words}` });
+  const before = (await unlessRefused(snapshot)) as { id: string; now: string } | undefined;
+  const move = before && { id: before.id, from: before.now };
   try {
     const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
     setServiceTime(moved.now);
-    const all = [...moves.value, move];
+    const all = move ? [...moves.value, move] : [];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
     return moved;
   } catch (error) {
-    await forget(move);
+    if (move) await forget(move);
     throw error;
   }
 }

@@ -48,8 +48,8 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
             <td>
               <Time at={one.created_at} />
             </td>
-            <td>{one.attempts.length}</td>
-            <td>
+            <td data-label="attempts">{one.attempts.length}</td>
+            <td data-label="answer">
               <Text of={answerOf(one)} />
             </td>
             <td class="wide">{one.next_attempt_at !== null && `${instantOf(one.next_attempt_at)} UTC`}</td>

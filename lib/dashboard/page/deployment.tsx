@@ -42,7 +42,7 @@ export function DeploymentPage({ id }: { readonly id: string }) {
           <SourceText of={deployment.source} />
         </dd>
         <dt>Version</dt>
-        <dd class="mono">{deployment.version ?? "none yet"}</dd>
+        <dd class="mono">{deployment.version ?? (deployment.completed_at === null ? "none yet" : "none")}</dd>
         <dt>Created</dt>
         <dd>{instantOf(deployment.created_at)} UTC</dd>
         {deployment.completed_at !== null && (

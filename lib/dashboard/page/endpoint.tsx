@@ -16,7 +16,10 @@ interface Endpoint {
   readonly status: "active" | "inactive";
 }
 
-export const eventNames = ["*", ...Object.keys(catalog)];
+/** The events of an endpoint, in words. */
+export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
+
+const eventNames = ["*", ...Object.keys(catalog)];
 
 export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
   <Field label="Events" {...field} hint="Names with commas between them, or * for all" list={eventNames} required />

@@ -62,7 +62,7 @@ const faultRow = (of: StoredFault) => (
       {of.match.method ?? "any method"} {of.match.path ?? "any path"}
     </td>
     <td>{effectOf(of)}</td>
-    <td>
+    <td data-label="met">
       {of.used}
       {of.times !== null && ` of ${of.times}`}
       {of.nth !== null && <span class="hint"> from call {of.nth} on</span>}

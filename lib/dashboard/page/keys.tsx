@@ -48,8 +48,8 @@ export function KeysPage() {
             <td class="wide">
               <Time at={one.created_at} />
             </td>
-            <td>{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
-            <td>{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
+            <td data-label="used">{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
+            <td data-label="expires">{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
             <td class="end">
               <FormDialog
                 label="Revoke"

@@ -62,7 +62,7 @@ const scenarioRow = (of: Scenario) => (
     <td>
       <Outcome of={of} />
     </td>
-    <td>
+    <td data-label="used">
       {of.used}
       {of.times !== null && ` of ${of.times}`}
       {of.used === 0 && <span class="hint"> not yet</span>}

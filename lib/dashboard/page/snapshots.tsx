@@ -118,7 +118,7 @@ const forkRow = (of: ListeningFork) => (
     </td>
     <td class="mono">{instantOf(of.now)}</td>
     <td class="mono wide">{of.from ?? "the present"}</td>
-    <td>{of.muted ? "muted" : "sent"}</td>
+    <td data-label="deliveries">{of.muted ? "muted" : "sent"}</td>
     <td class="end">
       <Action kind="danger" run={() => control.removeFork(of.id)}>
         Delete

@@ -43,7 +43,7 @@ export function SystemPage() {
       </Page>
     );
   }
-  const from = data?.[0] ? `${lengthOf(data[0].seconds_ago * 1000)} ago` : "";
+  const from = data?.[0] && data.length > 1 ? `${lengthOf(data[0].seconds_ago * 1000)} ago` : "";
   return (
     <Page title="System">
       {!data && <Loading error={error} />}

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { readClock, readUpcoming } from "./clock.ts";
+import { readClock, readUpcoming, unlessRefused } from "./clock.ts";
 import { control, type JournalEntry, type Preview } from "./control.ts";
 import { useJournal } from "./journal.ts";
 import { type Change, serviceTime, useRead } from "./live.ts";
@@ -37,7 +37,11 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
   const { data: entries, error } = useJournal();
   const { data: about } = useRead(
     "timeline",
-    async () => ({ clock: await readClock(), upcoming: await readUpcoming(), snapshots: await control.snapshots() }),
+    async () => ({
+      clock: await readClock(),
+      upcoming: await readUpcoming(),
+      snapshots: (await unlessRefused(control.snapshots())) ?? [],
+    }),
     concerns,
   );
   const [view, setView] = useState(lastView);

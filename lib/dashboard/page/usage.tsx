@@ -83,7 +83,7 @@ function Sums({ of, name }: { readonly of: ReturnType<typeof summed>; readonly n
           <td>
             <Text of={one.name} />
           </td>
-          <td>{one.count}</td>
+          <td data-label="generations">{one.count}</td>
           <td>{dollars(one.usd)}</td>
           <td class="wide">
             <Bar share={one.usd / total} />

@@ -3,7 +3,7 @@ import type { catalog } from "../../events/catalog.ts";
 import { api } from "./api.ts";
 import { Field, FormDialog } from "./controls.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
-import { EndpointActions, EndpointsPage, EventsField } from "./endpoint.tsx";
+import { EndpointActions, EndpointsPage, EventsField, eventsText } from "./endpoint.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./permissions.ts";
@@ -43,7 +43,7 @@ export const WebhooksPage = () => (
     empty="No webhook yet. A webhook gets the events of this organization as they happen."
     head={["URL", "Events"]}
     name={({ url }) => url}
-    about={({ events }) => events.join(", ")}
+    about={({ events }) => eventsText(events)}
   />
 );
 
@@ -59,7 +59,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
       <p class="facts">
         <Status of={webhook.status} />
         <span class="mono">{webhook.id}</span>
-        <span>{webhook.events.join(", ")}</span>
+        <span>{eventsText(webhook.events)}</span>
       </p>
       <DeliveriesPart family="webhooks" id={id} />
     </Page>
