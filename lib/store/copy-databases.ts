@@ -1,9 +1,12 @@
 import { type CopyReport, copyService, type Progress } from "./copy.ts";
+import { openPostgresSource, openPostgresTarget } from "./copy-postgres.ts";
 import { type Source, type Target, vaultOf } from "./copy-sides.ts";
+import { openSqliteSource, openSqliteTarget } from "./copy-sqlite.ts";
 import { DatabaseError, describeError } from "./database-error.ts";
 import { isPostgres, withoutPassword } from "./database-url.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { keyFileOf } from "./integrity-check.ts";
+import { describePostgres } from "./open-postgres.ts";
 
 interface CopyRequest {
   /** One is the path of a database file, the other one the URL of a database of PostgreSQL. */
@@ -24,7 +27,7 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
     return await copyService(source, target, report);
   } catch (error) {
     if (error instanceof DatabaseError || !target) throw error;
-    const reason = await reasonOf(error);
+    const reason = reasonOf(error);
     throw new Error(`the copy is not finished: ${reason}; then run the same command again, and it goes on`, {
       cause: error,
     });
@@ -34,14 +37,14 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
   }
 }
 
-async function reasonOf(error: unknown): Promise<string> {
+function reasonOf(error: unknown): string {
   if (/^SQLITE_|^ENOSPC$/.test(String((error as { code?: unknown }).code))) return describeError(error);
-  return (await import("./open-postgres.ts")).describePostgres(error);
+  return describePostgres(error);
 }
 
 async function openSource({ from, folder }: CopyRequest): Promise<Source> {
-  if (!isPostgres(from)) return (await import("./copy-sqlite.ts")).openSqliteSource(from);
-  return (await import("./copy-postgres.ts")).openPostgresSource(from, folder, { alone: true });
+  if (!isPostgres(from)) return openSqliteSource(from);
+  return openPostgresSource(from, folder, { alone: true });
 }
 
 async function openTarget({ from, to, key, folder }: CopyRequest, source: Source): Promise<Target> {
@@ -49,6 +52,6 @@ async function openTarget({ from, to, key, folder }: CopyRequest, source: Source
     if (isPostgres(from)) throw wrongKey(withoutPassword(from), "the key");
     throw new DatabaseError(from, `its key is in ${keyFileOf(from)}, and another one was given; leave that one out`);
   }
-  if (!isPostgres(to)) return (await import("./copy-sqlite.ts")).openSqliteTarget(to, key ?? readKey(keyFileOf(from)));
-  return (await import("./copy-postgres.ts")).openPostgresTarget(to, folder);
+  if (!isPostgres(to)) return openSqliteTarget(to, key ?? readKey(keyFileOf(from)));
+  return openPostgresTarget(to, folder);
 }

@@ -8,13 +8,13 @@ import { lockDatabase } from "./database-lock.ts";
 import { isPostgres } from "./database-url.ts";
 import { keyFileOf } from "./integrity-check.ts";
 import { type Migrated, migrate, migrations } from "./migrate.ts";
+import { migrateUrl } from "./postgres-connection.ts";
 import { openDatabase } from "./sqlite.ts";
 import { makeFolder } from "./sync-folder.ts";
 
 /** Makes the tables of a new database, or updates those of an older version. Nothing else in it changes. */
 export async function migrateDatabase(database: string): Promise<Migrated> {
   if (!isPostgres(database)) return migrateFile(resolve(database));
-  const { migrateUrl } = await import("./postgres-connection.ts");
   return migrateUrl(database);
 }
 

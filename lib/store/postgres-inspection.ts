@@ -87,7 +87,7 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     const [first] = other;
     if (!first) return 'text is compared by its bytes (COLLATE "C"), whatever the database\'s own collation is';
     throw new Error(
-      `the column ${first["table"]}.${first["column"]} compares text as ${first["collation"]}, so pages and queues would miss rows; copy the service into a new database with svc-server copy`,
+      `the column ${first["table"]}.${first["column"]} compares text as ${first["collation"]}, so pages and queues would miss rows; move the service into a new database, with svc-server copy by way of a file`,
     );
   },
   async "encryption key"({ client, key: given }) {

@@ -12,7 +12,7 @@ Options:
   --rounds N        The rounds of each figure over HTTP (5).
   --json FILE       Write the figures to FILE, too.
   --peers FOLDER    The folder with the installed packages of the peers.
-  --postgres URL    The PostgreSQL server for the peers that need one.
+  --postgres URL    The PostgreSQL server for the peers that need one, and for the part postgres, which else starts one.
   --help            Print this text.
 `;
 

@@ -10,6 +10,7 @@ import { growth } from "./growth.ts";
 import { overHttp } from "./http.ts";
 import { packed } from "./packed.ts";
 import { besidePeers } from "./peers.ts";
+import { onPostgres } from "./postgres.ts";
 import type { Bench, Rows } from "./servers.ts";
 
 const here = import.meta.dirname;
@@ -67,9 +68,10 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
     const { file, key } = rows(100_000);
     return run(join(built, "dashboard.js"), [file, key, "100000"]);
   },
+  postgres: () => onPostgres(bench, rows(1_000), postgres),
   growth: () => growth(bench, rows(1_000), rows(1_000_000), "1,000 rows against 1,000,000"),
 };
-const long = ["growth", "dashboard"];
+const long = ["growth", "dashboard", "postgres"];
 const { parts: names, rounds, json, peers, postgres } = readArguments(Object.keys(parts), long);
 // Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
 const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
@@ -102,7 +104,7 @@ async function bundle(): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    external: ["better-sqlite3", "ws", "playwright-core"],
+    external: ["better-sqlite3", "pg", "ws", "playwright-core"],
     outExtension: { ".js": ".js" },
     logLevel: "warning",
   });

@@ -64,23 +64,31 @@ const ended = (child: ChildProcess) => {
 
 /** A server on its own copy of the database. */
 export async function start(
-  { built, folder }: Bench,
+  bench: Bench,
   rows: Rows,
   name: string,
   script: "own-service" | "limit",
   ...more: string[]
 ): Promise<Server & { readonly file: string }> {
-  const file = join(folder, `${name}.db`);
+  const file = join(bench.folder, `${name}.db`);
   copyFileSync(rows.file, file);
   copyFileSync(`${rows.file}.key`, `${file}.key`);
-  const child = fork(join(built, `${script}.js`), [file, ...more], { execArgv: [] });
+  return { ...(await forked(bench, name, script, [file, ...more])), file };
+}
+
+/** The service on a database of PostgreSQL. */
+export const forkServer = (bench: Bench, name: string, url: string, key: string): Promise<Server> =>
+  forked(bench, name, "own-service", [url, key]);
+
+async function forked({ built }: Bench, name: string, script: string, words: readonly string[]): Promise<Server> {
+  const child = fork(join(built, `${script}.js`), words, { execArgv: [] });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   pin(child, "servers");
   const cpu = async () => {
     const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
     return user + system;
   };
-  return { name, url, file, cpu, end: () => ended(child) };
+  return { name, url, cpu, end: () => ended(child) };
 }
 
 export interface Measured extends Loaded {

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
+import { openPostgresSource } from "../../lib/store/copy-postgres.ts";
+import { openSqliteSource, openSqliteTarget } from "../../lib/store/copy-sqlite.ts";
+import { readKey } from "../../lib/store/encryption.ts";
 import { run, stream, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { around, world } from "../helpers/test-service.ts";
@@ -30,6 +33,42 @@ function addRows(path: string): void {
 
 /** Lines of progress: within the first tables, within the largest one, with the files, and while both are compared. */
 const lines = isLong ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 9, 30, 45, 52];
+
+test("a copy whose database goes away says so, ends with 1, and goes on when it is run again", async (t) => {
+  const file = join(temporaryFolder(t), "svc.db");
+  const { url, ask } = await emptyDatabase(t);
+  await (await world(t, { database: file })).service.close();
+  addRows(file);
+  const words = ["copy", "--from", file, "--to", url];
+  const child = stream(t, [...words, "--json"], {});
+  for (let i = 0; i < 9; i++) await child.lines.next();
+  const others = "datname = current_database() and pid <> pg_backend_pid()";
+  assert.equal((await ask(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)).length, 1);
+  for (let line = await child.lines.next(); !line.done; line = await child.lines.next())
+    assert.equal(JSON.parse(line.value).event, "progress");
+  const { code, errors } = await child.ended;
+  assert.equal(code, 1);
+  assert.match(errors, /^svc-server: the copy is not finished: .*; then run the same command again, and it goes on\n$/);
+  assert.equal(run(words).status, 0);
+  assert.deepEqual(await rowsOfPostgres(url), rowsOfFile(file));
+});
+
+test("no server starts on a database that is being copied", async (t) => {
+  const folder = temporaryFolder(t);
+  const [file, back] = [join(folder, "svc.db"), join(folder, "back.db")];
+  const { url } = await emptyDatabase(t);
+  await (await world(t, { database: file })).service.close();
+  assert.equal(run(["copy", "--from", file, "--to", url]).status, 0);
+  const onPostgres = { database: url, keyFile: `${file}.key`, logLevel: "silent" } as const;
+  const sources = [await openSqliteSource(file), await openPostgresSource(url, undefined, { alone: true })];
+  await assert.rejects(createService({ database: file, logLevel: "silent" }), /another svc-server .*is running on it/);
+  await assert.rejects(createService(onPostgres), /svc-server copy works on it; wait until it has ended/);
+  for (const source of sources) await source.close();
+  const target = await openSqliteTarget(back, readKey(`${file}.key`));
+  await assert.rejects(createService({ database: back, logLevel: "silent" }), /another svc-server .*is running on it/);
+  await target.close();
+  await (await createService(onPostgres)).close();
+});
 
 test("a copy that is killed with -9 at any moment ends whole when it is run again, both ways", async (t) => {
   const folder = temporaryFolder(t);

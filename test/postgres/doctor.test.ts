@@ -51,7 +51,7 @@ test("doctor looks at PostgreSQL, and says how to mend what is wrong", async (t)
   await ask("update deployments set version = null, lined_up = 7 where status = 'active'");
   const ill = await look(url, ["--deep"], { SVC_ENCRYPTION_KEY: "0".repeat(64) });
   assert.deepEqual([ill.status, ill.wrong.slice(0, 4)], [1, [...unsafe, "collation", "encryption key", "files"]]);
-  assert.match(ill.saysOf("collation"), /the column projects\.name compares text as en-US-x-icu, .*; copy the service/);
+  assert.match(ill.saysOf("collation"), /the column projects\.name compares text as en-US-x-icu, .*; move the service/);
   assert.match(ill.saysOf("encryption key"), /encrypted with another key; give the key/);
   assert.match(
     ill.saysOf("files"),

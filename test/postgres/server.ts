@@ -29,8 +29,8 @@ const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const as = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
 
-/** Starts a server that orders text as people in the USA do, and loses everything in a power cut. */
-export async function startServer() {
+/** Starts a server that orders text as people in the USA do, and loses everything in a power cut, unless `more` says else. */
+export async function startServer(more: Readonly<Record<string, string>> = {}) {
   const bin = programs();
   const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
   if (isRoot) chownSync(folder, nobody, nobody);
@@ -67,6 +67,7 @@ export async function startServer() {
     max_connections: 400,
     wal_level: "minimal",
     max_wal_senders: 0,
+    ...more,
   };
   const options = Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
