@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { run as command } from "../../bin/main.ts";
 import { catalog } from "../../lib/events/catalog.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 
 /** An emulator with the demo organization, and the program beside it. */
@@ -48,7 +49,7 @@ test("clock shows the time and moves it, by a duration or to an instant", async 
   assert.match(past.stderr, /to must not be before 2026-01-02T00:00:00.000Z/);
 });
 
-test("snapshots keep the whole state and bring it back, and reset brings back the seed", async (t) => {
+test("snapshots keep the whole state and bring it back, and reset brings back the seed", withSnapshots, async (t) => {
   const { program, env, events } = await emulator(t);
   const id = (await program("snapshots", "create")).stdout;
   assert.match(id, /^snap_\w+$/);

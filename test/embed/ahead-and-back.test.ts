@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deploymentNow } from "../helpers/deployments.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
@@ -17,7 +18,7 @@ const stateOf = async (here: World) => [
   (await here.project("next")).id,
 ];
 
-test("a preview says what would happen, and changes and sends nothing", async (t) => {
+test("a preview says what would happen, and changes and sends nothing", withSnapshots, async (t) => {
   const look = async (isAhead: boolean) => {
     const sunk: string[] = [];
     const sent: string[] = [];
@@ -58,18 +59,22 @@ test("a preview says what would happen, and changes and sends nothing", async (t
   assert.deepEqual(await look(true), await look(false));
 });
 
-test("a preview looks ahead by a duration, to an instant, to the next due work, or to the end of all work", async (t) => {
-  const here = await world(t, { clock: "real" });
-  const now = here.service.clock.now().getTime();
-  const { id } = await here.deploy((await here.project()).id);
-  const { entries } = await here.service.preview({ to: "idle" });
-  assert.ok(entries.some((one) => one.kind === "state" && one.id === id && one.status === "active"));
-  const to = new Date(now + 60_000).toISOString();
-  assert.equal((await here.service.preview({ to })).now, to);
-  assert.ok(Date.parse((await here.service.preview({ to: "next" })).now) >= now);
-  for (const until of [{}, { by: "1m", to }, { by: "1x" }, { to: "later" }, { until: "1m" }] as object[])
-    await assert.rejects(here.service.preview(until), { code: "validation_failed" });
-});
+test(
+  "a preview looks ahead by a duration, to an instant, to the next due work, or to the end of all work",
+  withSnapshots,
+  async (t) => {
+    const here = await world(t, { clock: "real" });
+    const now = here.service.clock.now().getTime();
+    const { id } = await here.deploy((await here.project()).id);
+    const { entries } = await here.service.preview({ to: "idle" });
+    assert.ok(entries.some((one) => one.kind === "state" && one.id === id && one.status === "active"));
+    const to = new Date(now + 60_000).toISOString();
+    assert.equal((await here.service.preview({ to })).now, to);
+    assert.ok(Date.parse((await here.service.preview({ to: "next" })).now) >= now);
+    for (const until of [{}, { by: "1m", to }, { by: "1x" }, { to: "later" }, { until: "1m" }] as object[])
+      await assert.rejects(here.service.preview(until), { code: "validation_failed" });
+  },
+);
 
 test("what is due next has its time, its kind and its record", async (t) => {
   const here = await world(t);
@@ -101,7 +106,7 @@ test("a running clock is frozen over the control interface", async (t) => {
   assert.equal(here.service.clock.now().toISOString(), now);
 });
 
-test("snapshots have names, are listed and removed", async (t) => {
+test("snapshots have names, are listed and removed", withSnapshots, async (t) => {
   const here = await world(t);
   const { service } = here;
   const { id } = await service.snapshot({ name: "before" });
@@ -124,7 +129,7 @@ test("snapshots have names, are listed and removed", async (t) => {
   assert.notEqual((await service.snapshot()).id, plain.id);
 });
 
-test("a comparison names what was added, changed and removed, and shows no secret", async (t) => {
+test("a comparison names what was added, changed and removed, and shows no secret", withSnapshots, async (t) => {
   const here = await world(t);
   const project = await here.project();
   const old = await here.project("old");
@@ -151,7 +156,7 @@ test("a comparison names what was added, changed and removed, and shows no secre
   await assert.rejects(here.service.compare({ from: "snap_9" }), notFound);
 });
 
-test("a fork begins from a snapshot, and a muted one sends nothing", async (t) => {
+test("a fork begins from a snapshot, and a muted one sends nothing", withSnapshots, async (t) => {
   const here = await world(t, { transport: async () => assert.fail("a muted fork sends") });
   await subscribe(here, "https://shop.example.com");
   const { id } = await here.service.snapshot();
@@ -174,7 +179,7 @@ test("a fork begins from a snapshot, and a muted one sends nothing", async (t) =
   await assert.rejects(here.service.fork({ from: "snap_9" }), notFound);
 });
 
-test("the control interface makes forks on ports of their own", async (t) => {
+test("the control interface makes forks on ports of their own", withSnapshots, async (t) => {
   const { send, service } = await listeningWorld(t);
   const json = { "content-type": "application/json" };
   const post = async (body: object) =>
@@ -200,7 +205,7 @@ test("the control interface makes forks on ports of their own", async (t) => {
   assert.equal((await send("DELETE", "/_svc/forks/fork_1")).status, 404);
 });
 
-test("one scenario and one fault are removed, and inboxes show what they answer next", async (t) => {
+test("one scenario and one fault are removed, and inboxes show what they answer next", withSnapshots, async (t) => {
   const here = await world(t);
   const { service } = here;
   const { id } = await service.scenarios.add({ match: { branch: "a" }, outcome: { result: "fail" } });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ordersOf } from "../../lib/instruments/delivery-orders.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
 test("every order is there once, and the first is the given one", () => {
@@ -130,7 +131,7 @@ test("too many deliveries and unknown deliveries are refused", async (t) => {
   );
 });
 
-test("scenarios and faults are part of the state, and those of a fork are its own", async (t) => {
+test("scenarios and faults are part of the state, and those of a fork are its own", withSnapshots, async (t) => {
   const here = await world(t);
   const { service } = here;
   await service.scenarios.add({ outcome: { result: "fail" } });

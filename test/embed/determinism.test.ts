@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/operations.ts";
 import { allSteps, impossible, runSteps } from "../helpers/all-operations.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { pixel } from "../helpers/openai-backend.ts";
 import { sharedPainter } from "../helpers/painter.ts";
 import { forked, type World, world } from "../helpers/test-service.ts";
@@ -73,7 +74,7 @@ test("every operation has a step", () => {
   );
 });
 
-test(`the same ${steps} steps give the same bytes: answers, headers, deliveries, files`, async (t) => {
+test(`the same ${steps} steps give the same bytes: answers, headers, deliveries, files`, withSnapshots, async (t) => {
   const [one, two] = [await prepared(t), await prepared(t)];
   const fork = { ...one, here: await forked(t, one.here) };
   const kept = await two.here.service.snapshot();

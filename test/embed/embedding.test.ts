@@ -3,17 +3,15 @@ import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { createService } from "../../lib/index.ts";
 import { forkTestService } from "../../lib/testing.ts";
+import { drainEventLoop } from "../helpers/engine.ts";
 import { mockTime } from "../helpers/mock-time.ts";
-import { keyOf, start, world } from "../helpers/test-service.ts";
+import { keyOf, start, type World, world } from "../helpers/test-service.ts";
 
 /** What JavaScript hands in although the types say otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
 const untyped = (value: unknown): any => value;
 
-/** Lets everything happen that needs no time. */
-const turns = async () => {
-  for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
-};
+const turns = ({ call }: Pick<World, "call">) => drainEventLoop(() => call("viewer", "GET", "/v1/me"));
 
 test("an option that there is not is refused with the nearest one of its level", async () => {
   for (const [options, sentence] of [
@@ -83,7 +81,7 @@ test("waitUntilDone on a manual clock that is not advanced fails with the reason
       message: `it is queued, and the service's clock stands still at ${start}; advance the clock before or during the wait`,
     });
     for (const ms of [15_000, 250, 15_000]) {
-      await turns();
+      await turns(here);
       t.mock.timers.tick(ms);
     }
     await waiting;
@@ -91,13 +89,13 @@ test("waitUntilDone on a manual clock that is not advanced fails with the reason
   // A clock that is moved at times is waited for.
   const patient = client.waitUntilDone("deployments", id);
   for (const pause of [250, 500, 1000]) {
-    await turns();
+    await turns(here);
     await here.service.clock.advance("1s");
     t.mock.timers.tick(15_000);
-    await turns();
+    await turns(here);
     t.mock.timers.tick(pause);
   }
-  await turns();
+  await turns(here);
   await here.service.clock.advance("10s");
   assert.equal((await patient).status, "active");
 });
@@ -109,13 +107,13 @@ test("work that a tester moves under a standing clock is waited for", async (t) 
   mockTime(t, { apis: ["setTimeout"] });
   const waiting = here.service.client({ apiKey: keyOf("owner") }).waitUntilDone("deployments", id);
   for (const pause of [250, 500]) {
-    await turns();
+    await turns(here);
     t.mock.timers.tick(15_000);
-    await turns();
+    await turns(here);
     await here.service.deployments.step(id);
     t.mock.timers.tick(pause);
   }
-  await turns();
+  await turns(here);
   await here.service.deployments.step(id);
   assert.equal((await waiting).status, "active");
 });

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { deploymentNow } from "../helpers/deployments.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
@@ -30,7 +31,7 @@ async function inFile(t: TestContext) {
   return { database, here, deployment };
 }
 
-test("a state in a file is brought back, and the next start finds it", async (t) => {
+test("a state in a file is brought back, and the next start finds it", withSnapshots, async (t) => {
   const { database, here, deployment } = await inFile(t);
   const before = await rows(here);
   const kept = await here.service.snapshot();
@@ -49,7 +50,7 @@ test("a state in a file is brought back, and the next start finds it", async (t)
   assert.match(next.service.inbox.list().at(-1)?.headers["x-service-signature"] ?? "", /^sha256=/);
 });
 
-test("a snapshot holds no file that is being written, nor one that vanishes meanwhile", async (t) => {
+test("a snapshot holds no file that is being written, nor one that vanishes meanwhile", withSnapshots, async (t) => {
   const { database, here } = await inFile(t);
   const files = `${database}-files`;
   mkdirSync(files);
@@ -63,7 +64,7 @@ test("a snapshot holds no file that is being written, nor one that vanishes mean
   assert.deepEqual(readdirSync(files), []);
 });
 
-test("a fork of a file is in memory, and leaves the file alone", async (t) => {
+test("a fork of a file is in memory, and leaves the file alone", withSnapshots, async (t) => {
   const { here, deployment } = await inFile(t);
   const fork = await forked(t, here);
   const kept = await fork.service.snapshot();
@@ -78,7 +79,7 @@ test("a fork of a file is in memory, and leaves the file alone", async (t) => {
   assert.equal((await rows(fork)).length, 2);
 });
 
-test("a fork has all changes since the last fork, from any connection", async (t) => {
+test("a fork has all changes since the last fork, from any connection", withSnapshots, async (t) => {
   const { database, here } = await inFile(t);
   const names = async () => (await rows(await forked(t, here))).map(({ name }: { name: string }) => name);
   assert.deepEqual([await names(), await names()], [["web"], ["web"]]);
@@ -90,7 +91,7 @@ test("a fork has all changes since the last fork, from any connection", async (t
   assert.deepEqual(await names(), ["renamed", "web"]);
 });
 
-test("reset goes back to a large file too, and says where one is too large to be kept", async (t) => {
+test("reset goes back to a large file too, and says where one is too large to be kept", withSnapshots, async (t) => {
   const { database, here } = await inFile(t);
   await here.service.close();
   const beside = new Database(database);
@@ -116,7 +117,7 @@ test("reset goes back to a large file too, and says where one is too large to be
   assert.equal((await rows(vast)).length, 1);
 });
 
-test("reset in a file that was there before goes back to what this start found", async (t) => {
+test("reset in a file that was there before goes back to what this start found", withSnapshots, async (t) => {
   const { database, here } = await inFile(t);
   await here.service.close();
   const next = await world(t, { database, clock: "manual" });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { withSnapshots } from "../helpers/engine.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
 const hook = "https://hook.inbox.test/";
@@ -17,7 +18,7 @@ function held<T>() {
   return { promise, give };
 }
 
-test("work in flight during a restore changes nothing afterwards", async (t) => {
+test("work in flight during a restore changes nothing afterwards", withSnapshots, async (t) => {
   const attempts = async (here: World, of: { id: string }) => {
     const { data } = expect(await here.call("owner", "GET", "/v1/events"), 200);
     return [data.length, of.id];
@@ -69,7 +70,7 @@ test("work in flight during a restore changes nothing afterwards", async (t) => 
   });
 });
 
-test("a receiver may bring a state back while it is being called", async (t) => {
+test("a receiver may bring a state back while it is being called", withSnapshots, async (t) => {
   const here = await world(t);
   await subscribe(here);
   const kept = await here.service.snapshot();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, Problem } from "../../lib/index.ts";
 import { deploymentNow } from "../helpers/deployments.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { small } from "../helpers/painter.ts";
 import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
@@ -21,7 +22,7 @@ test("a fork has the options of its service, and takes no others", async (t) => 
   });
 });
 
-test("a fork is an independent copy", async (t) => {
+test("a fork is an independent copy", withSnapshots, async (t) => {
   const here = await world(t);
   const { id } = await here.project();
   const { id: deployment } = await here.deploy(id);
@@ -55,7 +56,7 @@ test("a fork is an independent copy", async (t) => {
   });
 });
 
-test("a fork does not listen on the ports of its parent", async (t) => {
+test("a fork does not listen on the ports of its parent", withSnapshots, async (t) => {
   const here = await world(t);
   await here.service.listen();
   const fork = await forked(t, here);
@@ -65,7 +66,7 @@ test("a fork does not listen on the ports of its parent", async (t) => {
   assert.equal((await fetch(`${url}/_svc/clock`)).status, 200);
 });
 
-test("a fork has the sinks of its parent, and those that come later are its own", async (t) => {
+test("a fork has the sinks of its parent, and those that come later are its own", withSnapshots, async (t) => {
   const here = await world(t);
   await subscribe(here, { secret: "hush" });
   const got: string[] = [];
@@ -87,29 +88,33 @@ test("a fork has the sinks of its parent, and those that come later are its own"
   assert.deepEqual([fork.service.inbox.list().length, here.service.inbox.list().length], [2, 1]);
 });
 
-test("a snapshot brings back rows, clock, pending work, identifiers, chance, windows and answers to repeat", async (t) => {
-  const here = await world(t);
-  const { id } = await here.project();
-  const { id: deployment } = await here.deploy(id);
-  const kept = await here.service.snapshot();
-  const again = async () => {
-    const key = { "idempotency-key": "one" };
-    const made = await here.call("owner", "POST", "/v1/projects", { name: "later", region: "eu-west-1" }, key);
-    const moved = await here.service.clock.advance("5s");
-    const now = await here.call("owner", "GET", `/v1/deployments/${deployment}`);
-    return [made, now].map(({ text, headers }) => [text, [...headers]]).concat([[JSON.stringify(moved)]]);
-  };
-  const first = await again();
-  await here.service.clock.advance("24h");
-  for (let time = 0; time < 2; time++) {
-    assert.deepEqual(await here.service.restore(kept.id), kept);
-    assert.equal(here.service.clock.now().toISOString(), kept.now);
-    assert.deepEqual(await projects(await forked(t, here)), ["web"]);
-    assert.deepEqual(await again(), first);
-  }
-});
+test(
+  "a snapshot brings back rows, clock, pending work, identifiers, chance, windows and answers to repeat",
+  withSnapshots,
+  async (t) => {
+    const here = await world(t);
+    const { id } = await here.project();
+    const { id: deployment } = await here.deploy(id);
+    const kept = await here.service.snapshot();
+    const again = async () => {
+      const key = { "idempotency-key": "one" };
+      const made = await here.call("owner", "POST", "/v1/projects", { name: "later", region: "eu-west-1" }, key);
+      const moved = await here.service.clock.advance("5s");
+      const now = await here.call("owner", "GET", `/v1/deployments/${deployment}`);
+      return [made, now].map(({ text, headers }) => [text, [...headers]]).concat([[JSON.stringify(moved)]]);
+    };
+    const first = await again();
+    await here.service.clock.advance("24h");
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(await here.service.restore(kept.id), kept);
+      assert.equal(here.service.clock.now().toISOString(), kept.now);
+      assert.deepEqual(await projects(await forked(t, here)), ["web"]);
+      assert.deepEqual(await again(), first);
+    }
+  },
+);
 
-test("a fork has the files of its parent, and paints unfinished files itself", async (t) => {
+test("a fork has the files of its parent, and paints unfinished files itself", withSnapshots, async (t) => {
   const here = await world(t);
   const paint = async () => expect(await here.call("owner", "POST", "/v1/generations", small), 201);
   const file = async (of: World, { id }: { id: string }) => {
@@ -133,7 +138,7 @@ test("a fork has the files of its parent, and paints unfinished files itself", a
   assert.deepEqual(await file(here, underWay), painted);
 });
 
-test("an unknown snapshot is not found, and nothing changes", async (t) => {
+test("an unknown snapshot is not found, and nothing changes", withSnapshots, async (t) => {
   const here = await world(t);
   await here.project();
   for (const id of ["snap_1", "", "__proto__", "the start"]) await assert.rejects(here.service.restore(id), unknown);
@@ -142,20 +147,24 @@ test("an unknown snapshot is not found, and nothing changes", async (t) => {
   assert.deepEqual(await projects(here), ["web"]);
 });
 
-test("reset goes back to just after the seed: the same keys, and the same identifiers again", async (t) => {
-  const here = await world(t);
-  const first = await here.project();
-  await here.service.clock.advance("3h");
-  assert.deepEqual(await here.service.reset(), { now: "2026-01-01T00:00:00.000Z" });
-  assert.equal((await here.project()).id, first.id);
-  await t.test("in a fork too", async (t) => {
-    const fork = await forked(t, here);
-    await fork.service.reset();
-    assert.deepEqual([await projects(fork), await projects(here)], [[], ["web"]]);
-  });
-});
+test(
+  "reset goes back to just after the seed: the same keys, and the same identifiers again",
+  withSnapshots,
+  async (t) => {
+    const here = await world(t);
+    const first = await here.project();
+    await here.service.clock.advance("3h");
+    assert.deepEqual(await here.service.reset(), { now: "2026-01-01T00:00:00.000Z" });
+    assert.equal((await here.project()).id, first.id);
+    await t.test("in a fork too", async (t) => {
+      const fork = await forked(t, here);
+      await fork.service.reset();
+      assert.deepEqual([await projects(fork), await projects(here)], [[], ["web"]]);
+    });
+  },
+);
 
-test("over the control interface", async (t) => {
+test("over the control interface", withSnapshots, async (t) => {
   const here = await world(t);
   const kept = expect(await here.call("nobody", "POST", "/_svc/snapshots"), 201);
   assert.equal(typeof kept.id, "string");
@@ -171,7 +180,7 @@ test("over the control interface", async (t) => {
   assert.deepEqual(await projects(here), []);
 });
 
-test("concurrent restores run one after the other", async (t) => {
+test("concurrent restores run one after the other", withSnapshots, async (t) => {
   const here = await world(t);
   await here.project("one");
   const one = await here.service.snapshot();
@@ -183,7 +192,7 @@ test("concurrent restores run one after the other", async (t) => {
   for (const fork of forks) assert.deepEqual(await projects(fork), ["one"]);
 });
 
-test("an open port serves the restored state", async (t) => {
+test("an open port serves the restored state", withSnapshots, async (t) => {
   const here = await world(t);
   const { url } = await here.service.listen();
   const kept = await here.service.snapshot();

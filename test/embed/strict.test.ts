@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Options, type Service } from "../../lib/index.ts";
 import { createTestService } from "../../lib/testing.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { runner } from "../helpers/fake-test-runner.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
@@ -28,7 +29,7 @@ test("an error thrown by a sink is the error of the attempt, and fails the test"
   await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me$/);
 });
 
-test("a sink that moves the clock, or settles, throws instead of waiting for itself", async (t) => {
+test("a sink that moves the clock, or settles, throws instead of waiting for itself", withSnapshots, async (t) => {
   const service = await createService({ clock: "manual@2026-01-01T00:00:00Z" });
   t.after(() => service.close());
   await subscribe(service);
@@ -95,7 +96,7 @@ test("strict: a key's own limit counts only where the test sets one for all keys
   assert.deepEqual(await statuses({ rateLimit: 5 }), [200, 429]);
 });
 
-test("strict: a scenario that was never used, and an error of a sink, reject the close", async () => {
+test("strict: a scenario that was never used, and an error of a sink, reject the close", withSnapshots, async () => {
   const { t, end } = runner("onTestFinished");
   const service = await createTestService(t, { strict: true });
   await service.scenarios.add({ match: { branch: "release" }, outcome: { result: "fail" } });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { lines, listeningWorld, open, owner } from "../helpers/raw-sockets.ts";
 
 test("close() does not wait for idle clients, and leaves no open handle", { timeout: 4_000 }, async (t) => {
@@ -60,7 +61,7 @@ test("a port that is being opened when the service is closed does not stay open"
   assert.deepEqual([service.url, ports()], [undefined, before]);
 });
 
-test("every method of a closed service says that it is closed", async () => {
+test("every method of a closed service says that it is closed", withSnapshots, async () => {
   const service = await createService({ clock: "manual", logLevel: "silent" });
   const { id } = await service.snapshot();
   await service.close();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { Subscriber } from "../../lib/live/subscriber.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -57,7 +58,7 @@ test("the close of one port ends its streams after the grace", { timeout: 5_000 
   expect(await here.call("owner", "GET", "/v1/me"), 200);
 });
 
-test("a restore ends streams with 1001, and says that the state was replaced", async (t) => {
+test("a restore ends streams with 1001, and says that the state was replaced", withSnapshots, async (t) => {
   const here = await listeningWorld(t);
   const stream = openStream(t, here);
   await stream.begun;

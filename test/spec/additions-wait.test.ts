@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { drainEventLoop } from "../helpers/engine.ts";
 import { callAs, member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { expect, type Reply, type World, world } from "../helpers/test-service.ts";
@@ -17,10 +18,7 @@ async function queued(t: TestContext, options: Parameters<typeof world>[1] = {})
 const waiting = (here: World, id: string, seconds: number | string, who: "owner" | "stranger" = "owner") =>
   here.call(who, "GET", `/v1/deployments/${id}?wait=${seconds}`);
 
-/** Lets everything happen that takes no time. */
-const drainEventLoop = async () => {
-  for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
-};
+const drain = ({ call }: Pick<World, "call">) => drainEventLoop(() => call("viewer", "GET", "/v1/me"));
 
 /** A pending answer, and whether it has arrived. */
 function pending(reply: Promise<Reply>) {
@@ -35,7 +33,7 @@ test("?wait answers when the work has ended", async (t) => {
   const here = await queued(t);
   const asked = pending(here.wait(30));
   await here.service.clock.advance("5s");
-  await drainEventLoop();
+  await drain(here);
   assert.equal(asked.hasArrived, false, "it still deploys");
   await here.service.clock.advance("1s");
   assert.equal(expect(await asked.reply, 200).status, "active");
@@ -44,7 +42,7 @@ test("?wait answers when the work has ended", async (t) => {
 test("?wait answers after that many seconds of the service's clock, with the state of that moment", async (t) => {
   const here = await queued(t);
   const asked = here.wait(2);
-  await drainEventLoop();
+  await drain(here);
   await here.service.clock.advance("2s");
   assert.equal(expect(await asked, 200).status, "building");
 });
@@ -53,9 +51,9 @@ test("?wait also ends after that many seconds of the machine, since a manual clo
   const here = await queued(t);
   mockTime(t, { apis: ["setTimeout"] });
   const asked = pending(here.wait(7));
-  await drainEventLoop();
+  await drain(here);
   t.mock.timers.tick(6_999);
-  await drainEventLoop();
+  await drain(here);
   assert.equal(asked.hasArrived, false);
   t.mock.timers.tick(1);
   assert.equal(expect(await asked.reply, 200).status, "queued");
@@ -73,12 +71,12 @@ test("?wait answers at once for 0, for work that has ended, and for an unknown i
 test("?wait ends with a cancellation, and with 404 where the project is deleted", async (t) => {
   const here = await queued(t);
   const cancelled = here.wait(60);
-  await drainEventLoop();
+  await drain(here);
   expect(await here.call("owner", "POST", `/v1/deployments/${here.id}/cancel`), 200);
   assert.equal(expect(await cancelled, 200).status, "cancelled");
   const { id } = await here.deploy(here.project.id);
   const removed = waiting(here, id, 60);
-  await drainEventLoop();
+  await drain(here);
   expect(await here.call("owner", "DELETE", `/v1/projects/${here.project.id}`), 204);
   expect(await removed, 404);
 });
@@ -94,7 +92,7 @@ for (const wrong of ["61", "-1", "1.5", "abc", "", "1e1", " 1", "3&wait=4"]) {
 test("close() ends waiting requests at once, with the state of that moment", async (t) => {
   const here = await queued(t);
   const asked = here.wait(60);
-  await drainEventLoop();
+  await drain(here);
   await here.service.close();
   assert.equal(expect(await asked, 200).status, "queued");
 });
@@ -110,7 +108,7 @@ test("A key that is revoked during a wait gets 401", async (t) => {
   const leaver = data.find(({ name }: { name: string }) => name === "leaver").id;
   const suspended = callAs(here, "leaver", "GET", path);
   const expired = callAs(here, "passing", "GET", path);
-  await drainEventLoop();
+  await drain(here);
   expect(await here.call("owner", "POST", `/v1/users/${leaver}/suspend`), 200);
   expect(await suspended, 401);
   await here.service.clock.advance("2s");
@@ -122,7 +120,7 @@ test("A caller who disconnects ends the wait", async (t) => {
   const control = new AbortController();
   const headers = { authorization: "Bearer sk_live_demo_owner" };
   const asked = here.service.fetch(`/v1/deployments/${here.id}?wait=60`, { headers, signal: control.signal });
-  await drainEventLoop();
+  await drain(here);
   control.abort();
   assert.equal((await asked).status, 200);
 });

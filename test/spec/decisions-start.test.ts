@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Log } from "../../lib/index.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, seed, world } from "../helpers/test-service.ts";
 
@@ -67,19 +68,23 @@ test("a stored clock continues where it stopped, and an earlier setting gives a 
   assert.equal(told.filter((message) => /clock/.test(message)).length, 1, told.join());
 });
 
-test("a restore brings back the time of a manual and of a scaled clock, and not that of the machine's", async (t) => {
-  /** How far the restored clock is behind one that had run on, in milliseconds of the machine. */
-  const behind = async (speed: number) => {
-    const { service } = await world(t, { clock: speed === 1 ? "real" : `${speed}x` });
-    const { id } = await service.snapshot();
-    await service.settle();
-    const [before, at] = [service.clock.now().getTime(), performance.now()];
-    await service.restore(id);
-    return performance.now() - at - (service.clock.now().getTime() - before) / speed;
-  };
-  assert.ok((await behind(1)) <= 2, "a real clock runs on");
-  assert.ok((await behind(100_000)) > 0.05, "a scaled clock goes back");
-});
+test(
+  "a restore brings back the time of a manual and of a scaled clock, and not that of the machine's",
+  withSnapshots,
+  async (t) => {
+    /** How far the restored clock is behind one that had run on, in milliseconds of the machine. */
+    const behind = async (speed: number) => {
+      const { service } = await world(t, { clock: speed === 1 ? "real" : `${speed}x` });
+      const { id } = await service.snapshot();
+      await service.settle();
+      const [before, at] = [service.clock.now().getTime(), performance.now()];
+      await service.restore(id);
+      return performance.now() - at - (service.clock.now().getTime() - before) / speed;
+    };
+    assert.ok((await behind(1)) <= 2, "a real clock runs on");
+    assert.ok((await behind(100_000)) > 0.05, "a scaled clock goes back");
+  },
+);
 
 test("durations in the log are the machine's, even while the service's clock stands", async (t) => {
   const durations: unknown[] = [];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withSnapshots } from "../helpers/engine.ts";
 import { expect, git, world } from "../helpers/test-service.ts";
 
 const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
@@ -80,7 +81,7 @@ test("the control interface answers nobody who comes through a proxy", async (t)
   assert.equal((await fetch(`${url}/_svc/clock`)).status, 200);
 });
 
-test("the hundred newest snapshots are kept, and no identifier comes twice", async (t) => {
+test("the hundred newest snapshots are kept, and no identifier comes twice", withSnapshots, async (t) => {
   const here = await world(t);
   const ids: string[] = [];
   for (let i = 0; i < 102; i++) ids.push((await here.service.snapshot()).id);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { simulatedGenerations } from "../../lib/index.ts";
 import { pathsOf } from "../helpers/deployments.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { createGeneration, sharedPainter } from "../helpers/painter.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
@@ -82,7 +83,7 @@ describe("the pace of generations", () => {
     assert.equal((await seen(here, last)).status, "completed");
   });
 
-  test("a stepped generation can be cancelled, and continues after a restore", async (t) => {
+  test("a stepped generation can be cancelled, and continues after a restore", withSnapshots, async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.next("generation", { pace: "manual" });
     const generation = await createGeneration(here);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Log, type NewScenario, simulatedDeployments } from "../../lib/index.ts";
 import { deployAndFinish, deploymentNow, logOf, pathsOf, source, states } from "../helpers/deployments.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, forked, keyOf, seed, start, type World, world } from "../helpers/test-service.ts";
@@ -173,25 +174,29 @@ test("scenarios and their outcomes survive a restart, and the close reports unus
   );
 });
 
-test("the close of a fork reports its own unused scenarios alone, and that of its parent all of its own", async (t) => {
-  const warned: string[] = [];
-  const quiet = () => {};
-  const warn = (text: string, { match }: { match?: unknown } = {}) => void warned.push(`${text}: ${match}`);
-  const here = await world(t, { logger: { error: quiet, info: quiet, debug: quiet, warn } });
-  const add = ({ service }: World, branch: string) => service.scenarios.add({ match: { branch }, outcome: fails });
-  const told = (branch: string) => `a scenario was not used: {"branch":"${branch}"}`;
-  await add(here, "parent");
-  const { id } = await here.service.snapshot();
-  const fork = await forked(t, here);
-  await add(fork, "fork");
-  const restored = await forked(t, here);
-  await restored.service.restore(id);
-  for (const one of [fork, restored]) await one.service.close();
-  assert.deepEqual(warned.splice(0), [told("fork")]);
-  await here.service.restore(id);
-  await here.service.close();
-  assert.deepEqual(warned, [told("parent")]);
-});
+test(
+  "the close of a fork reports its own unused scenarios alone, and that of its parent all of its own",
+  withSnapshots,
+  async (t) => {
+    const warned: string[] = [];
+    const quiet = () => {};
+    const warn = (text: string, { match }: { match?: unknown } = {}) => void warned.push(`${text}: ${match}`);
+    const here = await world(t, { logger: { error: quiet, info: quiet, debug: quiet, warn } });
+    const add = ({ service }: World, branch: string) => service.scenarios.add({ match: { branch }, outcome: fails });
+    const told = (branch: string) => `a scenario was not used: {"branch":"${branch}"}`;
+    await add(here, "parent");
+    const { id } = await here.service.snapshot();
+    const fork = await forked(t, here);
+    await add(fork, "fork");
+    const restored = await forked(t, here);
+    await restored.service.restore(id);
+    for (const one of [fork, restored]) await one.service.close();
+    assert.deepEqual(warned.splice(0), [told("fork")]);
+    await here.service.restore(id);
+    await here.service.close();
+    assert.deepEqual(warned, [told("parent")]);
+  },
+);
 
 test("a driver that takes no scenarios uses none", async (t) => {
   const { takesScenarios: _, ...driver } = simulatedDeployments();
