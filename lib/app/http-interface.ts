@@ -4,7 +4,7 @@ import { createWriter } from "../http/answer.ts";
 import { type App, createApp } from "../http/app.ts";
 import { createAuthenticator } from "../http/authenticate.ts";
 import { type AllowsOrigin, allowsListed, allowsLoopback, allowsNone, withCors } from "../http/cors.ts";
-import { createHandler } from "../http/handler.ts";
+import { createHandler, listed } from "../http/handler.ts";
 import { base } from "../http/request-context.ts";
 import { createRequestLog } from "../http/request-log.ts";
 import { withFaults } from "../instruments/fault-handler.ts";
@@ -17,7 +17,7 @@ import { type Ports, routeTable } from "./route-table.ts";
 
 /** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
 export function createInterface(foundation: Foundation, settings: Settings, host: HostContext, ports: Ports): App {
-  const { features, limits, meter, closing, instruments } = ports;
+  const { features, limits, meter, closing, instruments, running } = ports;
   const { clock, log, ids } = foundation;
   const { strict, rateLimit, addressRateLimit, behindProxy, envelope } = settings;
   const { faults, journal } = instruments;
@@ -35,7 +35,8 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const allowsOrigin = allowedOrigins(settings);
   const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer, allowsOrigin });
 
-  const handler = createHandler({ authenticator, writer, log, closing, checkHost });
+  const plain = createHandler({ authenticator, writer, log, closing, checkHost });
+  const handler = foundation.opened.shared ? listed(plain, running) : plain;
   const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
   const { look } = authenticator;
   const usual = logged(handler);

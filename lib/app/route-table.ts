@@ -49,6 +49,8 @@ export interface Ports {
     readonly upcoming: () => Promise<Upcoming[]>;
   };
   readonly closing: AbortSignal;
+  /** The requests that run, where a close has to wait for them. */
+  readonly running: Set<Promise<unknown>>;
 }
 
 /** Who may call, and how the answers are written. */

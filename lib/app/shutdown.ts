@@ -29,7 +29,7 @@ export async function shutDown(
   { isFork }: { readonly isFork: boolean },
 ): Promise<readonly Scenario[]> {
   const { store, clock, log, opened } = foundation;
-  const { closing, loop, features, outbound, deferredWrites, storeClock } = wiring;
+  const { closing, loop, features, outbound, deferredWrites, storeClock, running } = wiring;
   let unused: readonly Scenario[] = [];
   closing.abort(shuttingDown());
   features.outbox.stop();
@@ -38,7 +38,7 @@ export async function shutDown(
     // Painting is cut off at once: it costs nothing to start again.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
-    await within("10s", Promise.all([...servers, features.apps.close(runtimes.close()), loop.stop()]));
+    await within("10s", Promise.all([...servers, ...running, features.apps.close(runtimes.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { scenarios } = features;
       // A fork also holds its parent's scenarios, which its parent reports.

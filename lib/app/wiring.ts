@@ -66,7 +66,8 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const meter = createMeter();
   const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
   const instruments = { inbox, faults, journal, notices, upcoming: createUpcoming(store) };
-  const http = { features, limits, ...measured, clockControl, instruments, closing: closing.signal };
+  const running = new Set<Promise<unknown>>();
+  const http = { features, limits, ...measured, clockControl, instruments, closing: closing.signal, running };
   let app: App | undefined;
 
   /** The state beside the rows, in the order in which a snapshot loads it. */
@@ -100,6 +101,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     journal,
     upcoming: instruments.upcoming,
     snapshotables,
+    running,
     /** Made at the first request: its routes take the longest to make, and many forks are never called. */
     get app(): App {
       app ??= createInterface(foundation, settings, host, http);

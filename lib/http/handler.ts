@@ -28,6 +28,15 @@ interface Ports {
   readonly checkHost: (host: string | undefined) => void;
 }
 
+/** Adds each request to a set while it runs, for a close that waits for them: a database elsewhere answers later. */
+export const listed =
+  (handler: Handler, running: Set<Promise<unknown>>): Handler =>
+  (request, route) => {
+    const outcome = handler(request, route);
+    running.add(outcome);
+    return outcome.finally(() => running.delete(outcome));
+  };
+
 /** CONTRACT section 1, the order of checks: 421, 401 or 429, then those of the route. Its promise never rejects. */
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
   const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {

@@ -157,8 +157,9 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     started: () => true,
     close() {
       time.stop();
-      signals.end();
-      closing ??= last.then(() => Promise.all([link.end(), pool.end(), counterPool.end()])).then(() => {});
+      closing ??= last
+        .then(() => Promise.all([link.end(), pool.end(), counterPool.end(), signals.end()]))
+        .then(() => {});
       return closing;
     },
   };

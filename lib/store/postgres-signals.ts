@@ -30,7 +30,7 @@ export function sendingOf(messages: readonly string[], from: string, quote: (tex
 export interface Signals {
   /** Resolves once messages arrive. */
   listen(hear: (message: string) => void, lost: () => void): Promise<void>;
-  end(): void;
+  end(): Promise<void>;
 }
 
 /** Hears the messages of other processes on a connection of its own. While it is lost, `lost` is called each second. */
@@ -100,12 +100,12 @@ export function createSignals({ driver, url, own }: { driver: Driver; url: strin
         open();
       });
     },
-    end() {
+    async end() {
       hasEnded = true;
       cancelTimer();
       const client = current;
       current = undefined;
-      void client?.end().catch(() => {});
+      await client?.end().catch(() => {});
     },
   };
 }

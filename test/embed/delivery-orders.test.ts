@@ -27,7 +27,7 @@ async function pending(here: World, names: readonly string[]): Promise<string[]>
   return data.map((delivery: { id: string }) => delivery.id).reverse();
 }
 
-test("deliveries arrive in every order, each on a fork of its own", async (t) => {
+test("deliveries arrive in every order, each on a fork of its own", withSnapshots, async (t) => {
   const here = await world(t);
   const deliveries = await pending(here, ["one", "two", "three"]);
   const seen: string[] = [];
@@ -42,7 +42,7 @@ test("deliveries arrive in every order, each on a fork of its own", async (t) =>
   assert.deepEqual(here.service.inbox.list(), []);
 });
 
-test("the control interface answers the attempts of every order, and the service stays as it is", async (t) => {
+test("the control interface answers the attempts of every order, and the service stays as it is", withSnapshots, async (t) => {
   const seen: string[] = [];
   const here = await world(t);
   const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
@@ -92,7 +92,7 @@ test("the control interface answers the attempts of every order, and the service
   for (const [deliveries, status] of refusals) expect(await orders(deliveries), status);
 });
 
-test("a simulated time-out is open in every order", async (t) => {
+test("a simulated time-out is open in every order", withSnapshots, async (t) => {
   const here = await world(t);
   const deliveries = await pending(here, ["one", "two"]);
   here.service.inbox.script("hook", [{ timeout: true }]);
@@ -117,7 +117,7 @@ test("the first failing order is reported", async (t) => {
   });
 });
 
-test("too many deliveries and unknown deliveries are refused", async (t) => {
+test("too many deliveries and unknown deliveries are refused", withSnapshots, async (t) => {
   const here = await world(t);
   const { webhooks } = here.service;
   const eight = new Array(8).fill("dlv_1");

@@ -104,6 +104,9 @@ test("A client that asks again and again on one connection does not hold up clos
   const here = await listeningWorld(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let over = false;
+  t.after(() => {
+    over = true;
+  });
   const asking = (async () => {
     while (!over) await here.send("GET", "/v1/me", { agent }).catch(() => {});
   })();
