@@ -106,7 +106,7 @@ test("a simulated time-out is open in every order", withSnapshots, async (t) => 
   );
 });
 
-test("the first failing order is reported", async (t) => {
+test("the first failing order is reported", withSnapshots, async (t) => {
   const here = await world(t);
   const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
   const check = (_: unknown, [first]: readonly string[]) => {
