@@ -42,55 +42,59 @@ test("deliveries arrive in every order, each on a fork of its own", withSnapshot
   assert.deepEqual(here.service.inbox.list(), []);
 });
 
-test("the control interface answers the attempts of every order, and the service stays as it is", withSnapshots, async (t) => {
-  const seen: string[] = [];
-  const here = await world(t);
-  const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
-  // A receiver that refuses whatever comes before the first event.
-  const known = new Set<string>();
-  here.service.webhooks.sink("hook", async (request) => {
-    const id = request.headers.get("x-service-delivery") ?? "";
-    seen.push(id);
-    if (seen.length % 2 === 1) known.clear();
-    known.add(id);
-    return new Response(null, { status: known.has(one) ? 200 : 409 });
-  });
-  const before = [await here.service.clock.upcoming(), here.service.journal.list(), here.service.snapshots.list()];
-  const orders = async (deliveries: readonly unknown[], muted?: boolean) =>
-    here.call("nobody", "POST", "/_svc/deliveries/orders", { deliveries, muted });
-  const attempt = (delivery_id: string, status: number | null) => ({
-    delivery_id,
-    status,
-    error: null,
-  });
-  assert.deepEqual(expect(await orders([one, two]), 200).data, [
-    { order: [one, two], attempts: [attempt(one, 200), attempt(two, 200)] },
-    { order: [two, one], attempts: [attempt(two, 409), attempt(one, 200)] },
-  ]);
-  assert.deepEqual(seen, [one, two, two, one]);
-  const muted = expect(await orders([one, two], true), 200).data;
-  assert.deepEqual(
-    muted.map(({ attempts }: { attempts: { status: number }[] }) => attempts.map(({ status }) => status)),
-    [
-      [200, 200],
-      [200, 200],
-    ],
-  );
-  assert.equal(seen.length, 4);
-  assert.deepEqual(
-    [await here.service.clock.upcoming(), here.service.journal.list(), here.service.snapshots.list()],
-    before,
-  );
-  here.service.webhooks.forward("hook", null);
+test(
+  "the control interface answers the attempts of every order, and the service stays as it is",
+  withSnapshots,
+  async (t) => {
+    const seen: string[] = [];
+    const here = await world(t);
+    const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
+    // A receiver that refuses whatever comes before the first event.
+    const known = new Set<string>();
+    here.service.webhooks.sink("hook", async (request) => {
+      const id = request.headers.get("x-service-delivery") ?? "";
+      seen.push(id);
+      if (seen.length % 2 === 1) known.clear();
+      known.add(id);
+      return new Response(null, { status: known.has(one) ? 200 : 409 });
+    });
+    const before = [await here.service.clock.upcoming(), here.service.journal.list(), here.service.snapshots.list()];
+    const orders = async (deliveries: readonly unknown[], muted?: boolean) =>
+      here.call("nobody", "POST", "/_svc/deliveries/orders", { deliveries, muted });
+    const attempt = (delivery_id: string, status: number | null) => ({
+      delivery_id,
+      status,
+      error: null,
+    });
+    assert.deepEqual(expect(await orders([one, two]), 200).data, [
+      { order: [one, two], attempts: [attempt(one, 200), attempt(two, 200)] },
+      { order: [two, one], attempts: [attempt(two, 409), attempt(one, 200)] },
+    ]);
+    assert.deepEqual(seen, [one, two, two, one]);
+    const muted = expect(await orders([one, two], true), 200).data;
+    assert.deepEqual(
+      muted.map(({ attempts }: { attempts: { status: number }[] }) => attempts.map(({ status }) => status)),
+      [
+        [200, 200],
+        [200, 200],
+      ],
+    );
+    assert.equal(seen.length, 4);
+    assert.deepEqual(
+      [await here.service.clock.upcoming(), here.service.journal.list(), here.service.snapshots.list()],
+      before,
+    );
+    here.service.webhooks.forward("hook", null);
 
-  const refusals: [deliveries: unknown[], status: number][] = [
-    [[one], 422],
-    [new Array(6).fill(one), 422],
-    [[one, 7], 422],
-    [[one, "dlv_none"], 404],
-  ];
-  for (const [deliveries, status] of refusals) expect(await orders(deliveries), status);
-});
+    const refusals: [deliveries: unknown[], status: number][] = [
+      [[one], 422],
+      [new Array(6).fill(one), 422],
+      [[one, 7], 422],
+      [[one, "dlv_none"], 404],
+    ];
+    for (const [deliveries, status] of refusals) expect(await orders(deliveries), status);
+  },
+);
 
 test("a simulated time-out is open in every order", withSnapshots, async (t) => {
   const here = await world(t);
