@@ -8,6 +8,7 @@ import { WebSocket } from "ws";
 import { milliseconds } from "../../lib/kernel/duration.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
 import { foundIn, word } from "../helpers/canaries.ts";
+import { onMachineTime } from "../helpers/engine.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
 import { parse } from "../helpers/server-sent-events.ts";
@@ -84,7 +85,7 @@ test("a key that is revoked during the sign-in opens no session", async (t) => {
   assert.equal(signedIn.status, 401);
 });
 
-test("a session ends with the time of its key, and thirty days after its sign-in", async (t) => {
+test("a session ends with the time of its key, and thirty days after its sign-in", onMachineTime, async (t) => {
   let offset = 0;
   const { setTimeout, clearTimeout } = globalThis;
   const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };

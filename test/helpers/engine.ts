@@ -13,3 +13,6 @@ export const onSqlite = (reason: string): { readonly skip: string | false } => (
 
 /** The options of a test with snapshots or forks. */
 export const withSnapshots = onSqlite("a database of PostgreSQL has no snapshots, forks and reset");
+
+/** The options of a test that sets the machine's clock. */
+export const onMachineTime = onSqlite("processes of PostgreSQL show the time of the database");

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { type Options, simulatedDeployments } from "../../lib/index.ts";
 import { milliseconds } from "../../lib/kernel/duration.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { onMachineTime } from "../helpers/engine.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
@@ -66,31 +67,35 @@ const ended = async (here: World, paths: readonly string[]) =>
   );
 
 for (const [name, by] of steps) {
-  test(`work goes on, and no sooner, where the machine's clock is set ${name} while it runs`, async (t) => {
-    const set = machineClock(t);
-    const { here, logged } = await running(t);
-    const paths = await work(here);
-    const { id: project } = expect(await here.call("owner", "GET", "/v1/projects"), 200).data[0];
-    const began = performance.now();
-    set(by);
-    assert.deepEqual(await ended(here, paths), ["active", "active", "completed"]);
-    assert.ok(performance.now() - began > 160, "the second deployment takes its time");
-    const [told, more] = [logged[0] ?? "", logged[1]];
-    if (Math.abs(by) > 1_000)
-      assert.match(told, by < 0 ? /clock went back by .*, from .* to / : /clock went forward by .*, from .* to /);
-    else assert.equal(told, "");
-    assert.equal(more, undefined);
-    expect(await here.call("owner", "PUT", `/v1/projects/${project}`, {}), 200);
-    for (const path of [`projects/${project}`, ...paths.slice(0, 2)]) {
-      const { created_at, updated_at, completed_at, deployed_at } = expect(
-        await here.call("owner", "GET", `/v1/${path}`),
-        200,
-      );
-      for (const at of [updated_at, completed_at ?? updated_at, deployed_at ?? updated_at])
-        assert.ok(at >= created_at, `${path} was created at ${created_at} and changed at ${at}`);
-    }
-    assert.ok(Math.abs(here.service.clock.now().getTime() - Date.now() - by) < 2_000, "it shows the machine's time");
-  });
+  test(
+    `work goes on, and no sooner, where the machine's clock is set ${name} while it runs`,
+    onMachineTime,
+    async (t) => {
+      const set = machineClock(t);
+      const { here, logged } = await running(t);
+      const paths = await work(here);
+      const { id: project } = expect(await here.call("owner", "GET", "/v1/projects"), 200).data[0];
+      const began = performance.now();
+      set(by);
+      assert.deepEqual(await ended(here, paths), ["active", "active", "completed"]);
+      assert.ok(performance.now() - began > 160, "the second deployment takes its time");
+      const [told, more] = [logged[0] ?? "", logged[1]];
+      if (Math.abs(by) > 1_000)
+        assert.match(told, by < 0 ? /clock went back by .*, from .* to / : /clock went forward by .*, from .* to /);
+      else assert.equal(told, "");
+      assert.equal(more, undefined);
+      expect(await here.call("owner", "PUT", `/v1/projects/${project}`, {}), 200);
+      for (const path of [`projects/${project}`, ...paths.slice(0, 2)]) {
+        const { created_at, updated_at, completed_at, deployed_at } = expect(
+          await here.call("owner", "GET", `/v1/${path}`),
+          200,
+        );
+        for (const at of [updated_at, completed_at ?? updated_at, deployed_at ?? updated_at])
+          assert.ok(at >= created_at, `${path} was created at ${created_at} and changed at ${at}`);
+      }
+      assert.ok(Math.abs(here.service.clock.now().getTime() - Date.now() - by) < 2_000, "it shows the machine's time");
+    },
+  );
 }
 
 for (const [name, by] of steps.filter(([, by]) => by < 0)) {
