@@ -26,12 +26,10 @@ export function OverviewPage() {
     },
     ({ kind, event }) => kind === "deployment" || kind === "delivery" || kind === "record" || event !== undefined,
   );
+  const day = new Date(serviceNow()).toISOString().slice(0, 10);
   const { data: usage } = useRead(
-    "cost",
-    async (signal) => {
-      const day = new Date(serviceNow()).toISOString().slice(0, 10);
-      return api.generations.usage({ from: day, to: day }, { signal });
-    },
+    `cost ${day}`,
+    (signal) => api.generations.usage({ from: day, to: day }, { signal }),
     ({ kind }) => kind === "generation",
   );
   if (!data) return loadingPage("Overview", error);
@@ -57,7 +55,7 @@ export function OverviewPage() {
         <Figure name="Running now" value={String(running.length)} />
         <Figure name="Failed, newest 20" value={String(data.of.length - running.length)} />
         <Figure name="Webhooks turned off" value={String(data.off.length)} />
-        <Figure name="Cost of generations today" value={`$${(usage?.total.cost_usd ?? 0).toFixed(2)}`} />
+        <Figure name="Cost of generations today" value={usage ? `$${usage.total.cost_usd.toFixed(2)}` : "…"} />
       </dl>
       <Section title="Running now">
         {running.length === 0 ? <Empty>Nothing runs.</Empty> : <DeploymentRows of={running} projects={projects} />}
