@@ -64,6 +64,8 @@ export async function openSqliteSource(file: string): Promise<Source> {
   let database: Database | undefined;
   try {
     checkDatabase(path);
+    if (!existsSync(keyFileOf(path)))
+      throw new Error(`its key file ${keyFileOf(path)} is missing, and a copy without it is useless`);
     checkKey(path);
     database = openRaw(path);
     if (!isCurrent(database)) throw new Error(olderSchema);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -126,6 +126,8 @@ test("copy refuses databases that are used, of another service, of another schem
   older.close();
   copyFileSync(at("b.db.key"), at("older.db.key"));
   await refused(["--from", at("older.db"), "--to", url], 1, /its schema is older than this svc-server/);
+  rmSync(at("older.db.key"));
+  await refused(["--from", at("older.db"), "--to", url], 1, /its key file .*older\.db\.key is missing/);
   assert.ok(!existsSync(at("c.db")), "nothing is made");
 });
 
