@@ -37,13 +37,18 @@ export interface HostState {
 
 export type Wiring = ReturnType<typeof wire>;
 
+function createClosing(): AbortController {
+  const closing = new AbortController();
+  // Every waiting request listens to it, and Node warns of a leak at the eleventh.
+  setMaxListeners(0, closing.signal);
+  return closing;
+}
+
 /** Everything that runs on one base: network, features, job loop, instruments, HTTP interface. */
 export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
   const { store, clock, log, ids, random, assets } = foundation;
   const { mode } = settings;
-  const closing = new AbortController();
-  // Every waiting request listens to it, and Node warns of a leak at the eleventh.
-  setMaxListeners(0, closing.signal);
+  const closing = createClosing();
 
   const network = host.isMuted ? mutedOutbound : networkOf(settings);
   const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });

@@ -51,8 +51,12 @@ test("a database that cannot be used ends a start with 1 and a sentence, without
     assert.doesNotMatch(stdout + stderr, /wrong-but-trusted/);
     assert.equal(status, 1);
   };
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
   refused(
-    Object.assign(new URL(url), { port: "1" }).href,
+    Object.assign(new URL(url), { port: String(port) }).href,
     /no server answers there; start PostgreSQL, or correct the URL/,
   );
   refused(Object.assign(new URL(url), { pathname: "/none" }).href, /has no database of this name; make it first/);

@@ -13,6 +13,20 @@ const plan = isLong
 const clients = 8;
 const environments = ["production", "staging", "preview"];
 
+/** In an environment, deployments begin in the order in which they were made, and one after the other. */
+function checkOrder(begun: { id: string; place: string; event: string }[], cancelled: ReadonlySet<string>): void {
+  const [last, running] = [new Map<string, string>(), new Map<string, string>()];
+  for (const { id, place, event } of begun) {
+    if (event === "deployment.started") {
+      assert.ok(id > (last.get(place) ?? ""), `${id} began before an earlier one of ${place}`);
+      last.set(place, id);
+      assert.ok(!running.has(place), `two run in ${place}`);
+      if (!cancelled.has(id)) running.set(place, id);
+      assert.ok(running.size <= plan.concurrency);
+    } else if (running.get(place) === id) running.delete(place);
+  }
+}
+
 test(`${plan.requests} requests to three processes, through kills of processes and of the database`, {
   timeout: 5_400_000,
 }, async (t) => {
@@ -97,24 +111,15 @@ test(`${plan.requests} requests to three processes, through kills of processes a
   await stream.until(events.at(-1));
   assert.deepEqual(stream.ids, events, "the stream has every event once, in the order of the commits");
   assert.deepEqual(await ask("select count(*)::int as n from projects"), [{ n: projects.length }]);
-  // Each request of a deployment made one, and those of an environment began in the order in which they were made.
+  // Each request of a deployment made one.
   const made = await ask("select id, source::json->>'branch' as branch from deployments order by id");
   assert.deepEqual(made.map(({ id }) => id).sort(), [...deployments].sort());
   assert.equal(new Set(made.map(({ branch }) => branch)).size, made.length);
   const begun = await ask(`select data::json->>'deployment_id' as id, data::json->>'project_id' || ' ' ||
     (data::json->>'environment') as place, event from events where event like 'deployment.%' order by id`);
-  const [last, running] = [new Map<string, string>(), new Map<string, string>()];
   // No event says when these ended.
   const cancelled = new Set((await ask("select id from deployments where status = 'cancelled'")).map(({ id }) => id));
-  for (const { id, place, event } of begun) {
-    if (event === "deployment.started") {
-      assert.ok(id > (last.get(place) ?? ""), `${id} began before an earlier one of ${place}`);
-      last.set(place, id);
-      assert.ok(!running.has(place), `two run in ${place}`);
-      if (!cancelled.has(id)) running.set(place, id);
-      assert.ok(running.size <= plan.concurrency);
-    } else if (running.get(place) === id) running.delete(place);
-  }
+  checkOrder(begun, cancelled);
   assert.deepEqual(await ask("select id, kind, state from jobs where kind not like 'service.%'"), []);
 
   const { codes, errors } = await processes.stop();
