@@ -110,7 +110,9 @@ async function endOf(
       if (!state) return { code: null, signal: null, reason: "the app ended: its container was removed" };
       if (state.OOMKilled) take({ level: "error", message: "The container was killed: out of memory" });
       const { Running, ExitCode, Error: problem } = state;
-      const reason = problem === "" ? undefined : `the app ended: ${problem}`;
+      // Podman does not report each end for want of memory.
+      const killed = ExitCode === 137 && !state.OOMKilled ? "the app was killed (exit code 137), perhaps out of memory" : "";
+      const reason = problem === "" ? killed : `the app ended: ${problem}`;
       if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
     } catch (error) {
       if (!isAway) take({ level: "error", message: `The engine is away: ${reasonOf(error)}` });
