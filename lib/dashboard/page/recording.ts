@@ -6,7 +6,7 @@ import { control } from "./control.ts";
 import { serviceNow, serviceTime } from "./live.ts";
 import type { Known } from "./recorded-before.ts";
 import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
-import { recordedTest, type Step } from "./recorded-test.ts";
+import type { Step } from "./recorded-test.ts";
 
 /** The number of steps so far; undefined while nothing is recorded. */
 export const recorded = signal<number | undefined>(undefined);
@@ -105,6 +105,8 @@ export async function startRecording(): Promise<void> {
         ends.push({ id, status: record?.["status"], problem });
     }
     const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
+    // A file of its own, which most never need.
+    const { recordedTest } = await import("./recorded-test.ts");
     recordedFile.value = recordedTest({
       startedAt,
       endedAt: now,
