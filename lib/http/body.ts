@@ -63,9 +63,10 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
     });
     incoming.on("end", () => resolve(Buffer.concat(chunks)));
     // No client is left to read this answer, but the promise has to end. Node emits no "error" without a listener.
-    incoming.on("close", () => {
-      if (!incoming.complete) reject(new Problem("invalid_json", "the body ended too early"));
-    });
+    const endEarly = () => reject(new Problem("invalid_json", "the body ended too early"));
+    // The client may have gone while its key was looked up.
+    if (incoming.destroyed) endEarly();
+    incoming.on("close", endEarly);
   });
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
 
@@ -113,7 +114,7 @@ test("an aborted call gets no answer, and a closed service says so", async (t) =
   assert.equal((await problemOf(client.projects.list())).code, "unavailable");
 });
 
-test("it continues in a restored state, and a fork has its own", async (t) => {
+test("it continues in a restored state, and a fork has its own", withSnapshots, async (t) => {
   const here = await world(t);
   const client = insideOf(here);
   const { id } = await here.service.snapshot();
