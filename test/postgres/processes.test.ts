@@ -116,7 +116,7 @@ test(`${plan.requests} requests to three processes, through kills of processes a
   assert.deepEqual(made.map(({ id }) => id).sort(), [...deployments].sort());
   assert.equal(new Set(made.map(({ branch }) => branch)).size, made.length);
   const begun = await ask(`select data::json->>'deployment_id' as id, data::json->>'project_id' || ' ' ||
-    (data::json->>'environment') as place, event from events where event like 'deployment.%' order by id`);
+    (data::json->>'environment') as place, event from events where event like 'deployment.%' order by events.id`);
   // No event says when these ended.
   const cancelled = new Set((await ask("select id from deployments where status = 'cancelled'")).map(({ id }) => id));
   checkOrder(begun, cancelled);
