@@ -111,7 +111,8 @@ async function endOf(
       if (state.OOMKilled) take({ level: "error", message: "The container was killed: out of memory" });
       const { Running, ExitCode, Error: problem } = state;
       // Podman does not report each end for want of memory.
-      const killed = ExitCode === 137 && !state.OOMKilled ? "the app was killed (exit code 137), perhaps out of memory" : "";
+      const killed =
+        ExitCode === 137 && !state.OOMKilled ? "the app was killed (exit code 137), perhaps out of memory" : "";
       const reason = problem === "" ? killed : `the app ended: ${problem}`;
       if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
     } catch (error) {
