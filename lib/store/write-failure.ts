@@ -50,10 +50,10 @@ const movedCode = "SQLITE_READONLY_DBMOVED";
  * any more, and everything would be gone with the process.
  */
 export function refuseMoved(path: string): () => void {
-  const { dev, ino } = statSync(path);
+  // SQLite compares no more than this either: a network's file system may change the device under an open file.
+  const { ino } = statSync(path);
   return () => {
-    const now = statSync(path, { throwIfNoEntry: false });
-    if (now?.dev !== dev || now.ino !== ino)
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== ino)
       throw Object.assign(new Error(`${path} is another file now, or gone`), { code: movedCode });
   };
 }
