@@ -33,8 +33,14 @@ export interface ImageBuildPorts {
 }
 
 const answer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
+const running = v.object({ State: v.object({ Running: v.boolean() }) });
 const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
 const watch_ms = 1_000;
+const dangling = JSON.stringify({ dangling: ["true"] });
+const imageIds = v.array(v.object({ Id: v.string() }));
+const origin = v.object({ Container: v.optional(v.string(), "") });
+/** How long an image is looked for that the engine may still be writing, and how often. */
+const search = { tries: 20, pause_ms: 250 };
 
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
@@ -93,7 +99,7 @@ async function make(
       if (!isFull()) reader.write(Buffer.from(stream));
     }
   } catch (error) {
-    await made.remove(api);
+    await made.remove(api, signal.aborted);
     if (!(error instanceof EngineError)) throw error;
     throw new Failure(explain(error.message, dockerfile, limits.memory_bytes));
   } finally {
@@ -135,16 +141,34 @@ function createProgress() {
     },
     running: () => container,
     /** Removes what a build that failed leaves behind. The parents of its last image go with that. */
-    async remove(api: EngineApi): Promise<void> {
+    async remove(api: EngineApi, isAborted: boolean): Promise<void> {
       try {
+        const late = isAborted && container !== undefined ? await lateImageOf(api, container) : undefined;
         if (container !== undefined)
           await api.tellIfThere("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });
-        if (image !== undefined) await api.tellIfThere("DELETE", `/images/${image}`);
+        for (const id of [late, image]) if (id !== undefined) await api.tellIfThere("DELETE", `/images/${id}`);
       } catch {
         // The engine is away: the failure of the build says so.
       }
     },
   };
+}
+
+/**
+ * The image of a step that had ended when its build was aborted: Docker writes it to the end, and tells nobody. Undefined
+ * where the step still runs.
+ */
+async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
+  for (let tries = 0; tries < search.tries; tries++) {
+    const state = await api.call(running, "GET", `/containers/${container}/json`).catch(() => undefined);
+    if (state?.State.Running) return undefined;
+    for (const { Id } of await api.call(imageIds, "GET", "/images/json", { query: { filters: dangling } })) {
+      const { Container } = await api.call(origin, "GET", `/images/${Id}/json`);
+      if (Container.startsWith(container)) return Id;
+    }
+    await new Promise<void>((resolve) => void systemTimer(search.pause_ms, resolve));
+  }
+  return undefined;
 }
 
 /** Ends a build whose present step writes more than it may. */
