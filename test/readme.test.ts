@@ -88,10 +88,7 @@ test("the README's five commands deploy a first app", { skip: noSandbox }, async
   const ports = ["--port", "0", "--apps-port", "0"];
   const { url, apps_url } = await launch(t, [...words.split(" "), ...ports], folder);
   const { port } = new URL(apps_url ?? "");
-  const lines = linesOf("apps")
-    .join("\n")
-    .replaceAll("http://127.0.0.1:7400", url)
-    .replaceAll(":8080", `:${port}`);
+  const lines = linesOf("apps").join("\n").replaceAll("http://127.0.0.1:7400", url).replaceAll(":8080", `:${port}`);
   const printed = await inShell(folder, lines, { SVC_URL: url });
   assert.match(printed, /Hello from my first app\n$/);
 });
