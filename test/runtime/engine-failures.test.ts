@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
@@ -12,6 +12,18 @@ const runs = (script: string): ImageParts => ({
   files: { main: `#!/bin/sh\n${script}\n` },
   config: { Cmd: ["/main"], ExposedPorts: { "8000/tcp": {} } },
 });
+
+/** A registry that never sends the layers of `slow`; `asked` resolves when the next of them is asked for. */
+async function stallingRegistry(t: TestContext) {
+  const waiting: (() => void)[] = [];
+  const made = await registry(t, ({ url = "" }) => {
+    if (!url.startsWith("/v2/slow/blobs/")) return false;
+    for (const resolve of waiting.splice(0)) resolve();
+    return true;
+  });
+  made.put("slow", "1", answering("slow"));
+  return { ...made, asked: () => new Promise<void>((resolve) => void waiting.push(resolve)) };
+}
 
 for (const kind of kinds) {
   const skip = lacking(kind) || (!isLong && "the long form only: TEST_LONG=1");
@@ -82,18 +94,12 @@ for (const kind of kinds) {
 
   test(`${kind}: An abort ends a pull, a build and a rollout at once and leaves nothing`, { skip }, async (t) => {
     const engine = await containerEngine(t, kind);
-    const stalled: (() => void)[] = [];
-    const { host: place, put } = await registry(t, ({ url = "" }) => {
-      if (!url.startsWith("/v2/slow/blobs/")) return false;
-      for (const tell of stalled.splice(0)) tell();
-      return true;
-    });
-    put("slow", "1", answering("slow"));
+    const { host: place, put, asked } = await stallingRegistry(t);
     put("base", "1", answering("base"));
     put("silent", "1", runs("trap '' TERM; echo begun; while true; do sleep 1; done"));
     const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
     const { id } = await here.project("web");
-    const begun = new Promise<void>((resolve) => stalled.push(resolve));
+    const begun = asked();
     const pull = await here.deploy(id, { source: { type: "image", image_url: `${place}/slow:1` } });
     await begun;
     expect(await here.call("developer", "POST", `/v1/deployments/${pull.id}/cancel`), 200);
@@ -130,19 +136,13 @@ for (const kind of kinds) {
     skip,
   }, async (t) => {
     const engine = await containerEngine(t, kind);
-    const stalled: (() => void)[] = [];
-    const { host: place, put } = await registry(t, ({ url = "" }) => {
-      if (!url.startsWith("/v2/slow/blobs/")) return false;
-      for (const tell of stalled.splice(0)) tell();
-      return true;
-    });
-    put("slow", "1", answering("slow"));
+    const { host: place, put, asked } = await stallingRegistry(t);
     put("good", "1", answering("one"));
     const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
     const { id } = await here.project("web");
     const image = (name: string) => ({ type: "image", image_url: `${place}/${name}:1` });
     assert.equal((await here.release(id, image("good"))).status, "active");
-    const begun = new Promise<void>((resolve) => stalled.push(resolve));
+    const begun = asked();
     const { id: pull } = await here.deploy(id, { source: image("slow") });
     await begun;
     await engine.stop("SIGKILL");
