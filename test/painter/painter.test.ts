@@ -98,6 +98,33 @@ test("a worker that dies fails only its own order, and is replaced", async (t) =
   assert.equal((await last).content_type, "image/png");
 });
 
+test("a thread that compresses is stopped only when it has ended that, since Node ends the process otherwise", async (t) => {
+  const compresses = `require("node:worker_threads").parentPort.on("message", ({ stopGuard }) => {
+    Atomics.store(stopGuard, 0, 1);
+    new BroadcastChannel("painter.test").postMessage("compresses");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    Atomics.store(stopGuard, 0, 0);
+    require("node:worker_threads").parentPort.postMessage({ failed: "too late" });
+  })`;
+  const channel = new BroadcastChannel("painter.test");
+  t.after(() => channel.close());
+  const thread = new Worker(compresses, { eval: true });
+  const ends: string[] = [];
+  const ended = new Promise((resolve) => thread.on("exit", resolve));
+  thread.on("message", () => ends.push("compressed")).on("exit", () => ends.push("stopped"));
+  const { paint, close } = createPainter({ threads: 1, start: () => thread });
+  t.after(close);
+  const cancel = new AbortController();
+  const compressing = new Promise((resolve) => channel.addEventListener("message", resolve));
+  const painting = paint(order, cancel.signal);
+  await compressing;
+  cancel.abort("no longer wanted");
+  await assert.rejects(painting, (reason) => reason === "no longer wanted");
+  assert.deepEqual(ends, []);
+  await ended;
+  assert.deepEqual(ends, ["compressed", "stopped"]);
+});
+
 test("the bundle paints the same bytes, and a process that does not close the painter still ends", async (t) => {
   const words = [compiled("test/painter/painter.child.js"), JSON.stringify(order)];
   const { stdout, stderr, status } = spawnSync(process.execPath, words, { timeout: 60_000 });

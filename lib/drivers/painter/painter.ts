@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { systemTimer } from "../../kernel/clock.ts";
 import { startWorker } from "../../kernel/worker-thread.ts";
+import { createStopGuard, holdForStop, type StopGuard } from "./deflate.ts";
 
 /** A picture or film to paint. The same order gives the same bytes. */
 export interface PaintOrder {
@@ -25,6 +26,7 @@ export type Media = "painted" | "fast";
 /** The message to a worker. */
 export interface WorkerOrder extends PaintOrder {
   readonly media: Media;
+  readonly stopGuard: StopGuard;
 }
 
 export interface Painted {
@@ -54,7 +56,7 @@ export interface PainterOptions {
 }
 
 interface Task {
-  readonly order: WorkerOrder;
+  readonly order: Omit<WorkerOrder, "stopGuard">;
   readonly begun: () => void;
   readonly done: (painted: Painted) => void;
   readonly fail: (reason: unknown) => void;
@@ -62,6 +64,7 @@ interface Task {
 
 interface PaintWorker {
   readonly thread: Worker;
+  readonly stopGuard: StopGuard;
   task: Task | undefined;
   /** Cancels the timer that stops an idle worker. */
   stopIdleTimer: () => void;
@@ -101,16 +104,25 @@ export function createPainter({
   const workers = new Set<PaintWorker>();
   let closed = false;
 
-  const stopWorker = (worker: PaintWorker, reason: unknown): Promise<unknown> => {
+  const stopWorker = async (worker: PaintWorker, reason: unknown): Promise<void> => {
     workers.delete(worker);
     worker.stopIdleTimer();
     worker.task?.fail(reason);
     worker.task = undefined;
-    return worker.thread.terminate();
+    if (!holdForStop(worker.stopGuard)) {
+      // Its reply follows as soon as the file is compressed.
+      await new Promise((resolve) => worker.thread.once("message", resolve).once("exit", resolve));
+    }
+    await worker.thread.terminate();
   };
 
   const addWorker = (): PaintWorker => {
-    const worker: PaintWorker = { thread: start(), task: undefined, stopIdleTimer: () => {} };
+    const worker: PaintWorker = {
+      thread: start(),
+      stopGuard: createStopGuard(),
+      task: undefined,
+      stopIdleTimer: () => {},
+    };
     const crashed = (reason: string) => {
       void stopWorker(worker, new Error(`the picture could not be painted: ${reason}`));
       dispatch();
@@ -138,11 +150,12 @@ export function createPainter({
     while (waiting.length > 0) {
       const free = [...workers].find(({ task }) => !task) ?? (workers.size < threads ? addWorker() : undefined);
       if (!free) return;
-      free.task = waiting.shift();
+      const task = waiting.shift() as Task;
+      free.task = task;
       free.stopIdleTimer();
       free.thread.ref();
-      free.thread.postMessage(free.task?.order);
-      free.task?.begun();
+      free.thread.postMessage({ ...task.order, stopGuard: free.stopGuard } satisfies WorkerOrder);
+      task.begun();
     }
   }
 

@@ -1,5 +1,6 @@
-import { crc32, deflateSync } from "node:zlib";
+import { crc32 } from "node:zlib";
 import type { Frame } from "./canvas.ts";
+import { deflate } from "./deflate.ts";
 import type { IndexedPicture } from "./indexed-picture.ts";
 
 const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
@@ -33,7 +34,7 @@ function filtered({ data, width, height }: Frame): Uint8Array {
 }
 
 /** A frame as a PNG file, 8 bits a channel. */
-export const png = (frame: Frame): Uint8Array => file(frame, 2, [], deflateSync(filtered(frame), { level: 4 }));
+export const png = (frame: Frame): Uint8Array => file(frame, 2, [], deflate(filtered(frame), 4));
 
 /** A picture of at most 256 colours as a PNG file; rows without a filter, since equal rows pack well as they are. */
 export function indexedPng({ pixels, stride, palette }: IndexedPicture): Uint8Array {
@@ -41,7 +42,7 @@ export function indexedPng({ pixels, stride, palette }: IndexedPicture): Uint8Ar
   const rows = new Uint8Array(height * (stride + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * stride, (y + 1) * stride), y * (stride + 1) + 1);
   const colours = chunk("PLTE", Uint8Array.from(palette.flat()));
-  return file({ width: stride, height }, 3, [colours], deflateSync(rows, { level: 1 }));
+  return file({ width: stride, height }, 3, [colours], deflate(rows, 1));
 }
 
 function file({ width, height }: Omit<Frame, "data">, colourType: 2 | 3, chunks: Buffer[], packed: Uint8Array) {

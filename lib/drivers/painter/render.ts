@@ -11,7 +11,7 @@ import { toneMap } from "./tone-mapping.ts";
 const encoders = { png, jpeg, webp };
 
 /** Makes the picture or film of an order, in its format. */
-export async function render(order: WorkerOrder): Promise<Painted> {
+export async function render(order: Omit<WorkerOrder, "stopGuard">): Promise<Painted> {
   const { format, media } = order;
   const isFast = media === "fast";
   if (format === "mp4")
