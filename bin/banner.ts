@@ -37,7 +37,8 @@ export function banner(about: {
       "API key",
       (api_key && api_key + (isShownOnce ? " (shown only now; store it)" : "")) ??
         "was shown at the first start; make another with: svc-server keys create" +
-          (database === "./svc-data" ? "" : ` --database ${withoutPassword(database)}`),
+          (database === "./svc-data" ? "" : ` --database ${withoutPassword(database)}`) +
+          (options.keyFile === undefined ? "" : ` --key-file ${options.keyFile}`),
     ],
     [
       "Database",

@@ -1,9 +1,9 @@
 import { givenKey } from "../lib/app/open-store.ts";
-import { BadOptions, parseOptions, type Settings } from "../lib/config/parse-options.ts";
 import type { CopyReport, Progress } from "../lib/store/copy.ts";
 import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
-import { fromEnvironment, UsageError } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
+import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { counted, describeLost, say } from "./output.ts";
 
@@ -13,12 +13,7 @@ export const copy = command(
   {
     from: { type: "string", description: "The database to copy.", valueHint: "PATH|URL" },
     to: { type: "string", description: "The new file, or an empty database of PostgreSQL.", valueHint: "PATH|URL" },
-    "key-file": {
-      type: "string",
-      description:
-        "A file with the encryption key of the database of PostgreSQL. SVC_ENCRYPTION_KEY is the key itself.",
-      valueHint: "PATH",
-    },
+    "key-file": keyFileArg,
     "assets-folder": {
       type: "string",
       description:
@@ -29,10 +24,6 @@ export const copy = command(
   },
   run,
 );
-
-/** `SVC_KEY_FILE` and `SVC_ASSETS_FOLDER` are the variables that a server takes. */
-const given = (args: Given, name: string): string | undefined =>
-  args[name] === undefined ? fromEnvironment(`SVC_${name.replace("-", "_").toUpperCase()}`) : String(args[name]);
 
 function databasesOf(args: Given): { readonly from: string; readonly to: string } {
   const [from, to] = [args["from"], args["to"]];
@@ -47,26 +38,13 @@ function databasesOf(args: Given): { readonly from: string; readonly to: string 
   return { from: source, to: target };
 }
 
-const named: Readonly<Record<string, string>> = { encryptionKey: "SVC_ENCRYPTION_KEY", keyFile: "option --key-file" };
-
-/** The options of a server on the database of PostgreSQL. */
-function settingsOf(database: string, args: Given): Settings {
-  const encryptionKey = fromEnvironment("SVC_ENCRYPTION_KEY");
-  try {
-    return parseOptions({ mode: "start", database, encryptionKey, keyFile: given(args, "key-file") });
-  } catch (error) {
-    if (!(error instanceof BadOptions)) throw error;
-    throw new UsageError(`${named[error.path] ?? `the ${error.path}`} ${error.rule}`);
-  }
-}
-
 async function run(args: Given): Promise<void> {
   const { from, to } = databasesOf(args);
   const settings = settingsOf(isPostgres(from) ? from : to, args);
   const isGiven = settings.encryptionKey !== undefined || settings.keyFile !== undefined;
   const key = isGiven || isPostgres(from) ? givenKey(settings) : undefined;
   const result = await copyDatabases(
-    { from, to, key, folder: given(args, "assets-folder") },
+    { from, to, key, folder: givenValue(args, "assets-folder") },
     args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(),
   );
   const names = { from: withoutPassword(from), to: withoutPassword(to) };

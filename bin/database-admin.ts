@@ -3,7 +3,8 @@ import type { ArgsDef } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
 import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
-import { databaseOf, fromEnvironment, UsageError } from "./arguments.ts";
+import { databaseOf, UsageError } from "./arguments.ts";
+import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { type Given, json } from "./define-command.ts";
 
 const inMemory = ":memory:";
@@ -15,6 +16,7 @@ export const databaseArgs: ArgsDef = {
     description: "The database file (./svc-data), or the URL of one of PostgreSQL. A server may be running on it.",
     valueHint: "PATH|URL",
   },
+  "key-file": keyFileArg,
   organization: {
     type: "string",
     description: "The name of the organization. Without it, the first one.",
@@ -37,18 +39,13 @@ export async function withAdmin(
     throw new UsageError(
       `option --database must be a file; a database in memory belongs to its server alone: ${throughServer}`,
     );
+  const settings = settingsOf(database, args);
   if (!isPostgres(database) && !existsSync(database))
     throw new DatabaseError(
       database,
       `it does not exist; name it with --database. A server in memory (svc-server dev) has no file: ${throughServer}`,
     );
-  // A file has its key beside it.
-  const variable = (name: string) => (isPostgres(database) ? fromEnvironment(name) : undefined);
-  const admin = await openAdmin({
-    database,
-    encryptionKey: variable("SVC_ENCRYPTION_KEY"),
-    keyFile: variable("SVC_KEY_FILE"),
-  });
+  const admin = await openAdmin(settings);
   try {
     await work(admin);
   } catch (error) {

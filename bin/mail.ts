@@ -1,5 +1,6 @@
 import type { ArgsDef } from "citty";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
+import { keyFileArg } from "./database-settings.ts";
 import { command, json } from "./define-command.ts";
 import { say } from "./output.ts";
 
@@ -8,6 +9,7 @@ export const mail = command(
   "Show the e-mails that the service would have sent, such as invitations.",
   {
     database: databaseArgs.database as ArgsDef[string],
+    "key-file": keyFileArg,
     ...json,
   },
   (args) =>

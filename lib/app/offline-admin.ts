@@ -1,4 +1,4 @@
-import { parseOptions } from "../config/parse-options.ts";
+import type { Settings } from "../config/parse-options.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import { createKey } from "./bootstrap.ts";
@@ -35,12 +35,7 @@ export interface KeyEntry {
 }
 
 /** Opens an existing database. A running server looks rights up at every request, so it obeys a change at once. */
-export async function openAdmin(at: {
-  database: string;
-  encryptionKey?: string | undefined;
-  keyFile?: string | undefined;
-}): Promise<Admin> {
-  const settings = parseOptions({ mode: "start", ...at });
+export async function openAdmin(settings: Settings): Promise<Admin> {
   const foundation = await openFoundation(settings, { exclusive: false });
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openAdmin } from "../../lib/app/offline-admin.ts";
+import { parseOptions } from "../../lib/config/parse-options.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
@@ -76,7 +77,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const database = join(folderOf(t), "service.db");
     const { port, call } = await listeningWorld(t, { mode: "start", clock: "real", random: undefined, database });
     expect(await call("owner", "POST", "/v1/users/invite", { email: "grace@acme.test", role: "viewer" }), 201);
-    const admin = await openAdmin({ database });
+    const admin = await openAdmin(parseOptions({ mode: "start", database }));
     const [mail] = await admin.mails();
     await admin.close();
     const link = /Accept it here: (\S+)/.exec(mail?.text ?? "")?.[1] ?? "";

@@ -7,13 +7,15 @@ import { emptyDatabase } from "./databases.ts";
 
 const key = Buffer.alloc(32, 7).toString("hex");
 
-test("the program starts on PostgreSQL with its key in a file, and commands beside it take it from a variable", async (t) => {
+test("the program starts on PostgreSQL with its key in a file, and commands beside it take it from there or a variable", async (t) => {
   const { url } = await emptyDatabase(t);
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "key"), `${key}\n`);
   const server = await launch(t, ["start", "--database", url, "--key-file", "key", "--port", "0"], folder);
   const made = run(["keys", "create", "--database", url, "--json"], folder, { SVC_ENCRYPTION_KEY: key });
   assert.equal(made.status, 0, made.stderr);
+  const listed = run(["keys", "list", "--database", url, "--key-file", "key"], folder);
+  assert.equal(listed.status, 0, listed.stderr);
   const headers = { authorization: `Bearer ${JSON.parse(made.stdout).key}` };
   assert.equal((await fetch(`${server.url}/v1/me`, { headers })).status, 200);
 
@@ -28,6 +30,18 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
   };
   const again = ["start", "--database", url, "--port", "0"];
   refused(again, {}, /it needs its encryption key/, 1);
+  refused(
+    ["keys", "list", "--database", url],
+    { SVC_ENCRYPTION_KEY: "short" },
+    /SVC_ENCRYPTION_KEY must be 32 bytes/,
+    2,
+  );
+  refused(
+    ["keys", "list", "--key-file", "key"],
+    {},
+    /option --key-file is for PostgreSQL; a database file has its key and its files beside it/,
+    2,
+  );
   refused([...again, "--key-file", "none"], {}, /the key file none: /, 1);
   refused(
     ["keys", "list", "--database", url],

@@ -1,0 +1,29 @@
+import { BadOptions, parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import { isPostgres } from "../lib/store/database-url.ts";
+import { fromEnvironment, UsageError } from "./arguments.ts";
+import type { Given } from "./define-command.ts";
+
+export const keyFileArg = {
+  type: "string",
+  description: "A file with the encryption key of a database of PostgreSQL. SVC_ENCRYPTION_KEY is the key itself.",
+  valueHint: "PATH",
+} as const;
+
+/** The value of an option or of its variable, such as `SVC_KEY_FILE`. */
+export const givenValue = (args: Given, name: string): string | undefined =>
+  args[name] === undefined ? fromEnvironment(`SVC_${name.replace("-", "_").toUpperCase()}`) : String(args[name]);
+
+const names: Readonly<Record<string, string>> = { encryptionKey: "SVC_ENCRYPTION_KEY", keyFile: "option --key-file" };
+
+/** The options of a server on the database. A file has its key beside it, so variables with a key are not for it. */
+export function settingsOf(database: string, args: Given): Settings {
+  const key = isPostgres(database)
+    ? { encryptionKey: fromEnvironment("SVC_ENCRYPTION_KEY"), keyFile: givenValue(args, "key-file") }
+    : { keyFile: args["key-file"] };
+  try {
+    return parseOptions({ mode: "start", database, ...key });
+  } catch (error) {
+    if (!(error instanceof BadOptions)) throw error;
+    throw new UsageError(`${names[error.path] ?? `the ${error.path}`} ${error.rule}`);
+  }
+}
