@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { descriptorShares } from "../kernel/descriptors.ts";
 import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
@@ -10,23 +10,6 @@ export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
   /** A connection was closed to make room for a new one. */
   dropped(): void;
-}
-
-/** What is left for the database, files and requests of our own when connections have taken all that they may. */
-const reserve = 64;
-
-/**
- * How many connections may be open at once: the descriptors that the process may have, but for a reserve. Without a limit
- * where the system is not Linux.
- */
-export function mostConnections(): number {
-  try {
-    // Linux alone has this file. `process.report` knows the limit everywhere, and takes 12 ms to say it.
-    const limit = Number(/^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Infinity);
-    return Math.max(limit - reserve, Math.floor(limit / 2));
-  } catch {
-    return Infinity;
-  }
 }
 
 /** Apps keep their WebSockets open for as long as they like, so a proxy leaves room for the other ports. */
@@ -123,7 +106,7 @@ interface Limits {
 export function trackConnections(
   server: Server,
   crowd?: Crowd,
-  { descriptors = 1, most = mostConnections() * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
+  { descriptors = 1, most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
 ) {
   const port: Port = { crowd, most, descriptors };
   // The listener is taken off first: a connection comes here again with each upgrade that is ignored on it.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { bearer } from "../helpers/headers.ts";
@@ -85,4 +85,39 @@ test("with 128 descriptors and 400 slow connections at the port of the apps, the
   // A line for each port whose connections were closed.
   const logged = here.errors().match(/"level":"warn","message":"\d+ connections are open, /g) ?? [];
   assert.equal(logged.length, 2, here.errors());
+});
+
+test("with 128 descriptors and 256 deliveries to a receiver that never answers, callers are answered", {
+  skip: process.platform === "win32",
+}, async (t) => {
+  const here = await launch(t, ["dev", "--port", "0"], undefined, { limits: "-n 128" });
+  const open = new Set<Socket>();
+  let most = 0;
+  const receiver = createServer((socket) => {
+    open.add(socket.on("error", () => {}).on("close", () => open.delete(socket)));
+    most = Math.max(most, open.size);
+    if (open.size === 32) receiver.emit("full");
+  }).listen(0, "127.0.0.1");
+  t.after(() => receiver.close());
+  await once(receiver, "listening");
+  const full = once(receiver, "full");
+  const call = async (path: string, body: object) => {
+    const headers = { ...bearer(here.api_key), "content-type": "application/json" };
+    const { status } = await fetch(`${here.url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    assert.equal(status, 201);
+  };
+  const { port } = receiver.address() as AddressInfo;
+  for (let i = 0; i < 8; i++) await call("/webhooks", { url: `https://127.0.0.1:${port}/`, events: ["*"] });
+  for (let i = 0; i < 32; i++) await call("/projects", { name: `web-${i}`, region: "eu-west-1" });
+  await full;
+  // Each on a connection of its own.
+  for (let i = 0; i < 64; i++) {
+    const answer = await fetch(`${here.url}/v1/me`, { headers: { ...bearer(here.api_key), connection: "close" } });
+    assert.equal(answer.status, 200);
+  }
+  assert.equal(most, 32);
+  receiver.close();
+  for (const socket of open) socket.destroy();
+  assert.equal((await here.stop()).code, 0);
+  assert.equal(here.errors(), "");
 });

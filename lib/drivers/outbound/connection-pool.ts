@@ -1,10 +1,12 @@
 import { type ClientRequest, Agent as HttpAgent } from "node:http";
 import { Agent } from "node:https";
 import type { Duplex } from "node:stream";
+import { descriptorShares } from "../../kernel/descriptors.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 
 const maxIdlePerOrigin = 32;
-const maxIdle = 256;
+/** Few where the process may have few descriptors. */
+const maxIdle = Math.min(256, Math.ceil(descriptorShares().requests / 4));
 const idleTimeout_ms = milliseconds("15s");
 
 /** Keeps connections alive, by address, port and name; of the idle ones the newest `maxIdle`. */

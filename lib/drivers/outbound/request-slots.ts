@@ -1,0 +1,19 @@
+import { descriptorShares } from "../../kernel/descriptors.ts";
+
+/** All services of a process share its descriptors. */
+let free = descriptorShares().requests;
+const waiting: (() => void)[] = [];
+
+/** Does `work` once fewer requests are open than the process has descriptors for. */
+export async function withRequestSlot<T>(work: () => Promise<T>): Promise<T> {
+  if (free > 0) free -= 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    // The next one gets this slot, without it being free in between.
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  }
+}
