@@ -42,7 +42,9 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
   const child = compiled("test/recipe.child.js");
   // As many processes as can run at once; the message of one that fails ends with the recipe that it was at.
   const count = Math.min(availableParallelism(), 4);
-  const run = withSnapshots.skip ? recipes.filter((name) => name !== "forks") : recipes;
+  const skipped = withSnapshots.skip ? ["delivery-orders", "forks"] : [];
+  for (const name of skipped) void t.test(name, withSnapshots);
+  const run = recipes.filter((name) => !skipped.includes(name));
   const groups = Array.from({ length: count }, (_, i) => run.filter((_, at) => at % count === i));
   const runs = groups.map((names) =>
     t.test(names.join(", "), async () => {

@@ -120,12 +120,19 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
     events.read();
     notifyAll({ kind: "missed", organization_id: "" });
   };
-  /** Events of this process come with those of the others, or their order would be that of the messages. */
+  /** The last event of each open transaction. */
+  const lastOf = new WeakMap<Tx, string>();
+  /**
+   * Events of this process come at their commit, as in a single process, unless one of another process is still to come:
+   * then they come with it, or their order would be that of the messages.
+   */
   const publishShared = (tx: Tx, change: Change) => {
     tx.tell(JSON.stringify(messageOf(change)));
+    const before = lastOf.get(tx) ?? tx.newest ?? "";
+    if (change.kind === "event") lastOf.set(tx, change.id);
     tx.afterCommit(() => {
       for (const listener of here) notify(listener, change);
-      if (change.kind === "event") events.read();
+      if (change.kind === "event") events.committed(change.id, before, () => notifyAll(change));
       else notifyAll(change);
     });
   };

@@ -4,6 +4,15 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { eventsBatch, eventsRepository } from "./repository.ts";
 
+export interface EventReader {
+  /** Publishes what has come since. */
+  read(): void;
+  /** An event of this process was committed, directly after the event `before`. Calls `publish` now if that was the last one. */
+  committed(id: string, before: string, publish: () => void): void;
+  /** The events from now on. */
+  begin(): Promise<void>;
+}
+
 /**
  * Publishes the events of all processes from their rows, in the order of their identifiers. That is the order of their
  * commits, so none comes after a later one, however the hints arrive.
@@ -12,7 +21,7 @@ export function createEventReader(ports: {
   readonly store: Store;
   readonly log: Log;
   readonly publish: (row: Row<"events">) => void;
-}) {
+}): EventReader {
   const { store, log, publish } = ports;
   const events = store.using(eventsRepository);
   let last: string | undefined;
@@ -50,6 +59,12 @@ export function createEventReader(ports: {
 
   return {
     read,
+    committed(id, before, publish) {
+      // A reading that has begun brings this one too.
+      if (isReading || before !== last) return read();
+      last = id;
+      publish();
+    },
     async begin() {
       last = (await events().newest({}))?.id ?? "";
     },

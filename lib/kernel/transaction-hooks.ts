@@ -4,6 +4,8 @@ export interface Tx {
   afterCommit(run: () => void): void;
   /** A message to the other processes of the service, which arrives with the commit. It does nothing where there are none. */
   tell(message: string): void;
+  /** The event of the service that comes before those of this transaction. Undefined for the first, and in a single process. */
+  readonly newest?: string | undefined;
 }
 
 /** The steps that a request adds to its transaction. */

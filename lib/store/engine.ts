@@ -22,6 +22,11 @@ export interface Connection {
   statement(sql: string): Statement;
   /** Within a transaction: a message to the other processes of the database, which arrives with the commit. */
   readonly tell?: (message: string) => void;
+  /**
+   * Within a transaction: the newest event of all processes. None comes between it and the first event of the transaction.
+   * Undefined where there is none.
+   */
+  readonly newest?: string | undefined;
 }
 
 /** What the processes of one database share beside its rows. */

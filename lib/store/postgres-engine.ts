@@ -100,11 +100,12 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   /** Of the open transaction. There is one at a time. */
   let messages: string[] = [];
   let follow = (_: string) => {};
-  const connections = new WeakMap<Client, Connection>();
-  const connectionFor = (client: Client): Connection => {
+  const connections = new WeakMap<Client, Connection & { newest: string | undefined }>();
+  const connectionFor = (client: Client, newest: string | undefined): Connection => {
     const tell = (message: string) => void messages.push(message);
-    const connection = connections.get(client) ?? { ...connectionOf(client, texts), tell };
+    const connection = connections.get(client) ?? { ...connectionOf(client, texts), tell, newest };
     connections.set(client, connection);
+    connection.newest = newest;
     return connection;
   };
   let last: Promise<unknown> = Promise.resolve();
@@ -120,7 +121,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")}); ${newest}`;
       const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
       if (event) follow(event.id);
-      const value = await work(connectionFor(client));
+      const value = await work(connectionFor(client, event?.id));
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
       const { command } = lastOf(await client.query(`${sending}COMMIT`));
       // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.

@@ -40,6 +40,9 @@ class Transaction implements Tx {
   tell(message: string): void {
     this.connection.tell?.(message);
   }
+  get newest(): string | undefined {
+    return this.connection.newest;
+  }
 }
 
 /** 503: a restore or a reset has replaced the state that a request was for. */

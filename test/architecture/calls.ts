@@ -103,7 +103,7 @@ export const callRules: readonly Rule[] = [
     of: (source) =>
       inTests(source) || folderOf(source.path) === "store" || fileOf(source.path) === "repository"
         ? []
-        : [...nodes(source.program)]
+        : nodes(source.program)
             .filter((node) => sql.test(textOf(node) ?? ""))
             .map((node) => said(source, source.line(node), "writes SQL; put the query into a repository.ts")),
     breaks: [
@@ -120,7 +120,7 @@ export const callRules: readonly Rule[] = [
     of: (source) =>
       inTests(source)
         ? []
-        : [...nodes(source.program)]
+        : nodes(source.program)
             .filter((node) => nameOf(node) === "URL.canParse")
             .map((node) =>
               said(source, source.line(node), "uses URL.canParse, which errs in Node 20; take kernel/url's parseUrl"),

@@ -29,8 +29,7 @@ export const declarationRules: readonly Rule[] = [
       /^(operations|jobs)$/.test(fileOf(source.path)) && folderOf(source.path) !== ""
         ? [...runs(source)]
             .filter(
-              ({ body }) =>
-                body.type !== "CallExpression" || [...nodes(body)].some(({ type }) => decides.includes(type)),
+              ({ body }) => body.type !== "CallExpression" || nodes(body).some(({ type }) => decides.includes(type)),
             )
             .map(({ name, line }) =>
               said(source, line, `decides in ${name}; let it be one call of the service, and decide there`),

@@ -50,13 +50,15 @@ interface Measured {
 
 function measure(source: Source): Measured[] {
   const names = namesOf(source);
-  return [...nodes(source.program)].filter(isFunction).map((node) => {
-    const name = names.get(node) ?? "";
-    const place = `${source.path} ${name}`;
-    const whole = wholeLines(source, node);
-    const lines = isService(name) || place in exceptions ? ownLines(source, node) : whole;
-    return { place, line: source.line(node), lines, whole };
-  });
+  return nodes(source.program)
+    .filter(isFunction)
+    .map((node) => {
+      const name = names.get(node) ?? "";
+      const place = `${source.path} ${name}`;
+      const whole = wholeLines(source, node);
+      const lines = isService(name) || place in exceptions ? ownLines(source, node) : whole;
+      return { place, line: source.line(node), lines, whole };
+    });
 }
 
 /** The exceptions that no function needs any more. */
@@ -108,7 +110,7 @@ export const limitRules: readonly Rule[] = [
     of: (source) =>
       inTests(source)
         ? []
-        : [...nodes(source.program)]
+        : nodes(source.program)
             .filter(({ type }) => type === "TSAnyKeyword")
             .map((node) =>
               said(source, source.line(node), "says any; say unknown, and let a schema or a check tell what it is"),
@@ -124,7 +126,7 @@ export const limitRules: readonly Rule[] = [
     of: (source) =>
       inTests(source) || ownRows.test(source.path)
         ? []
-        : [...nodes(source.program)]
+        : nodes(source.program)
             .filter((node) => node.type === "TSAsExpression" && !isConst(node) && isOutside(node["expression"]))
             .map((node) =>
               said(

@@ -114,7 +114,7 @@ function isScoped(source: Source, { kind, given }: Query): boolean {
     if (node.type === "TSTypeAliasDeclaration") aliases.set(node["id"].name, node["typeAnnotation"]);
   const parameter = given["params"]?.[1];
   const members = membersOf(parameter?.typeAnnotation?.typeAnnotation, aliases);
-  const used = [...nodes(given)].some((node) => nameOf(node) === `${parameter?.name}.organization_id`);
+  const used = nodes(given).some((node) => nameOf(node) === `${parameter?.name}.organization_id`);
   return members.includes("organization_id") && used;
 }
 
@@ -184,7 +184,7 @@ export const repositoryRules: readonly Rule[] = [
   {
     name: "a LIMIT stands in the text of its query",
     of: (source) =>
-      [...nodes(source.program)]
+      nodes(source.program)
         .filter((node) => node.type === "CallExpression" && node["callee"].property?.name === "limit")
         .filter(
           (node) => fileOf(source.path) === "repository" && nameOf(node["arguments"][0].callee ?? node) !== "sql.lit",
@@ -215,7 +215,7 @@ function unbound(source: Source): string[] {
         (part: Node) => !constants.includes(nameOf(part)) && !/^(\w+)\.length$/.test(nameOf(part)),
       )) ||
     text?.type === "BinaryExpression";
-  return [...nodes(source.program)].flatMap((node) => {
+  return nodes(source.program).flatMap((node) => {
     if (node.type !== "CallExpression") return [];
     const called = nameOf(node["callee"]);
     const [given] = node["arguments"] as Node[];

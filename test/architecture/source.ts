@@ -71,14 +71,28 @@ function importsOf(path: string, program: Node, module: ParseResult["module"], l
   return known;
 }
 
+/** The nodes of whole files, which most rules go through. */
+const known = new WeakMap<Node, readonly Node[]>();
+
 /** Every node below one, itself first. `into: false` for a node leaves out what is below it. */
-export function* nodes(node: Node, into: (node: Node) => boolean = () => true): Generator<Node> {
-  yield node;
-  if (!into(node)) return;
-  for (const part of Object.values(node)) {
-    for (const child of Array.isArray(part) ? part : [part]) {
-      if (typeof child?.type === "string") yield* nodes(child, into);
-    }
+export function nodes(node: Node, into?: (node: Node) => boolean): readonly Node[] {
+  const isFile = node.type === "Program" && !into;
+  const found = isFile ? known.get(node) : undefined;
+  if (found) return found;
+  const all: Node[] = [];
+  collect(node, into, all);
+  if (isFile) known.set(node, all);
+  return all;
+}
+
+function collect(node: Node, into: ((node: Node) => boolean) | undefined, all: Node[]): void {
+  all.push(node);
+  if (into && !into(node)) return;
+  for (const name in node) {
+    const part = node[name];
+    if (Array.isArray(part)) {
+      for (const child of part) if (typeof child?.type === "string") collect(child, into, all);
+    } else if (typeof part?.type === "string") collect(part, into, all);
   }
 }
 

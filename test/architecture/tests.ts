@@ -12,12 +12,10 @@ function spins({ type, body, test, update }: Node): boolean {
   const isUnbounded = /^(Do)?WhileStatement$/.test(type) || (type === "ForStatement" && !update);
   if (!isUnbounded) return false;
   const awaited = (of: Node) =>
-    [...nodes(of, (node) => !isFunction(node))].filter((node) => node.type === "AwaitExpression");
+    nodes(of, (node) => !isFunction(node)).filter((node) => node.type === "AwaitExpression");
   if (body.type === "EmptyStatement" && test) return awaited(test).length > 0;
   return awaited(body).some(({ argument }) =>
-    [...nodes(argument)].some((node) =>
-      /^(yieldToEventLoop|turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node)),
-    ),
+    nodes(argument).some((node) => /^(yieldToEventLoop|turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node))),
   );
 }
 
@@ -25,7 +23,7 @@ function spins({ type, body, test, update }: Node): boolean {
 function ports(source: Source): Node[] {
   const isPort = (node: Node | undefined) =>
     node?.type === "Literal" && /^[1-9]\d*$/.test(String(node["value"])) && Number(node["value"]) < 65_536;
-  return [...nodes(source.program)].flatMap((node): Node[] => {
+  return nodes(source.program).flatMap((node): Node[] => {
     if (node.type === "Property" && node["key"].name === "port") return isPort(node["value"]) ? [node] : [];
     if (node.type === "CallExpression" && node["callee"].property?.name === "listen")
       return isPort(node["arguments"][0]) ? [node] : [];
@@ -43,7 +41,7 @@ export const testRules: readonly Rule[] = [
     of: (source) =>
       isTest(source)
         ? [
-            ...[...nodes(source.program)]
+            ...nodes(source.program)
               .filter((node) => node.type === "CallExpression" && waits.test(nameOf(node["callee"])))
               .map(source.line),
             ...source.imports.filter(({ of }) => waitModules.test(of)).map(({ line }) => line),
@@ -62,7 +60,7 @@ export const testRules: readonly Rule[] = [
     name: "a test never spins until something happens",
     of: (source) =>
       isTest(source)
-        ? [...nodes(source.program)]
+        ? nodes(source.program)
             .filter(spins)
             .map((node) => said(source, source.line(node), "spins; await the event, or count the turns"))
         : [],
@@ -103,7 +101,7 @@ export const testRules: readonly Rule[] = [
               .map((node: Node) =>
                 said(source, source.line(node), "keeps a variable between tests; let each test make what it needs"),
               ),
-            ...[...nodes(source.program)]
+            ...nodes(source.program)
               .filter((node) => /^(test|it|describe|t\.test)\.(only|skip|todo)$/.test(nameOf(node)))
               .map((node) => said(source, source.line(node), "runs some tests and not others; let all run")),
           ]

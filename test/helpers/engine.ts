@@ -1,5 +1,5 @@
 /** Whether services that would be in memory have databases of PostgreSQL (`npm run test:postgres`). */
-const isPostgres = process.env["SVC_TEST_POSTGRES"] !== undefined;
+export const isPostgres = process.env["SVC_TEST_POSTGRES"] !== undefined;
 
 /** Lets everything happen that takes no time; `call` asks the service something. */
 export async function drainEventLoop(call: () => Promise<unknown>): Promise<void> {

@@ -79,29 +79,6 @@ describe("statements", () => {
 });
 
 describe("failures of the store", () => {
-  test("a duplicate is distinguished from every other failure", async (t) => {
-    const { engine } = openTemporaryStore(t);
-    const failure = (sql: string) =>
-      engine
-        .transaction((c) => c.statement(sql).run([]))
-        .then(
-          () => assert.fail(sql),
-          (error: unknown) => error,
-        );
-    await engine.transaction((c) => put(c, "a"));
-    const organization = "insert into organizations values";
-    await engine.transaction((c) => c.statement(`${organization} ('org_1', 'A', 'a', 'pro', '')`).run([]));
-    assert.ok(engine.isDuplicate(await failure("insert into settings values ('a', '')")));
-    assert.ok(engine.isDuplicate(await failure(`${organization} ('org_2', 'A', 'a', 'pro', '')`)));
-    const others = [
-      "insert into settings values ('b', null)",
-      "insert into events values ('evt_1', 'org_none', 'x', '', '{}')",
-      "insert into nothing values (1)",
-    ];
-    for (const sql of others) assert.equal(engine.isDuplicate(await failure(sql)), false, sql);
-    for (const error of [new Error("UNIQUE"), undefined, null, "x"]) assert.equal(engine.isDuplicate(error), false);
-  });
-
   const refused = (error: unknown) => {
     assert.ok(error instanceof Problem, String(error));
     assert.deepEqual([error.code, error.status], ["unavailable", 503]);

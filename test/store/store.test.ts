@@ -143,15 +143,6 @@ describe("group commit", () => {
     await engine.transaction((c) => put(c, "next"));
     assert.deepEqual(outside(), ["next"]);
   });
-
-  test("closing waits for running transactions", async (t) => {
-    const { engine, outside } = openTemporaryStore(t);
-    const begun = Promise.all(["a", "b", "c"].map((name) => engine.transaction((c) => put(c, name))));
-    await engine.close();
-    await begun;
-    assert.deepEqual(outside(), ["a", "b", "c"]);
-    await assert.rejects(engine.transaction((c) => put(c, "too late")));
-  });
 });
 
 /** Shaped like a repository. */
@@ -235,15 +226,5 @@ describe("the store", () => {
     assert.deepEqual([await before, await inside], [["outside"], ["inside", "later", "outside"]]);
     assert.deepEqual(await names(engine.connection), ["inside", "later", "outside"]);
     assert.deepEqual(await engine.betweenTransactions(() => "alone"), "alone");
-  });
-
-  test("a write outside of a transaction is refused and not done", async (t) => {
-    const { engine, outside } = openTemporaryStore(t);
-    await assert.rejects(put(engine.connection, "x"), /a write outside of a transaction/);
-    const returning = engine.connection
-      .statement("insert into settings (name, value) values (?, ?) returning name")
-      .all(["x", ""]);
-    await assert.rejects(returning, /a write outside of a transaction/);
-    assert.deepEqual(outside(), []);
   });
 });

@@ -1,0 +1,22 @@
+import { test } from "node:test";
+import { engines } from "../helpers/engines.ts";
+import type { Check } from "./conformance/check.ts";
+import { connection, statement } from "./conformance/connection.ts";
+import { engine } from "./conformance/engine.ts";
+import { images, openDatabase } from "./conformance/open-database.ts";
+import { shared } from "./conformance/shared.ts";
+
+/** What the store expects of every engine. A member of the interface without a check is a type error there. */
+const members: Record<string, Check> = {
+  ...openDatabase,
+  ...engine,
+  ...connection,
+  ...statement,
+  ...shared,
+  ...images,
+};
+
+for (const { kind, open } of engines) {
+  for (const [member, [says, check]] of Object.entries(members))
+    test(`${kind}: ${member} ${says}`, async (t) => check({ kind, ...(await open(t)) }, t));
+}

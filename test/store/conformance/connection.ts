@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import type { Connection, Statement } from "../../../lib/store/engine.ts";
+import { names } from "../../helpers/temporary-store.ts";
+import { type Check, event, type Members, organization, plain, put, runOn } from "./check.ts";
+import { hearing } from "./shared.ts";
+
+export const statement: Record<Members<"Statement", Statement>, Check> = {
+  "Statement.all": [
+    "answers every row with plain values, text in the order of its bytes",
+    async ({ opened: { engine } }) => {
+      const { connection } = engine;
+      const values = "select count(*) as a, 9007199254740991 as b, sum(cast(2 as bigint)) as c, null as d, '' as e";
+      const row = { a: 1, b: 2 ** 53 - 1, c: 2, d: null, e: "" };
+      assert.deepEqual(await connection.statement(values).all([]), [row]);
+      assert.deepEqual(await names(connection), []);
+      const texts = ["b", "B", "a", "~", "Z", "é", "ß", "'", '"; --', "\u{1f600}", "\u{fffd}", "a\tb\n"];
+      for (const text of texts) await put(engine, text);
+      assert.deepEqual(
+        await names(connection),
+        texts.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+      );
+    },
+  ],
+  "Statement.first": [
+    "answers the first row, and undefined for none",
+    async ({ opened: { engine } }) => {
+      const first = engine.connection.statement("select name from settings order by name");
+      assert.equal(await first.first([]), undefined);
+      for (const name of ["b", "a"]) await put(engine, name);
+      assert.deepEqual(await first.first([]), { name: "a" });
+    },
+  ],
+  "Statement.run": [
+    "answers how many rows it changed",
+    async ({ opened: { engine } }) => {
+      const change = (name: string) =>
+        engine.transaction((c) => runOn(c, engine.db.deleteFrom("settings").where("name", "<=", name)));
+      for (const name of ["a", "b", "c"]) assert.equal(await put(engine, name), 1);
+      assert.deepEqual([await change("b"), await change("b"), await change("c")], [2, 0, 1]);
+    },
+  ],
+};
+
+export const connection: Record<Members<"Connection", Connection>, Check> = {
+  "Connection.statement": [
+    "is prepared for any connection and number of runs, with other values each time",
+    async ({ opened: { engine } }) => {
+      const { sql: text } = engine.db.insertInto("settings").values({ name: "", value: "" }).compile();
+      for (const name of ["a", "b"]) await engine.transaction((c) => c.statement(text).run([name, ""]));
+      await engine.transaction(async (c) => {
+        const kept = c.statement(text);
+        for (const name of ["c", "d"]) await kept.run([name, ""]);
+        assert.deepEqual(await names(c), ["a", "b", "c", "d"]);
+      });
+      assert.deepEqual(await names(engine.connection), ["a", "b", "c", "d"]);
+      await assert.rejects(async () => engine.connection.statement("select from nowhere to").all([]));
+    },
+  ],
+  "Connection.tell": [
+    "sends messages to other processes with the commit, in its order, and none after a rollback",
+    async (room) => {
+      const { opened, kind } = room;
+      const telling = (...words: string[]) =>
+        opened.engine.transaction(async (c) => {
+          assert.equal(c.tell !== undefined, kind === "postgres");
+          for (const word of words) c.tell?.(word);
+          if (words.includes("undone")) throw new Error("no");
+        });
+      if (kind !== "postgres") return telling("nobody hears it");
+      const { heard, until } = await hearing(room);
+      const long = "x".repeat(5_000);
+      await telling("one", "two", "two");
+      await assert.rejects(telling("undone"), /no/);
+      await telling(long, `${long}y`, "three 'quoted' \\ \u{1f600}");
+      await telling("end");
+      await until("end");
+      assert.deepEqual(heard, ["one", "two", long, `${long}y`, "three 'quoted' \\ \u{1f600}", "end"]);
+    },
+  ],
+  "Connection.newest": [
+    "is the event of all processes that comes before those of the transaction",
+    async ({ opened: { engine }, another, kind }) => {
+      const newest = () => engine.transaction(async (c) => c.newest);
+      assert.equal(await newest(), undefined);
+      await plain(engine, organization);
+      await plain(engine, event("evt_1"));
+      if (another) await plain((await another()).engine, event("evt_2"));
+      assert.equal(await newest(), kind === "postgres" ? "evt_2" : undefined);
+    },
+  ],
+};

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { sql } from "kysely";
+import type { Connection, Engine, OpenDatabase } from "../../../lib/store/engine.ts";
+import { mockTime } from "../../helpers/mock-time.ts";
+import { deferred, names } from "../../helpers/temporary-store.ts";
+import {
+  allOn,
+  type Check,
+  event,
+  isUnavailable,
+  type Members,
+  organization,
+  plain,
+  put,
+  type Room,
+  runOn,
+  write,
+} from "./check.ts";
+
+/** What its watcher heard: each obstacle, and undefined where writes went on. */
+function watching({ engine }: OpenDatabase) {
+  const heard: (string | undefined)[] = [];
+  const [stopped, goneOn] = [deferred(), deferred()];
+  engine.watch({
+    writes(obstacle) {
+      heard.push(obstacle);
+      (obstacle === undefined ? goneOn : stopped).open();
+    },
+    log() {},
+  });
+  return { heard, stopped: stopped.promise, goneOn: goneOn.promise };
+}
+
+/** Takes the database away and brings it back. `meanwhile` runs between. Answers what the watcher heard. */
+async function interrupted({ opened, takeAway, kind }: Room, t: TestContext, meanwhile = () => {}) {
+  const { heard, stopped, goneOn } = watching(opened);
+  if (!takeAway) return heard;
+  if (kind === "file") mockTime(t, { apis: ["setTimeout"] });
+  const bringBack = await takeAway();
+  await assert.rejects(put(opened.engine, "lost"), isUnavailable);
+  await stopped;
+  meanwhile();
+  await bringBack();
+  // A file is looked at once a second.
+  if (kind === "file") t.mock.timers.tick(1_000);
+  await goneOn;
+  return heard;
+}
+
+export const engine: Record<Members<"Engine", Engine>, Check> = {
+  "Engine.name": [
+    "is that of its SQL",
+    ({ opened, kind }) => assert.equal(opened.engine.name, kind === "postgres" ? "postgres" : "sqlite"),
+  ],
+  "Engine.db": [
+    "writes SQL for its statements, and runs none",
+    async ({ opened: { engine } }) => {
+      const { db } = engine;
+      await put(engine, "a", "1");
+      await put(engine, "b", "2");
+      const one = db.selectFrom("settings").selectAll().where("name", "=", "b").limit(1);
+      assert.deepEqual(await allOn(engine.connection, one), [{ name: "b", value: "2" }]);
+      const change = db.updateTable("settings").set({ value: "3" }).where("name", "in", ["a", "b"]);
+      assert.equal(await engine.transaction((c) => runOn(c, change)), 2);
+      await assert.rejects(one.execute(), /Kysely has no connection here/);
+    },
+  ],
+  "Engine.later": [
+    "moves an instant by signed seconds, to the millisecond",
+    async ({ opened: { engine } }) => {
+      const moved = async (from: string, by: string) => {
+        await plain(engine, "delete from settings");
+        await put(engine, from, by);
+        const later = engine.later(sql.ref("name"), sql.ref("value")).as("at");
+        return (await allOn(engine.connection, engine.db.selectFrom("settings").select(later)))[0]?.at;
+      };
+      assert.equal(await moved("2026-01-01T00:00:00.000Z", "1.5"), "2026-01-01T00:00:01.500Z");
+      assert.equal(await moved("2024-03-01T00:00:00.250Z", "-1"), "2024-02-29T23:59:59.250Z");
+      assert.equal(await moved("2026-03-29T00:59:59.999Z", "315360000"), "2036-03-26T00:59:59.999Z");
+    },
+  ],
+  "Engine.connection": [
+    "reads what is committed, and refuses to write",
+    async ({ opened: { engine } }) => {
+      await put(engine, "a");
+      await assert.rejects(write(engine, "b")(engine.connection), /a write outside of a transaction/);
+      const returning = engine.db.insertInto("settings").values({ name: "c", value: "" }).returning("name");
+      await assert.rejects(allOn(engine.connection, returning), /a write outside of a transaction/);
+      assert.deepEqual(await names(engine.connection), ["a"]);
+    },
+  ],
+  "Engine.transaction": [
+    "is atomic, isolated and durable, beside another process too",
+    async ({ opened: { engine }, another }) => {
+      const failed = new Error("not today");
+      const half = engine.transaction(async (connection) => {
+        await write(engine, "half")(connection);
+        throw failed;
+      });
+      await assert.rejects(half, (error) => error === failed);
+      assert.deepEqual(await names(engine.connection), []);
+      assert.equal(await engine.transaction(async () => 7, { deletes: true }), 7);
+
+      const other = (await another?.())?.engine ?? engine;
+      await engine.transaction(async (connection) => {
+        await write(engine, "row 00")(connection);
+        if (another) assert.deepEqual(await names(other.connection), []);
+      });
+      // On SQLite the reads of one tick share a snapshot.
+      assert.deepEqual(await other.transaction(names), ["row 00"]);
+      const add = async (connection: Connection) => {
+        // Two that had read the same would write the same.
+        const rows = await names(connection);
+        await write(engine, `row ${String(rows.length).padStart(2, "0")}`)(connection);
+      };
+      await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? engine : other).transaction(add)));
+      for (const each of [engine, other]) assert.equal((await names(each.connection)).length, 41);
+    },
+  ],
+  "Engine.others": [
+    "changes with the commits of others and not with its own, or equals nothing",
+    async ({ opened: { engine }, another, kind }) => {
+      const others = () => engine.transaction(async () => engine.others());
+      const first = await others();
+      if (kind === "postgres") return assert.ok(Number.isNaN(first));
+      await put(engine, "own");
+      assert.equal(await others(), first);
+      if (!another) return;
+      await put((await another()).engine, "foreign");
+      assert.notEqual(await others(), first);
+    },
+  ],
+  "Engine.size": [
+    "is in bytes, and grows with the rows",
+    async ({ opened: { engine } }) => {
+      const before = await engine.size();
+      assert.ok(before > 100_000, String(before));
+      const text = Array.from({ length: 200_000 }, (_, i) => (i * i).toString(36)).join("");
+      await put(engine, "large", text);
+      assert.ok((await engine.size()) >= before + text.length / 2);
+    },
+  ],
+  "Engine.logSize": [
+    "is that of the write-ahead log of a file, and 0 elsewhere",
+    async ({ opened: { engine }, kind }) => {
+      await put(engine, "a");
+      assert.equal(engine.logSize() > 0, kind === "file");
+    },
+  ],
+  "Engine.isDuplicate": [
+    "tells a violated unique constraint from every other error",
+    async ({ opened: { engine } }) => {
+      const failure = (text: string) =>
+        plain(engine, text).then(
+          () => assert.fail(text),
+          (error: unknown) => error,
+        );
+      await put(engine, "a");
+      await plain(engine, organization);
+      for (const text of ["insert into settings values ('a', '')", organization.replace("org_1", "org_2")])
+        assert.ok(engine.isDuplicate(await failure(text)), text);
+      const others = [
+        "insert into settings values ('b', null)",
+        event("evt_1").replace("org_1", "org_none"),
+        "insert into nothing values (1)",
+      ];
+      for (const text of others) assert.equal(engine.isDuplicate(await failure(text)), false, text);
+      for (const error of [new Error("UNIQUE"), undefined, null, "x"]) assert.equal(engine.isDuplicate(error), false);
+    },
+  ],
+  "Engine.preparedSql": [
+    "has every statement once",
+    async ({ opened: { engine } }) => {
+      await put(engine, "a");
+      await put(engine, "b");
+      await names(engine.connection);
+      const texts = engine.preparedSql();
+      for (const start of ["select name from settings", 'insert into "settings"'])
+        assert.equal(texts.filter((text) => text.startsWith(start)).length, 1, start);
+    },
+  ],
+  "Engine.obstacle": [
+    "says why writes are refused, and ends with the reason",
+    async (room, t) => {
+      const { engine } = room.opened;
+      const seen = [engine.obstacle];
+      await interrupted(room, t, () => seen.push(engine.obstacle));
+      assert.deepEqual(
+        seen,
+        { memory: [undefined], file: [undefined, "moved"], postgres: [undefined, "unreachable"] }[room.kind],
+      );
+      assert.equal(engine.obstacle, undefined);
+      await put(engine, "kept");
+      assert.deepEqual(await names(engine.connection), ["kept"]);
+    },
+  ],
+  "Engine.watch": [
+    "tells the last watcher when writes stop and go on, once each",
+    async (room, t) => {
+      const { heard: before } = watching(room.opened);
+      const heard = await interrupted(room, t);
+      assert.deepEqual(
+        heard,
+        { memory: [], file: ["moved", undefined], postgres: ["unreachable", undefined] }[room.kind],
+      );
+      assert.deepEqual(before, []);
+    },
+  ],
+  "Engine.started": [
+    "finds room, and writes go on",
+    async ({ opened: { engine } }) => {
+      assert.equal(engine.started(), true);
+      await put(engine, "a");
+    },
+  ],
+  "Engine.close": [
+    "waits for what was begun, refuses what comes later, and may be called twice",
+    async ({ opened: { engine }, another }) => {
+      const begun = Promise.all(["a", "b", "c"].map((name) => put(engine, name)));
+      await engine.close();
+      await begun;
+      await engine.close();
+      await assert.rejects(put(engine, "too late"));
+      await assert.rejects(names(engine.connection));
+      if (another) assert.deepEqual(await names((await another()).engine.connection), ["a", "b", "c"]);
+    },
+  ],
+};
