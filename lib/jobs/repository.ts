@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 
 /**
@@ -18,6 +19,9 @@ export const suspect = 3;
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
+  /** Jobs whose lease has expired. One that is locked is settled at this moment. */
+  const expired = (db: QueryBuilder, before: string) =>
+    query.unlocked(db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", before));
   return {
     insert: query.insert("jobs"),
     /** Adds a periodic job unless it exists. */
@@ -89,6 +93,19 @@ export function jobsRepository(query: Queries) {
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
     claim: query.all((db, p: { now: string; owner: string; until: string }) =>
       db
+        // Not in the condition, where PostgreSQL may run it again for each row, and lock more rows than the limit.
+        .with("due", (due) =>
+          query.unlocked(
+            due
+              .selectFrom("jobs")
+              .select("id")
+              .where(waiting)
+              .where("run_at", "<=", p.now)
+              .orderBy("run_at")
+              .orderBy("id")
+              .limit(sql.lit(claimSize)),
+          ),
+        )
         .updateTable("jobs")
         .set((eb) => ({
           state: "running" as const,
@@ -96,26 +113,23 @@ export function jobsRepository(query: Queries) {
           lease_owner: p.owner,
           lease_until: p.until,
         }))
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("jobs")
-            .select("id")
-            .where(waiting)
-            .where("run_at", "<=", p.now)
-            .orderBy("run_at")
-            .orderBy("id")
-            .limit(sql.lit(claimSize)),
-        )
+        .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
         .returningAll(),
+    ),
+    /** Whoever adds this job waits from now on until it is settled. */
+    lock: query.first((db, p: { id: string }) =>
+      query.locked(db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     ),
     /** The running jobs that are suspects, or are with one more crash. */
     suspected: query.all((db, p: { before: string }) =>
-      db
-        .selectFrom("jobs")
-        .select(["id", "attempt"])
-        .where(running)
-        .where("crashes", ">=", suspect - 1)
-        .where("lease_until", "<=", p.before),
+      query.unlocked(
+        db
+          .selectFrom("jobs")
+          .select(["id", "attempt"])
+          .where(running)
+          .where("crashes", ">=", suspect - 1)
+          .where("lease_until", "<=", p.before),
+      ),
     ),
     /** A running job whose lease has expired. */
     expired: query.first((db, p: { now: string }) =>
@@ -130,8 +144,7 @@ export function jobsRepository(query: Queries) {
           crashes: eb("crashes", "+", 1),
           strikes: sql<number>`case when crashes >= ${sql.lit(suspect)} then strikes + 1 else 0 end`,
         }))
-        .where(running)
-        .where("lease_until", "<=", p.before),
+        .where("id", "in", expired(db, p.before)),
     ),
     hold: query.change((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
@@ -161,8 +174,7 @@ export function jobsRepository(query: Queries) {
           state: "waiting" as const,
           crashes: eb("crashes", "+", 1),
         }))
-        .where(running)
-        .where("lease_until", "<=", p.now),
+        .where("id", "in", expired(db, p.now)),
     ),
     renew: query.change((db, p: { id: string; attempt: number; until: string }) =>
       db

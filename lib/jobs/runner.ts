@@ -148,6 +148,8 @@ export function createRunner(ports: {
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(async (tx) => {
+      // What waits is read after those who add more have committed, or none of the two would see the other.
+      if (isShared && given.kind === "until") await rows(tx).lock(row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const verdict = isGivenUp(row)
         ? ({ kind: "give_up", reason: "worker_crashed" } as const)

@@ -52,6 +52,8 @@ export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
   readonly db: QueryBuilder;
+  /** Whether transactions run at the same time, and so lock rows. */
+  readonly hasRowLocks: boolean;
   /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /** For reads outside a transaction. A write through it is refused. */

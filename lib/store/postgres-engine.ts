@@ -137,6 +137,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   const engine: Engine = {
     name: "postgres",
     db: queryBuilder,
+    hasRowLocks: true,
     later: (instant, seconds) =>
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,

@@ -24,6 +24,11 @@ type Values = Readonly<Record<string, unknown>>;
 /** Rows beyond this number are not counted: so many take a few milliseconds. */
 const maxCounted = 10_000;
 
+/** A selection of rows. */
+interface Lockable {
+  modifyEnd(end: RawBuilder<unknown>): this;
+}
+
 /**
  * Queries with named parameters, compiled once and run as prepared statements. Building and preparing a query at every
  * call took two thirds of the throughput. Each connection has its own `Queries`.
@@ -39,6 +44,10 @@ export interface Queries {
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** The instant of a column, moved by a signed number of seconds. */
   later(column: string, seconds: string): RawBuilder<string>;
+  /** Selects the rows that no other transaction has locked, and locks them until the commit. */
+  unlocked<Q extends Lockable>(rows: Q): Q;
+  /** Locks the selected rows until the commit, once no other transaction has them locked. */
+  locked<Q extends Lockable>(rows: Q): Q;
   /** A list in the order of one key, in pages. */
   pages<T extends Table>(list: List<T>): Pages<T>;
 }
@@ -115,6 +124,8 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
       };
     },
     later: (column, seconds) => engine.later(sql.ref(column), sql.val(seconds)),
+    unlocked: (rows) => (engine.hasRowLocks ? rows.modifyEnd(sql`for update skip locked`) : rows),
+    locked: (rows) => (engine.hasRowLocks ? rows.modifyEnd(sql`for update`) : rows),
     pages: (list) => createPages(engine, connection, list, shared(new Map())),
   };
 }

@@ -65,6 +65,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
   return {
     name: "sqlite",
     db: queryBuilder,
+    hasRowLocks: false,
     later: (instant, seconds) => sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, ${seconds} || ' seconds')`,
     connection,
     transaction(work, { deletes = false } = {}) {
