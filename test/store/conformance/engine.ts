@@ -66,6 +66,16 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
       await assert.rejects(one.execute(), /Kysely has no connection here/);
     },
   ],
+  "Engine.hasRowLocks": [
+    "says whether its SQL can lock rows",
+    async ({ opened: { engine } }) => {
+      await put(engine, "a");
+      const rows = engine.db.selectFrom("settings").select("name").modifyEnd(sql`for update skip locked`);
+      const locked = engine.transaction((connection) => allOn(connection, rows));
+      if (engine.hasRowLocks) assert.deepEqual(await locked, [{ name: "a" }]);
+      else await assert.rejects(locked, /syntax error/);
+    },
+  ],
   "Engine.later": [
     "moves an instant by signed seconds, to the millisecond",
     async ({ opened: { engine } }) => {
