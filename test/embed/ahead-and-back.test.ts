@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deploymentNow } from "../helpers/deployments.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots, withSnapshots } from "../helpers/engine.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
@@ -205,7 +205,7 @@ test("the control interface makes forks on ports of their own", withSnapshots, a
   assert.equal((await send("DELETE", "/_svc/forks/fork_1")).status, 404);
 });
 
-test("one scenario and one fault are removed, and inboxes show what they answer next", withSnapshots, async (t) => {
+test("one scenario and one fault are removed, and inboxes show what they answer next", async (t) => {
   const here = await world(t);
   const { service } = here;
   const { id } = await service.scenarios.add({ match: { branch: "a" }, outcome: { result: "fail" } });
@@ -213,12 +213,14 @@ test("one scenario and one fault are removed, and inboxes show what they answer 
   assert.equal(expect(await here.call("nobody", "DELETE", `/_svc/scenarios/${id}`), 200).data.length, 1);
   await assert.rejects(service.scenarios.remove(id), notFound);
   const fault = service.faults.add({ match: { path: "/v1/me" }, respond: { status: 503 } });
-  const { id: from } = await service.snapshot();
+  const from = hasSnapshots ? await service.snapshot() : undefined;
   assert.deepEqual(expect(await here.call("nobody", "DELETE", `/_svc/faults/${fault.id}`), 200).data, []);
   assert.throws(() => service.faults.remove(fault.id), notFound);
-  await service.restore(from);
-  assert.notEqual(service.faults.add({ respond: { status: 500 } }).id, fault.id);
-  assert.equal(service.faults.list().length, 2);
+  if (from) {
+    await service.restore(from.id);
+    assert.notEqual(service.faults.add({ respond: { status: 500 } }).id, fault.id);
+    assert.equal(service.faults.list().length, 2);
+  }
   assert.deepEqual(service.inbox.settings(), []);
   service.inbox.script("b", [500, { drop: true }]);
   service.webhooks.forward("a", "http://localhost:3000/hooks");

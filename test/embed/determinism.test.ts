@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/operations.ts";
 import { allSteps, impossible, runSteps } from "../helpers/all-operations.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots } from "../helpers/engine.ts";
 import { pixel } from "../helpers/openai-backend.ts";
 import { sharedPainter } from "../helpers/painter.ts";
 import { forked, type World, world } from "../helpers/test-service.ts";
@@ -74,15 +74,17 @@ test("every operation has a step", () => {
   );
 });
 
-test(`the same ${steps} steps give the same bytes: answers, headers, deliveries, files`, withSnapshots, async (t) => {
+test(`the same ${steps} steps give the same bytes: answers, headers, deliveries, files`, async (t) => {
   const [one, two] = [await prepared(t), await prepared(t)];
-  const fork = { ...one, here: await forked(t, one.here) };
-  const kept = await two.here.service.snapshot();
+  const fork = hasSnapshots ? { ...one, here: await forked(t, one.here) } : undefined;
+  const kept = hasSnapshots ? await two.here.service.snapshot() : undefined;
   const expected = await outcome(one);
   assert.ok(expected.length >= steps);
   same(expected, await outcome(two));
-  same(expected, await outcome(fork));
-  await two.here.service.restore(kept.id);
-  same(expected, await outcome(two));
+  if (fork) same(expected, await outcome(fork));
+  if (kept) {
+    await two.here.service.restore(kept.id);
+    same(expected, await outcome(two));
+  }
   assert.notDeepEqual(await outcome(await prepared(t, "another world")), expected);
 });

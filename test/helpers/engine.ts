@@ -14,5 +14,8 @@ export const onSqlite = (reason: string): { readonly skip: string | false } => (
 /** The options of a test with snapshots or forks. */
 export const withSnapshots = onSqlite("a database of PostgreSQL has no snapshots, forks and reset");
 
+/** For a test of which a part alone needs them. */
+export const hasSnapshots = withSnapshots.skip === false;
+
 /** The options of a test that sets the machine's clock. */
 export const onMachineTime = onSqlite("processes of PostgreSQL show the time of the database");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verifySignature } from "../../lib/index.ts";
 import { pathsOf } from "../helpers/deployments.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots } from "../helpers/engine.ts";
 import { expect, forked, keyOf, type World, world } from "../helpers/test-service.ts";
 import { start as receiver } from "../helpers/webhook-receiver.ts";
 
@@ -76,27 +76,27 @@ test("a receiver that is down fails the attempts, and null ends the forwarding",
   assert.match(attempts[0].error, /refused/i);
 });
 
-test(
-  "https works with the receiver's own certificate, and snapshots and forks forward too",
-  withSnapshots,
-  async (t) => {
-    const here = await world(t);
-    const { url, requests, close } = await receiver();
-    t.after(close);
-    await hook(here);
-    here.service.webhooks.forward("shop", url);
+test("https works with the receiver's own certificate, and snapshots and forks forward too", async (t) => {
+  const here = await world(t);
+  const { url, requests, close } = await receiver();
+  t.after(close);
+  await hook(here);
+  here.service.webhooks.forward("shop", url);
+  const all = [here];
+  if (hasSnapshots) {
     const { id } = await here.service.snapshot();
     here.service.webhooks.forward("shop", null);
     await here.service.restore(id);
     const fork = await forked(t, here);
     fork.service.webhooks.forward("other", url);
-    for (const one of [here, fork]) {
-      await one.project();
-      await one.service.settle();
-    }
-    assert.equal(requests.length, 2);
-  },
-);
+    all.push(fork);
+  }
+  for (const one of all) {
+    await one.project();
+    await one.service.settle();
+  }
+  assert.equal(requests.length, all.length);
+});
 
 test("only addresses of this machine are taken", async (t) => {
   const here = await world(t);

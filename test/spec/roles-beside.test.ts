@@ -7,7 +7,7 @@ import { assetRoutes } from "../../lib/downloads/asset-downloads.ts";
 import { healthRoutes } from "../../lib/health/probes.ts";
 import { hookRoutes } from "../../lib/hooks/code-host-pushes.ts";
 import type { Options } from "../../lib/index.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots } from "../helpers/engine.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
@@ -105,13 +105,12 @@ test("the table has every path beside /v1, and no other", () => {
 });
 
 for (const [column, [settings, headers]] of callers.entries()) {
-  // Where the callers reach the control interface.
-  const options = column === 0 ? withSnapshots : {};
-  test(`paths beside /v1 answer exactly the callers of the table, column ${column + 1}`, options, async (t) => {
+  test(`paths beside /v1 answer exactly the callers of the table, column ${column + 1}`, async (t) => {
     const here = await listeningWorld(t, { ...settings, addressRateLimit: 0 });
     const client = keepAliveClient(here.port);
     t.after(() => client.close());
     for (const { method, path, statuses } of rows) {
+      if (!hasSnapshots && /^\/_svc\/(preview|snapshots|compare|forks|reset)/.test(path)) continue;
       const at = path.replaceAll("{}", "unknown");
       const { status, text } = await client.ask(method, at, { headers });
       assert.equal(status, statuses[column], `${method} ${path}: ${text}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { simulatedGenerations } from "../../lib/index.ts";
 import { pathsOf } from "../helpers/deployments.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots } from "../helpers/engine.ts";
 import { createGeneration, sharedPainter } from "../helpers/painter.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
@@ -83,16 +83,18 @@ describe("the pace of generations", () => {
     assert.equal((await seen(here, last)).status, "completed");
   });
 
-  test("a stepped generation can be cancelled, and continues after a restore", withSnapshots, async (t) => {
+  test("a stepped generation can be cancelled, and continues after a restore", async (t) => {
     const here = await world(t, { generations: { driver: driver() } });
     await here.service.scenarios.next("generation", { pace: "manual" });
     const generation = await createGeneration(here);
     await here.service.generations.step(generation.id);
-    const { id } = await here.service.snapshot();
+    const kept = hasSnapshots ? await here.service.snapshot() : undefined;
     expect(await here.call("owner", "POST", `/v1/generations/${generation.id}/cancel`), 200);
     await assert.rejects(here.service.generations.step(generation.id), /has not ended; this one is failed/);
-    await here.service.restore(id);
-    assert.equal(await here.service.generations.step(generation.id), "completed");
+    if (kept) {
+      await here.service.restore(kept.id);
+      assert.equal(await here.service.generations.step(generation.id), "completed");
+    }
     assert.equal(here.service.clock.now().toISOString(), start);
   });
 
