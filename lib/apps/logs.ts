@@ -53,7 +53,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
       await rows(tx).pruneLog({ project_id, environment, before: seq - kept });
       feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
-    });
+    }, key);
 
   return {
     /** Adds lines; one that cannot be stored is missed by nobody but its reader. */

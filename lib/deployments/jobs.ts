@@ -7,9 +7,9 @@ const job = jobsOf<{ rollout: Rollout }>();
 export const deploymentsJobs = [
   job({
     kind: "deployments.turns",
-    args: v.object({}),
-    run: (_, { rollout }) => rollout.runStart(),
-    exhausted: (_, __, { rollout }, tx) => rollout.scheduleStart(tx, 60_000),
+    args: v.object({ organization_id: v.optional(v.string()) }),
+    run: ({ organization_id }, { rollout }) => rollout.runStart(organization_id),
+    exhausted: (args, _, { rollout }, tx) => rollout.scheduleStart(tx, args, 60_000),
   }),
   job({
     kind: "deployments.advance",

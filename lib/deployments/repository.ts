@@ -25,6 +25,8 @@ const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
 /** In the order of the partial index; in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
+const timedHeads = (db: QueryBuilder) =>
+  db.selectFrom("deployments").where(timedHead).orderBy("ready_at").limit(sql.lit(1));
 const inEnvironment = (db: QueryBuilder, { project_id, environment }: EnvironmentKey) =>
   db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
 /** The number of rows that one transaction removes: a few milliseconds of work. */
@@ -203,10 +205,20 @@ export function deploymentsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id),
     ),
     markReady: query.change((db, p: { now: string }) =>
-      db.updateTable("deployments").set({ lined_up: 2 }).where(waitingHead).where("ready_at", "<=", p.now),
+      db
+        .updateTable("deployments")
+        .set({ lined_up: 2 })
+        // Whoever has one locked looks for heads that are ready afterwards.
+        .where(
+          "id",
+          "in",
+          query.unlocked(db.selectFrom("deployments").select("id").where(waitingHead).where("ready_at", "<=", p.now)),
+        ),
     ),
-    nextReadyAt: query.first((db, _: object) =>
-      db.selectFrom("deployments").select("ready_at").where(timedHead).orderBy("ready_at").limit(sql.lit(1)),
+    nextReadyAt: query.first((db, _: object) => timedHeads(db).select(["organization_id", "ready_at"])),
+    nextReadyAtOf: query.first((db, p: { organization_id: string }) =>
+      // Not by an index of the organization, which has all that it has queued.
+      timedHeads(db).select("ready_at").where(sql<boolean>`organization_id || '' = ${p.organization_id}`),
     ),
     nextReadyHead: query.first((db, _: object) =>
       db.selectFrom("deployments").selectAll().where(readyHead).where(notRemoved).orderBy("id").limit(sql.lit(1)),

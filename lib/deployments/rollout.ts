@@ -13,7 +13,7 @@ import { lifecycle, type MoveName } from "./states.ts";
 import { orderOf, type ReadVariables } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
-type EnvironmentKey = Pick<Deployment, "project_id" | "environment">;
+type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
 interface Ports extends QueuePorts {
   readonly bus: Bus;
@@ -161,12 +161,12 @@ export function createRollout(ports: Ports) {
     });
     const checked = checkProgress(answer, { needsVersion: isBuild && row.version === null });
     const progress = withoutSecrets(checked, order.secrets);
-    if (progress.state !== "running") return done((tx) => finish(tx, row, progress));
+    if (progress.state !== "running") return done((tx) => finish(tx, row, progress), row);
     const logLines = async (tx: Tx) => {
       const now = await present(tx, row);
       if (now) await appendLog(tx, now, progress.logs);
     };
-    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle });
+    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle }, row);
   };
 
   return {
@@ -205,7 +205,7 @@ export function createRollout(ports: Ports) {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }));
+      if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
       return askDriver(row, elapsed_ms, handle);

@@ -135,7 +135,7 @@ export function deploymentsService(ports: Ports) {
       message,
     });
     await bus.announce(tx, organization_id, "deployment.queued", rollout.eventData(row));
-    if (row.lined_up && !stepped) await rollout.scheduleStart(tx, delay_ms);
+    if (row.lined_up && !stepped) await rollout.scheduleStart(tx, row, delay_ms);
     return row;
   };
 

@@ -111,13 +111,15 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
       const start = parseInstant(since) ?? 0;
-      const key = { organization_id: caller.organization_id, endpoint_id: id };
+      const { organization_id, recheckRights } = caller;
+      const key = { organization_id, endpoint_id: id };
+      const between: TransactionHooks = recheckRights ? { organization_id, recheckRights } : { organization_id };
       const recoverRange = (range: { after: string; to: string }, queued: number, hooks: TransactionHooks) =>
         store.transaction(async (tx) => {
           const { epoch } = await endpoints.get(family, caller, id, tx);
           const now = clock.iso();
           const recovered = await deliveries(tx).recover({ ...key, ...range, since: isoOf(start), now, epoch });
-          if (recovered > 0) await outbox.wake(tx, id);
+          if (recovered > 0) await outbox.wake(tx, id, organization_id);
           return { queued: queued + recovered };
         }, hooks);
       let [after, queued] = [lowestId("dlv", start), 0];
@@ -126,11 +128,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
         const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
         // Only the last answer is stored for the idempotency key: it has the total.
         if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
-        ({ queued } = await recoverRange(
-          { after, to },
-          queued,
-          caller.recheckRights ? { recheckRights: caller.recheckRights } : {},
-        ));
+        ({ queued } = await recoverRange({ after, to }, queued, between));
         after = to;
       }
     },

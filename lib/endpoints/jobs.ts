@@ -8,10 +8,10 @@ const job = jobsOf<{ endpoints: Endpoints; outbox: Outbox }>();
 export const deliveriesJobs = [
   job({
     kind: "deliveries.pump",
-    args: v.object({ endpoint_id: v.string() }),
-    run: ({ endpoint_id }, { outbox }) => outbox.pump(endpoint_id),
+    args: v.object({ endpoint_id: v.string(), organization_id: v.optional(v.string()) }),
+    run: ({ endpoint_id, organization_id }, { outbox }) => outbox.pump(endpoint_id, organization_id),
     // A new job takes over, or the pending deliveries would never be sent.
-    exhausted: ({ endpoint_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id),
+    exhausted: ({ endpoint_id, organization_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id, organization_id),
   }),
   job({
     kind: "deliveries.redeliver",

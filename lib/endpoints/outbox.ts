@@ -85,7 +85,7 @@ export function createOutbox(ports: Ports) {
       await deliveries(tx).insert(row);
       inserted.push(row);
     }
-    if (isActive && inserted.length > 0) await wake(tx, endpoint.id);
+    if (isActive && inserted.length > 0) await wake(tx, endpoint.id, endpoint.organization_id);
     return inserted;
   };
 
@@ -93,8 +93,9 @@ export function createOutbox(ports: Ports) {
   const wakeUps = new Map<string, () => void>();
   let stopping = false;
 
-  const wake = async (tx: Tx, endpoint_id: string) => {
-    await queue.addUnique(tx, "deliveries.pump", { endpoint_id }, endpoint_id);
+  const wake = async (tx: Tx, endpoint_id: string, organization_id?: string) => {
+    const args = organization_id === undefined ? { endpoint_id } : { endpoint_id, organization_id };
+    await queue.addUnique(tx, "deliveries.pump", args, endpoint_id);
     tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
     feed.wake(tx, `pump ${endpoint_id}`);
   };
@@ -118,7 +119,7 @@ export function createOutbox(ports: Ports) {
     // Before the attempt is counted: a deletion may share that commit.
     const deletion = endpoints.deletionSignal(delivery.endpoint_id);
     try {
-      const started = await store.transaction((tx) => attempts.startRedelivery(tx, delivery_id));
+      const started = await store.transaction((tx) => attempts.startRedelivery(tx, delivery_id), delivery);
       return started && (await attempts.send(started, deletion.signal));
     } finally {
       deletion.release();
@@ -147,7 +148,8 @@ export function createOutbox(ports: Ports) {
      * The job `deliveries.pump`: sends all that is due for one endpoint, some concurrently. Each tick is one transaction,
      * which settles the responses that arrived and counts the next attempts.
      */
-    async pump(endpoint_id: string): Promise<Outcome> {
+    async pump(endpoint_id: string, organization_id?: string): Promise<Outcome> {
+      const scope = organization_id === undefined ? {} : { organization_id };
       const inFlight = new Map<string, Promise<void>>();
       const results: AttemptResult[] = [];
       let settled = 0;
@@ -176,7 +178,7 @@ export function createOutbox(ports: Ports) {
       };
       try {
         for (;;) {
-          const begun = await store.transaction(tick);
+          const begun = await store.transaction(tick, scope);
           // Not in the transaction, which may run again.
           results.splice(0, settled);
           for (const started of begun) inFlight.set(started.delivery.id, send(started));
@@ -194,17 +196,20 @@ export function createOutbox(ports: Ports) {
         deletion.release();
       }
       if (failure) throw failure.error;
-      return snoozeUntil(async (tx) => {
-        const next = await deliveries(tx).next({ endpoint_id });
-        return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
-      });
+      return snoozeUntil(
+        async (tx) => {
+          const next = await deliveries(tx).next({ endpoint_id });
+          return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
+        },
+        { locksRowsOnly: true },
+      );
     },
 
     /** The job `deliveries.redeliver`: one more attempt, which leaves the retry schedule as it is. */
     async redeliver(delivery_id: string): Promise<Outcome> {
       const result = await sendAgain(delivery_id);
       if (!result) return discard("the delivery or its endpoint was removed");
-      return done((tx) => attempts.settleRedelivery(tx, result));
+      return done((tx) => attempts.settleRedelivery(tx, result), result.delivery);
     },
 
     /**
@@ -218,7 +223,7 @@ export function createOutbox(ports: Ports) {
         const result = await sendAgain(id);
         // The receiver of an earlier one may have deleted it.
         if (!result) throw notFound("delivery");
-        await store.transaction((tx) => attempts.settleRedelivery(tx, result));
+        await store.transaction((tx) => attempts.settleRedelivery(tx, result), result.delivery);
       }
     },
 
@@ -231,8 +236,8 @@ export function createOutbox(ports: Ports) {
       return done(async (tx) => {
         if (rung === null) return attempts.settleRedelivery(tx, result);
         await attempts.settle(tx, [result]);
-        await wake(tx, delivery.endpoint_id);
-      });
+        await wake(tx, delivery.endpoint_id, delivery.organization_id);
+      }, delivery);
     },
   };
 }

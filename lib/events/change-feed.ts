@@ -61,7 +61,7 @@ export interface ChangeFeed {
   publish(tx: Tx, change: Change): void;
   /** Counts changes of rights in this process, those of open transactions included. */
   rightsChanges(): number;
-  /** Hears the changes of all processes, events in the order of their commits. Returns the function that stops listening. */
+  /** Hears the changes of all processes, those of an organization in the order of their commits. Returns the function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
   /** Hears the changes of this process alone, for its metrics. */
   listenHere(listener: (change: Change) => void): void;
@@ -78,11 +78,14 @@ interface Ports {
   readonly opened: Pick<OpenDatabase, "shared">;
 }
 
-type Message = Exclude<Change, { kind: "event" }> | { readonly kind: "events" } | { kind: "wake"; name: string };
+type Message =
+  | Exclude<Change, { kind: "event" }>
+  | { readonly kind: "events"; readonly organization_id: string }
+  | { readonly kind: "wake"; readonly name: string };
 
 /** A change as other processes hear it: they read events from their rows. A message is short. */
 function messageOf(change: Change): Message {
-  if (change.kind === "event") return { kind: "events" };
+  if (change.kind === "event") return { kind: "events", organization_id: change.organization_id };
   return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
 }
 
@@ -112,12 +115,12 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
 
   const hear = (text: string) => {
     const message: Message = JSON.parse(text);
-    if (message.kind === "events") events.read();
+    if (message.kind === "events") events.read(message.organization_id);
     else if (message.kind !== "wake") notifyAll(message);
     else for (const waker of wakers) notify(({ name }) => waker(name), message);
   };
   const lost = () => {
-    events.read();
+    events.readAll();
     notifyAll({ kind: "missed", organization_id: "" });
   };
   /** The last event of each open transaction. */
@@ -132,7 +135,7 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
     if (change.kind === "event") lastOf.set(tx, change.id);
     tx.afterCommit(() => {
       for (const listener of here) notify(listener, change);
-      if (change.kind === "event") events.committed(change.id, before, () => notifyAll(change));
+      if (change.kind === "event") events.committed(change, before, () => notifyAll(change));
       else notifyAll(change);
     });
   };

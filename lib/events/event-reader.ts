@@ -2,20 +2,22 @@ import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { eventsBatch, eventsRepository } from "./repository.ts";
+import { eventsBatch, eventsRepository, organizationsBatch } from "./repository.ts";
 
 export interface EventReader {
-  /** Publishes what has come since. */
-  read(): void;
+  /** An organization may have new events: publishes them. */
+  read(organization_id: string): void;
+  /** Each organization may have some. */
+  readAll(): void;
   /** An event of this process was committed, directly after the event `before`. Calls `publish` now if that was the last one. */
-  committed(id: string, before: string, publish: () => void): void;
+  committed(event: Pick<Row<"events">, "organization_id" | "id">, before: string, publish: () => void): void;
   /** The events from now on. */
   begin(): Promise<void>;
 }
 
 /**
- * Publishes the events of all processes from their rows, in the order of their identifiers. That is the order of their
- * commits, so none comes after a later one, however the hints arrive.
+ * Publishes the events of all processes from their rows, those of an organization in the order of their identifiers. That is
+ * the order of their commits, so none comes after a later one, however the hints arrive.
  */
 export function createEventReader(ports: {
   readonly store: Store;
@@ -24,49 +26,78 @@ export function createEventReader(ports: {
 }): EventReader {
   const { store, log, publish } = ports;
   const events = store.using(eventsRepository);
-  let last: string | undefined;
+  /** The newest published event of each organization; undefined before the beginning, when there are no listeners. */
+  let last: Map<string, string> | undefined;
+  /** Organizations that may have newer ones. */
+  const asked = new Set<string>();
   let isReading = false;
-  let isAskedAgain = false;
 
-  const readAll = async () => {
-    do {
-      isAskedAgain = false;
-      for (let isMore = true; isMore; ) {
-        const rows = await events().after({ id: last ?? "" });
-        isMore = rows.length === eventsBatch;
-        for (const row of rows) {
-          last = row.id;
-          publish(row);
-        }
-      }
-    } while (isAskedAgain);
+  const readOnce = async (from: Map<string, string>) => {
+    const organizations = [...asked].slice(0, organizationsBatch);
+    for (const id of organizations) asked.delete(id);
+    const places = Array.from({ length: organizationsBatch }, (_, i) => {
+      const id = organizations[i] ?? "";
+      return { [`organization${i}`]: id, [`id${i}`]: from.get(id) ?? "" };
+    });
+    const rows = await events()
+      .after(Object.assign({}, ...places))
+      .catch((error) => {
+        for (const id of organizations) asked.add(id);
+        throw error;
+      });
+    for (const row of rows.sort((one, other) => (one.id < other.id ? -1 : 1))) {
+      from.set(row.organization_id, row.id);
+      // One of them may have more than a read takes.
+      if (rows.length >= eventsBatch) asked.add(row.organization_id);
+      publish(row);
+    }
   };
 
-  const read = () => {
-    isAskedAgain = true;
-    // Before the beginning there are no listeners.
-    if (isReading || last === undefined) return;
+  const readAsked = async (from: Map<string, string>) => {
     isReading = true;
-    readAll()
-      // The next hint, or the next connection to the database, reads them.
-      .catch((error) => {
-        if (!isLogged(error) && !store.retired) log.warn("events could not be read", { reason: reasonOf(error) });
-      })
-      .finally(() => {
-        isReading = false;
-      });
+    try {
+      while (asked.size > 0) await readOnce(from);
+    } finally {
+      isReading = false;
+    }
+  };
+
+  const run = (work: (from: Map<string, string>) => Promise<void>) => {
+    if (!last) return;
+    // The next hint, or the next connection to the database, reads what could not be read.
+    work(last).catch((error) => {
+      if (!isLogged(error) && !store.retired) log.warn("events could not be read", { reason: reasonOf(error) });
+    });
+  };
+
+  const start = () => {
+    if (isReading) return;
+    run(readAsked);
+  };
+
+  const read = (organization_id: string) => {
+    asked.add(organization_id);
+    start();
   };
 
   return {
     read,
-    committed(id, before, publish) {
+    readAll() {
+      run(async (from) => {
+        for (const { organization_id, id } of await events().newest({}))
+          if (id !== null && id > (from.get(organization_id) ?? "")) asked.add(organization_id);
+        start();
+      });
+    },
+    committed({ organization_id, id }, before, publish) {
       // A reading that has begun brings this one too.
-      if (isReading || before !== last) return read();
-      last = id;
+      if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);
+      last?.set(organization_id, id);
       publish();
     },
     async begin() {
-      last = (await events().newest({}))?.id ?? "";
+      last = new Map((await events().newest({})).map(({ organization_id, id }) => [organization_id, id ?? ""]));
+      start();
     },
   };
 }

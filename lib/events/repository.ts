@@ -1,21 +1,43 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** Events of one read of all organizations. */
+/** Events of one read of an organization. */
 export const eventsBatch = 500;
+/** Organizations of one read. */
+export const organizationsBatch = 8;
 
 export function eventsRepository(query: Queries) {
   return {
     insert: query.insert("events"),
     /** No index has the name: a list of a rare one is scanned in batches. */
     list: query.pages({ table: "events", within: ["organization_id"], filters: ["event"], indexes: [[]] }),
-    newest: query.first((db, _: object) =>
-      db.selectFrom("events").select("id").orderBy("id", "desc").limit(sql.lit(1)),
+    /** Of each organization, for the streams of this process. */
+    newest: query.all((db, _: object) =>
+      db.selectFrom("organizations").select((eb) => [
+        "organizations.id as organization_id",
+        eb
+          .selectFrom("events")
+          .select((of) => of.fn.max("events.id").as("id"))
+          .whereRef("events.organization_id", "=", "organizations.id")
+          .as("id"),
+      ]),
     ),
-    /** Of all organizations, for the streams of this process. */
-    after: query.all((db, p: { id: string }) =>
-      db.selectFrom("events").selectAll().where("id", ">", p.id).orderBy("id").limit(sql.lit(eventsBatch)),
-    ),
+    /** The next ones of some organizations, unordered: `organization0` after `id0`, and so on. */
+    after: query.all((db, p: Record<`${"organization" | "id"}${number}`, string>) => {
+      const [first, ...others] = Array.from({ length: organizationsBatch }, (_, i) =>
+        db.selectFrom(
+          db
+            .selectFrom("events")
+            .selectAll()
+            .where("organization_id", "=", p[`organization${i}`] ?? "")
+            .where("id", ">", p[`id${i}`] ?? "")
+            .orderBy("id")
+            .limit(sql.lit(eventsBatch))
+            .as("next"),
+        ),
+      ).map((next) => next.selectAll());
+      return others.reduce((all, one) => all.unionAll(one), first as NonNullable<typeof first>);
+    }),
     since: query.pages({ table: "events", within: ["organization_id"], order: "asc" }),
   };
 }

@@ -66,13 +66,15 @@ export function createExecution(ports: Ports) {
     return row;
   };
 
-  /** Starts the generations that are ready, oldest first, up to the limit over all. */
-  const startReady = async (tx: Tx) => {
+  /** Starts the generations that are ready, oldest first, up to the limit over all: those of other organizations later. */
+  const startReady = async (tx: Tx, { organization_id }: Partial<Pick<Generation, "organization_id">>) => {
+    if (tx.alone) await tx.alone("generations");
     for (;;) {
       const free = concurrency - (await generations(tx).running({})).length;
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
+        if (tx.alone && waiting.organization_id !== organization_id) return queue.add(tx, "generations.turn", {});
         const row = await move(tx, "begin", waiting);
         if (row && !isStepped(row)) await queue.add(tx, "generations.advance", { generation_id: row.id });
       }
@@ -81,7 +83,7 @@ export function createExecution(ports: Ports) {
 
   const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
     const reason = { error_code, error_message: messageOf(message) };
-    if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx);
+    if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx, row);
   };
 
   const removeFileAfterCommit = (tx: Tx, id: string) =>
@@ -98,7 +100,7 @@ export function createExecution(ports: Ports) {
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
-    await startReady(tx);
+    await startReady(tx, row);
   };
 
   /** Answers whose files wait for room on the disk. */
@@ -132,7 +134,7 @@ export function createExecution(ports: Ports) {
         return snooze(untilRoom_ms);
       }
       const message = `the file could not be stored: ${reasonOfObstacle(obstacle)}`;
-      return done((tx) => fail(tx, row, "generation_failed", message));
+      return done((tx) => fail(tx, row, "generation_failed", message), row);
     }
   };
 
@@ -146,11 +148,16 @@ export function createExecution(ports: Ports) {
     /** Ends the delay of a queued generation: it starts as soon as a slot is free. */
     async skipDelay(tx: Tx, row: Generation) {
       await generations(tx).skipDelay({ ...row, now: clock.iso() });
-      await startReady(tx);
+      await startReady(tx, row);
     },
 
     /** The job `generations.turn`: the delay of a queued generation has passed. */
-    runStart: async (): Promise<Outcome> => done(startReady),
+    async runStart(): Promise<Outcome> {
+      if (!store.engine.hasRowLocks) return done((tx) => startReady(tx, {}));
+      const [oldest] = await generations().ready({ now: clock.iso() });
+      if (oldest) await store.transaction((tx) => startReady(tx, oldest), oldest);
+      return done();
+    },
 
     /** Called when the service starts: the limit may have risen, and nothing else would start the waiting generations. */
     resume: () =>
@@ -184,19 +191,20 @@ export function createExecution(ports: Ports) {
       if (answer.state === "failed") {
         // A crash may have come between the storing of a file and the commit.
         await assets.remove(generation_id);
-        return done((tx) => fail(tx, row, answer.code, answer.message));
+        return done((tx) => fail(tx, row, answer.code, answer.message), row);
       }
       if (answer.state === "running") {
         const { again_ms, handle } = answer;
-        return snooze(again_ms, async (tx) => {
+        const store = async (tx: Tx) => {
           if ((await generations(tx).setHandle({ ...row, handle })) > 0) return;
           await queue.add(tx, "generations.cancel", { generation_id, handle });
-        });
+        };
+        return snooze(again_ms, store, undefined, row);
       }
       const unstored = await storeFile(row, answer);
       if (unstored) return unstored;
       const cost = answer.cost_usd === null ? costOf(model.price, workOf(row, clock.now())) : microsOf(answer.cost_usd);
-      return done((tx) => complete(tx, row, answer.bytes, cost));
+      return done((tx) => complete(tx, row, answer.bytes, cost), row);
     },
 
     /** The job has no retries left: the generation fails, or it would never end. */

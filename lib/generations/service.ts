@@ -161,7 +161,7 @@ export function generationsService(ports: Ports) {
         }
         if (before.status === "in_progress")
           await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
-        await execution.startReady(tx);
+        await execution.startReady(tx, caller);
         return view(after);
       }, caller),
 

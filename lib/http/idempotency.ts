@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
@@ -23,8 +23,8 @@ interface IdempotencyKey {
 interface AnswerStore {
   /** In the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** In a transaction of its own, which `recheckRights` can refuse. */
-  alone(answer: Answer, recheckRights: ((tx: Tx) => Promise<void>) | undefined): Promise<Answer>;
+  /** In a transaction of its own, which its hooks can refuse. */
+  alone(answer: Answer, hooks: TransactionHooks): Promise<Answer>;
 }
 
 /** Another process ran the same request meanwhile. What this one did is rolled back. */
@@ -104,8 +104,8 @@ export function createIdempotency({
         if (first) return first;
         return await work({
           within: (tx, answer) => save(tx, key, body_hash, answer),
-          async alone(answer, recheckRights) {
-            await store.transaction((tx) => save(tx, key, body_hash, answer), recheckRights ? { recheckRights } : {});
+          async alone(answer, hooks) {
+            await store.transaction((tx) => save(tx, key, body_hash, answer), hooks);
             return answer;
           },
         }).catch(async (error) => {

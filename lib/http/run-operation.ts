@@ -114,10 +114,10 @@ function runOnce(idempotency: Idempotency, { key, bytes, caller, run, write, ref
           stored = answer;
         },
       });
-      return stored ?? (await store.alone(await write(result), caller.recheckRights));
+      return stored ?? (await store.alone(await write(result), caller));
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.alone(refuse(error), caller.recheckRights);
+      return store.alone(refuse(error), caller);
     }
   });
 }

@@ -160,8 +160,10 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }
     } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // A due job that was not claimed waits until another one ends, which starts the next pump.
-    if (next !== undefined && (next > clock.now() || running.size === 0)) arm(Math.max(next, clock.now() + 5));
+    // A due job that was not claimed waits until another one ends, which starts the next pump, or a transaction that has it locked.
+    const mayBeLocked = isShared && running.size < concurrency;
+    if (next !== undefined && (next > clock.now() || running.size === 0 || mayBeLocked))
+      arm(Math.max(next, clock.now() + 5));
   };
 
   const pump = () => {

@@ -180,9 +180,13 @@ export function jobsRepository(query: Queries) {
       db
         .updateTable("jobs")
         .set({ lease_until: p.until })
-        .where("id", "=", p.id)
-        .where("attempt", "=", p.attempt)
-        .where(running),
+        .where(
+          "id",
+          "in",
+          query.unlocked(
+            db.selectFrom("jobs").select("id").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
+          ),
+        ),
     ),
     /** The attempt is the fence: a process that lost its lease changes nothing. */
     remove: query.change((db, p: { id: string; attempt: number }) =>

@@ -4,13 +4,13 @@ import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { createRandom } from "../kernel/random.ts";
 import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { jobsRepository, suspect } from "./repository.ts";
-import { settle } from "./settle.ts";
+import { onlyRows, scopeOf, settle } from "./settle.ts";
+import { holdOf, isGivenUp, watch_ms } from "./suspects.ts";
 
 const lease_ms = milliseconds("60s");
 /** When work runs again that ended while the store took no writes. */
@@ -18,24 +18,6 @@ const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
 /** Later than every instant. */
 const always = "~";
-
-/**
- * Kills of the service and a job that crashes its process look the same to the next start. So a suspect begins after none
- * to three of these, by chance, and its process is watched for one more. A job that crashes at once always ends it then:
- * whoever kills the service hits that time once in four at most, however the kills are spread.
- */
-const watch_ms = milliseconds("250ms");
-const holds = 4;
-/** An innocent job comes to so many strikes in a row once in 16,384 times. */
-const strikesAllowed = 7;
-/** A job that was cut off so often in a row is given up, whoever is to blame: the service never lives as long as it takes. */
-const crashesAllowed = 50;
-
-const isGivenUp = ({ crashes, strikes }: JobRow): boolean => crashes >= crashesAllowed || strikes >= strikesAllowed;
-
-/** The chance is that of the attempt, so that a seeded service repeats exactly. */
-const holdOf = ({ id, attempt }: Pick<JobRow, "id" | "attempt">): number =>
-  Math.floor(createRandom(`${id} ${attempt}`).fraction() * holds) * watch_ms;
 
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
@@ -101,7 +83,7 @@ export function createRunner(ports: {
   const watched = async (row: JobRow, work: () => Promise<Outcome>): Promise<Outcome> => {
     if (row.crashes < suspect) return work();
     // Where the store refuses it, the next end counts as a strike.
-    const clear = () => void store.transaction((tx) => rows(tx).clear(row)).catch(() => {});
+    const clear = () => void store.transaction((tx) => rows(tx).clear(row), onlyRows).catch(() => {});
     return work().finally(systemTimer(watch_ms, clear));
   };
 
@@ -137,7 +119,7 @@ export function createRunner(ports: {
       const stored = store.transaction(async (tx) => {
         close();
         for (const one of finished) if ((await rows(tx).remove(one)) === 0) logLostLease(one);
-      });
+      }, onlyRows);
       // A transaction that failed to begin takes in no further jobs.
       stored.catch(close);
       removal = { finished, stored };
@@ -147,35 +129,38 @@ export function createRunner(ports: {
   };
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
-    store.transaction(async (tx) => {
-      // What waits is read after those who add more have committed, or none of the two would see the other.
-      if (isShared && given.kind === "until") await rows(tx).lock(row);
-      const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
-      const verdict = isGivenUp(row)
-        ? ({ kind: "give_up", reason: "worker_crashed" } as const)
-        : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
-      const { id, attempt } = row;
-      const held =
-        verdict.kind === "again"
-          ? await rows(tx).reschedule({
-              id,
-              attempt,
-              run_at: isoOf(verdict.at),
-              failures: verdict.failures,
-              args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
-            })
-          : await rows(tx).remove({ id, attempt });
-      if (held === 0) return logLostLease(row);
-      if (verdict.kind === "again") await storeTime(tx);
-      if (verdict.kind === "give_up") {
-        log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
-        await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
-      } else if (outcome.kind === "done" || outcome.kind === "snooze") {
-        await outcome.write?.(tx);
-      } else if (outcome.kind === "discard") {
-        (job ? log.debug : log.warn)("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
-      }
-    });
+    store.transaction(
+      async (tx) => {
+        // What waits is read after those who add more have committed, or none of the two would see the other.
+        if (isShared && given.kind === "until") await rows(tx).lock(row);
+        const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
+        const verdict = isGivenUp(row)
+          ? ({ kind: "give_up", reason: "worker_crashed" } as const)
+          : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
+        const { id, attempt } = row;
+        const held =
+          verdict.kind === "again"
+            ? await rows(tx).reschedule({
+                id,
+                attempt,
+                run_at: isoOf(verdict.at),
+                failures: verdict.failures,
+                args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
+              })
+            : await rows(tx).remove({ id, attempt });
+        if (held === 0) return logLostLease(row);
+        if (verdict.kind === "again") await storeTime(tx);
+        if (verdict.kind === "give_up") {
+          log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
+          await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
+        } else if (outcome.kind === "done" || outcome.kind === "snooze") {
+          await outcome.write?.(tx);
+        } else if (outcome.kind === "discard") {
+          (job ? log.debug : log.warn)("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
+        }
+      },
+      scopeOf(row, job, given),
+    );
 
   /** Gives back the jobs whose leases ended by `before`, with a crash of their process counted. */
   const takeBack = async (before: string) => {
@@ -186,7 +171,7 @@ export function createRunner(ports: {
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
       return count;
-    });
+    }, onlyRows);
     if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
   };
 
@@ -197,7 +182,7 @@ export function createRunner(ports: {
       const next = await rows().next({});
       if (next === undefined || next.run_at > now) return [];
       const lease = { now, owner: ports.owner, until: until() };
-      const claimed = await store.transaction((tx) => rows(tx).claim(lease));
+      const claimed = await store.transaction((tx) => rows(tx).claim(lease), onlyRows);
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING guarantees no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
@@ -230,7 +215,7 @@ export function createRunner(ports: {
       return { waiting: count, running: running.size, due_at: next && Date.parse(next.run_at) };
     },
     async release() {
-      await store.transaction((tx) => rows(tx).release({ owner: ports.owner }));
+      await store.transaction((tx) => rows(tx).release({ owner: ports.owner }), onlyRows);
     },
     reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso()) : takeBack(always)),
     async rescue() {
@@ -238,10 +223,21 @@ export function createRunner(ports: {
       if (await rows().expired({ now })) await takeBack(now);
     },
     async keepAlive() {
-      await store.transaction(async (tx) => {
-        for (const [id, number] of running) await rows(tx).renew({ id, attempt: number, until: until() });
+      const missed = await store.transaction(async (tx) => {
+        const missed: { id: string; attempt: number }[] = [];
+        for (const [id, number] of running) {
+          const lease = { id, attempt: number };
+          if ((await rows(tx).renew({ ...lease, until: until() })) === 0) missed.push(lease);
+        }
         await rows(tx).rescue({ now: clock.iso() });
-      });
+        return missed;
+      }, onlyRows);
+      // Others have these locked for a moment. Who waits for one has no other one locked.
+      for (const lease of isShared ? missed : [])
+        await store.transaction(async (tx) => {
+          await rows(tx).lock(lease);
+          await rows(tx).renew({ ...lease, until: until() });
+        }, onlyRows);
     },
   };
 }

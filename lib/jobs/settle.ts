@@ -1,5 +1,8 @@
 import { milliseconds } from "../kernel/duration.ts";
-import type { Outcome } from "../kernel/job.ts";
+import type { Job, Outcome } from "../kernel/job.ts";
+import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { Row } from "../store/tables.ts";
+import { isGivenUp } from "./suspects.ts";
 
 /** The next state of a job: removed, waiting for another run, or given up. */
 export type Verdict =
@@ -38,4 +41,14 @@ export function settle(
     at: now + Math.round(milliseconds(delay) * (1 + jitter)),
     failures: job.failures + 1,
   };
+}
+
+/** The job's row alone: others that lock several rows never wait for each other. */
+export const onlyRows = { locksRowsOnly: true };
+/** Beside which transactions a job is settled. One that may be given up can change anything. */
+export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome): TransactionHooks | undefined {
+  if (isGivenUp(row)) return undefined;
+  if (given.kind === "retry") return row.failures < (job?.retries.length ?? 0) ? onlyRows : undefined;
+  if (given.kind === "until") return given.scope;
+  return given.kind !== "discard" && given.write ? given.scope : onlyRows;
 }

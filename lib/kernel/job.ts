@@ -1,37 +1,49 @@
 import type * as v from "valibot";
-import type { Tx } from "./transaction-hooks.ts";
+import type { TransactionHooks, Tx } from "./transaction-hooks.ts";
 import type { Schema } from "./validation.ts";
 
 type Write = (tx: Tx) => Promise<void>;
+/** What the settling transaction changes beside the job. */
+type Scope = Pick<TransactionHooks, "organization_id" | "locksRowsOnly">;
 
 /**
  * The result of a job run. `write` runs in the transaction that settles the job, and only if the process still holds
  * the lease: the late result of a process that lost it changes nothing.
  */
 export type Outcome =
-  | { readonly kind: "done"; readonly write: Write | undefined }
-  | { readonly kind: "until"; readonly next: (tx: Tx) => Promise<number | undefined> }
+  | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: Scope | undefined }
+  | {
+      readonly kind: "until";
+      readonly next: (tx: Tx) => Promise<number | undefined>;
+      readonly scope: Scope | undefined;
+    }
   | { readonly kind: "retry"; readonly reason: string }
   | {
       readonly kind: "snooze";
       readonly wait_ms: number;
       readonly args: unknown;
       readonly write: Write | undefined;
+      readonly scope: Scope | undefined;
     }
   | { readonly kind: "discard"; readonly reason: string };
 
-/** The job is finished. */
-export const done = (write?: Write): Outcome => ({ kind: "done", write });
+/** The job is finished. `scope` names the organization whose records `write` changes; without it they are of several. */
+export const done = (write?: Write, scope?: Scope): Outcome => ({ kind: "done", write, scope });
 /** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
-export const snoozeUntil = (next: (tx: Tx) => Promise<number | undefined>): Outcome => ({ kind: "until", next });
+export const snoozeUntil = (next: (tx: Tx) => Promise<number | undefined>, scope?: Scope): Outcome => ({
+  kind: "until",
+  next,
+  scope,
+});
 /** The job failed, and runs again after its next retry delay. */
 export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
 /** The job runs again after `wait_ms`, with `args` if given. This is not a failure. */
-export const snooze = (wait_ms: number, write?: Write, args?: unknown): Outcome => ({
+export const snooze = (wait_ms: number, write?: Write, args?: unknown, scope?: Scope): Outcome => ({
   kind: "snooze",
   wait_ms,
   args,
   write,
+  scope,
 });
 /** The job has become pointless: its record is gone, or something else ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });

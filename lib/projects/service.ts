@@ -30,7 +30,7 @@ interface Ports {
   /** Called in the transaction that removes a project, while its rows are still there: what runs of it stops. */
   readonly onRemove: (tx: Tx, id: string) => Promise<void>;
   /** Called in the same transaction afterwards: deployments of others may take its slots. */
-  readonly onRemoved: (tx: Tx) => Promise<void>;
+  readonly onRemoved: (tx: Tx, key: Key) => Promise<void>;
 }
 
 type Key = Pick<Row<"projects">, "organization_id" | "id">;
@@ -179,12 +179,12 @@ export function projectsService({
           name,
           region,
         });
-        await onRemoved(tx);
+        await onRemoved(tx, key);
       }, caller),
 
     /** The job `projects.clear`: a batch a run. */
     clear: async (key: Key): Promise<Outcome> =>
-      snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now())),
+      snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
     /** The job has no retries left: it runs again a minute later, or the rows would never be removed. */
     clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),

@@ -88,6 +88,7 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
 
     /** Takes the first scenario that matches new work. Returns its outcome for the row of the work, or null. */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
+      if (tx.alone) await tx.alone("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);
       const found =
         left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && matchesWork(kind, work, one));

@@ -8,6 +8,7 @@ import { isStepped } from "./stored-outcome.ts";
 /** The row of a deployment or a generation. */
 interface Work {
   readonly id: string;
+  readonly organization_id: string;
   readonly status: string;
   /** The outcome of the scenario that it took, as JSON. */
   readonly script: string | null;
@@ -32,10 +33,11 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
   const moving = new Map<string, Promise<W>>();
 
   const move = async (work: W): Promise<W> => {
-    if (work.status === lifecycle.initial) await store.transaction((tx) => skipDelay(tx, work));
+    const scope = { organization_id: work.organization_id };
+    if (work.status === lifecycle.initial) await store.transaction((tx) => skipDelay(tx, work), scope);
     else {
       const outcome = await advance(work.id);
-      if ("write" in outcome) await store.transaction(async (tx) => outcome.write?.(tx));
+      if ("write" in outcome) await store.transaction(async (tx) => outcome.write?.(tx), scope);
     }
     return (await find(work.id)) ?? work;
   };

@@ -7,6 +7,9 @@ import type { Store } from "./store.ts";
 /** The bytes of a part, but for the last one of a file. */
 export const part_bytes = 1024 * 1024;
 
+/** One job at a time writes a file. */
+const onlyRows = { locksRowsOnly: true };
+
 function assetsRepository(query: Queries) {
   return {
     insert: query.insert("asset_parts"),
@@ -48,7 +51,7 @@ export function assetsInDatabase(store: Store): Assets {
           const content = Buffer.from(bytes.subarray(part * part_bytes, (part + 1) * part_bytes));
           await rows(tx).insert({ name, part, bytes: content.length, content: content.toString("base64") });
         }
-      }),
+      }, onlyRows),
     async find(name) {
       const bytes = await size(name);
       return bytes === undefined ? undefined : read(name, 0, bytes - 1);
@@ -65,7 +68,7 @@ export function assetsInDatabase(store: Store): Assets {
         },
       });
     },
-    remove: async (name) => void (await store.transaction((tx) => rows(tx).remove({ name }))),
+    remove: async (name) => void (await store.transaction((tx) => rows(tx).remove({ name }), onlyRows)),
     names: async () => (await rows().names({})).map(({ name }) => name),
     // The rows are in the snapshot of the database.
     snapshotable: { save: () => undefined, load: () => {} },

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { systemTimer } from "../kernel/clock.ts";
-import { lockOf } from "./postgres-link.ts";
+import { lockOf } from "./postgres-locks.ts";
 
 /** How long a copy waits for the lock of a server that was killed: its connection may still be open. */
 const wait = { tries: 50, pause_ms: 100 };

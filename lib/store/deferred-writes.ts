@@ -33,9 +33,12 @@ export function createDeferredWrites({
   };
   const flush = async () => {
     stop();
-    await store.transaction(async (tx) => {
-      for (const write of writes) await write(tx);
-    });
+    await store.transaction(
+      async (tx) => {
+        for (const write of writes) await write(tx);
+      },
+      { locksRowsOnly: true },
+    );
   };
   return {
     schedule() {

@@ -1,5 +1,5 @@
 import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
-import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import type { Violation } from "./invariants.ts";
 import type { Watcher } from "./recovery.ts";
 import type { Tables } from "./tables.ts";
@@ -20,14 +20,19 @@ export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 /** A connection to the database: always the same one on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
   statement(sql: string): Statement;
-  /** Within a transaction: a message to the other processes of the database, which arrives with the commit. */
+  /** Within a transaction: a message to the other processes of the database, which leaves right after the commit. */
   readonly tell?: (message: string) => void;
   /**
-   * Within a transaction: the newest event of all processes. None comes between it and the first event of the transaction.
-   * Undefined where there is none.
+   * Within a transaction: the newest event of its organization, of all processes, or of all organizations. None comes between
+   * it and the first event of the transaction. Undefined where there is none.
    */
   readonly newest?: string | undefined;
+  /** Within a transaction; undefined where each runs alone anyway. */
+  readonly alone?: NonNullable<Tx["alone"]>;
 }
+
+/** Beside which others a transaction runs, and what it may use. */
+export type TransactionOptions = Pick<TransactionHooks, "deletes" | "organization_id" | "locksRowsOnly">;
 
 /** What the processes of one database share beside its rows. */
 export interface Shared {
@@ -35,11 +40,11 @@ export interface Shared {
   now(): number;
   /** Writes of one statement each, outside of transactions. A crash of the database may forget the last of them. */
   readonly counters: Connection;
-  /** Calls `follow` at the start of each transaction with the newest event of all processes, if there is one. */
+  /** Calls `follow` at the start of each transaction with the newest event of its organization, of all processes. */
   onNewest(follow: (id: string) => void): void;
   /**
-   * `hear` gets the messages of other processes in the order of their commits. `lost` is called where some may be missing: a
-   * message is a hint, and rows are the truth.
+   * `hear` gets the messages of other processes, those of an organization in the order of their commits. `lost` is called
+   * where some may be missing: a message is a hint, and rows are the truth.
    */
   listen(hear: (message: string) => void, lost: () => void): Promise<void>;
 }
@@ -59,11 +64,11 @@ export interface Engine {
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /**
-   * Runs `work` isolated from all other transactions. Its writes are durable when the promise resolves, and rolled back
-   * when `work` throws. It may await nothing but the store, and it may run again after a rollback: it changes nothing but
-   * rows.
+   * Runs `work` isolated from all other transactions of its organization, or from all. Its writes are durable when the
+   * promise resolves, and rolled back when `work` throws. It may await nothing but the store, and it may run again after a
+   * rollback: it changes nothing but rows.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>, options?: Pick<TransactionHooks, "deletes">): Promise<T>;
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * A number that changes with every commit of another process, as the current transaction or snapshot sees it; NaN, which
    * equals nothing, where that cannot be known.

@@ -39,13 +39,13 @@ export async function openPostgres(
     link = createLink({
       driver,
       url,
-      async check(client) {
+      async check(client, isOnly) {
         await checkServer(client);
         await shareCopyLock(client);
-        created = await migratePostgres(client, { mayChange: mayMigrate });
+        if (isOnly) created = await migratePostgres(client, { mayChange: mayMigrate });
       },
     });
-    await link.client();
+    link.give(await link.take());
     return {
       ...(await createPostgresEngine(driver, url, link)),
       created,

@@ -1,19 +1,20 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
 import { Problem } from "../kernel/errors.ts";
-import type { Connection, Engine, Shared } from "./engine.ts";
+import type { Connection, Engine, Shared, TransactionOptions } from "./engine.ts";
 import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
-import { type Driver, type Link, lockOf } from "./postgres-link.ts";
+import type { Driver, Link } from "./postgres-link.ts";
+import { lockingOf, lockOf } from "./postgres-locks.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
 import { followDatabaseTime } from "./postgres-time.ts";
 import { stopped } from "./write-failure.ts";
 
-/** Reads outside of transactions. Writes go through one connection, one transaction after the other. */
+/** For reads outside of transactions. */
 const readers = 4;
 /** For counters. */
 const counting = 4;
-/** The newest event of all processes: each announces after it, whatever its clock shows, so identifiers are in the order of the commits. */
-const newest = "SELECT id FROM events ORDER BY id DESC LIMIT 1";
+/** How often a transaction runs again that another one stood in the way of, and one that broke a constraint. */
+const reruns = { conflict: 3, constraint: 1 };
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
@@ -84,10 +85,41 @@ export interface PostgresEngine {
   readonly shared: Shared;
 }
 
-/**
- * Transactions run one after the other, each under a lock of the database, in all processes. So what a transaction has read
- * stays as it is until its commit, as on SQLite.
- */
+/** Whether a transaction that failed is tried again: what it met is over now, and its body sees what it left. */
+function mayRunAgain(error: unknown, runs: number): boolean {
+  const code = codeOf(error);
+  if (code === "40001" || code === "40P01") return runs <= reruns.conflict;
+  return (code === "23505" || code === "23503") && runs <= reruns.constraint;
+}
+
+/** A connection of transactions, one after the other. */
+interface WritingConnection extends Connection {
+  messages: string[];
+  newest: string | undefined;
+  /** Whether a statement of the transaction has failed. */
+  hasFailed: boolean;
+}
+
+function writingConnection(client: Client, texts: Set<string>): WritingConnection {
+  const runner: Runner = {
+    query: (query) =>
+      client.query(query).catch((error) => {
+        connection.hasFailed = true;
+        throw error;
+      }),
+  };
+  const connection: WritingConnection = {
+    ...connectionOf(runner, texts),
+    messages: [],
+    newest: undefined,
+    hasFailed: false,
+    tell: (message) => void connection.messages.push(message),
+    alone: async (limit) => void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`)),
+  };
+  return connection;
+}
+
+/** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const texts = new Set<string>();
   const pool = poolOf(driver, url, link.name, "reads", readers);
@@ -97,42 +129,55 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   const read = async (text: string) => ((await reads.statement(text).first([])) as { value: number }).value;
   const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));
   const signals = createSignals({ driver, url, own: link.name });
-  /** Of the open transaction. There is one at a time. */
-  let messages: string[] = [];
   let follow = (_: string) => {};
-  const connections = new WeakMap<Client, Connection & { newest: string | undefined }>();
-  const connectionFor = (client: Client, newest: string | undefined): Connection => {
-    const tell = (message: string) => void messages.push(message);
-    const connection = connections.get(client) ?? { ...connectionOf(client, texts), tell, newest };
+  const connections = new WeakMap<Client, WritingConnection>();
+  const connectionFor = (client: Client, newest: string | undefined) => {
+    const connection = connections.get(client) ?? writingConnection(client, texts);
     connections.set(client, connection);
-    connection.newest = newest;
-    return connection;
+    return Object.assign(connection, { messages: [], hasFailed: false, newest });
   };
-  let last: Promise<unknown> = Promise.resolve();
-  let closing: Promise<void> | undefined;
 
-  const run = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const run = async <T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions): Promise<T> => {
     if (link.obstacle) throw stopped(link.obstacle);
-    const client = await link.client().catch((error) => {
-      throw translate(error);
-    });
-    messages = [];
+    const client = await link.take();
+    const { begin, unlock } = lockingOf(options, client.escapeLiteral.bind(client));
     try {
-      const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")}); ${newest}`;
       const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
       if (event) follow(event.id);
-      const value = await work(connectionFor(client, event?.id));
-      const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
-      const { command } = lastOf(await client.query(`${sending}COMMIT`));
-      // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
-      if (command !== "COMMIT") throw new Error("the transaction had failed before its commit");
+      const connection = connectionFor(client, event?.id);
+      const value = await work(connection);
+      // PostgreSQL would answer COMMIT with ROLLBACK.
+      if (connection.hasFailed) throw new Error("the transaction had failed before its commit");
+      const sending = sendingOf(connection.messages, link.name, client.escapeLiteral.bind(client));
+      const { command } = firstOf(await client.query(`COMMIT; ${sending}${unlock}`));
+      if (command !== "COMMIT") throw new Error("the transaction was rolled back by its commit");
+      link.give(client);
       return value;
     } catch (error) {
-      if (isLost(error)) link.drop(client, error);
-      else await client.query("ROLLBACK").catch((lost) => link.drop(client, lost));
-      throw translate(error);
+      if (isLost(error)) link.drop(client);
+      else
+        await client.query(`ROLLBACK; ${unlock}`).then(
+          () => link.give(client),
+          () => link.drop(client),
+        );
+      throw error;
     }
   };
+
+  const runAgain = async <T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions): Promise<T> => {
+    for (let runs = 1; ; runs++) {
+      try {
+        return await run(work, options);
+      } catch (error) {
+        if (!mayRunAgain(error, runs)) throw translate(error);
+      }
+    }
+  };
+
+  /** The last transaction of each organization, so that those that wait for another one take no connections. */
+  const queues = new Map<string | undefined, Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
 
   const engine: Engine = {
     name: "postgres",
@@ -141,9 +186,20 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     later: (instant, seconds) =>
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
-    transaction(work) {
-      const result = last.then(() => run(work));
-      last = result.catch(() => {});
+    transaction(work, options = {}) {
+      const queue = options.locksRowsOnly ? undefined : (options.organization_id ?? "");
+      const before = queues.get(queue) ?? Promise.resolve();
+      const result = before.then(() => runAgain(work, options));
+      const ended = result.then(
+        () => {},
+        () => {},
+      );
+      pending.add(ended);
+      if (queue !== undefined) queues.set(queue, ended);
+      void ended.then(() => {
+        pending.delete(ended);
+        if (queue !== undefined && queues.get(queue) === ended) queues.delete(queue);
+      });
       return result;
     },
     // Nobody tells whether another process has committed.
@@ -159,7 +215,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     started: () => true,
     close() {
       time.stop();
-      closing ??= last
+      closing ??= Promise.all(pending)
         .then(() => Promise.all([link.end(), pool.end(), counterPool.end(), signals.end()]))
         .then(() => {});
       return closing;
@@ -176,6 +232,8 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   return { engine, shared };
 }
 
+const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
+  Array.isArray(results) ? results[0] : (results as QueryResult);
 /** The result of the last of several statements. */
 const lastOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
   Array.isArray(results) ? results.at(-1) : (results as QueryResult);

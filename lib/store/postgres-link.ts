@@ -1,7 +1,6 @@
 import type { Client } from "pg";
 import { systemTimer } from "../kernel/clock.ts";
 import { createRandom } from "../kernel/random.ts";
-import { applicationId } from "./migrate.ts";
 import type { loadDriver } from "./postgres.ts";
 import { connectionConfig } from "./postgres.ts";
 import type { Watcher } from "./recovery.ts";
@@ -9,88 +8,106 @@ import type { Obstacle } from "./write-failure.ts";
 
 export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
-/** Advisory locks of the database: the first number says that they are ours. */
-const locks = { transaction: 1, copy: 2 } as const;
-export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
-
+/** Connections that write at a time. */
+const most = 8;
 const backoff_ms = { first: 100, most: 5_000 };
 
 interface Ports {
   readonly driver: Driver;
   readonly url: string;
-  /** Checks the server behind each new connection. Rejects where it cannot be used. */
-  readonly check: (client: Client) => Promise<void>;
+  /**
+   * Checks the server behind each new connection. Rejects where it cannot be used. `isOnly` says that there is no other one:
+   * the server may be another than before.
+   */
+  readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
 
-/** The connection that writes. A lost one is opened again, with back-off. */
+/** The connections that write. Lost ones are opened again, with back-off. */
 export interface Link {
   /** Of this process among all that use the database: process ids repeat on other machines. */
   readonly name: string;
   /** Why there is no connection. */
   readonly obstacle: Obstacle | undefined;
-  /** The open connection. Rejects while there is none. */
-  client(): Promise<Client>;
+  /** A connection for one transaction. Rejects while none can be opened. */
+  take(): Promise<Client>;
+  give(client: Client): void;
   /** Gives up a connection that has failed. */
-  drop(client: Client, error: unknown): void;
+  drop(client: Client): void;
   watch(watcher: Watcher): void;
   end(): Promise<void>;
 }
 
+interface Waiting {
+  resolve(client: Client): void;
+  reject(error: unknown): void;
+}
+
+const backendOf = (client: Client) => (client as unknown as { processID: number }).processID;
+
 export function createLink({ driver, url, check }: Ports): Link {
-  let current: Client | undefined;
-  let opening: Promise<Client> | undefined;
+  const clients = new Set<Client>();
+  const idle: Client[] = [];
+  const waiting: Waiting[] = [];
+  const opening = new Set<Promise<void>>();
+  /** The backends of lost connections. */
+  let lost: number[] = [];
   let obstacle: Obstacle | undefined;
   let watcher: Watcher | undefined;
   let wait_ms = backoff_ms.first;
   let cancelTimer = () => {};
   let hasStarted = false;
   let hasEnded = false;
-  /** The backend of the last connection. */
-  let lastBackend: number | null = null;
   const name = createRandom().alphanumeric(12);
   const application = `svc-server ${name}`;
 
-  /** The server may take our last connection for open still, and its transaction would hold the lock of all processes. */
-  const endLast = async (client: Client) => {
-    const ours = "select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and application_name = $2";
-    if (lastBackend !== null) await client.query(ours, [lastBackend, application]);
+  /** The server may take a lost connection for open still, and its transaction would hold its locks. */
+  const endLost = async (client: Client) => {
+    if (lost.length === 0) return;
+    const ended = lost;
+    lost = [];
+    await client.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid = any($1) and pid <> all($2) and application_name = $3",
+      [ended, [client, ...clients].map(backendOf), application],
+    );
   };
 
-  const open = async (): Promise<Client> => {
+  const connect = async (): Promise<Client> => {
     const client = new driver.Client(connectionConfig(url, application, "transactions"));
     // A lost connection that nobody uses is told here alone.
-    client.on("error", (error) => drop(client, error));
+    client.on("error", () => drop(client));
     try {
       await client.connect();
-      await endLast(client);
-      await check(client);
-      const { rows } = await client.query("select pg_backend_pid() as pid");
+      await endLost(client);
+      await check(client, clients.size === 0);
       if (hasEnded) throw new Error("the store is closed");
-      lastBackend = rows[0].pid as number;
+      return client;
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
     }
-    current = client;
-    hasStarted = true;
-    wait_ms = backoff_ms.first;
-    if (obstacle) {
-      obstacle = undefined;
-      watcher?.writes(undefined);
-    }
-    return client;
   };
 
-  const connect = (): Promise<Client> => {
-    opening ??= open()
-      .catch((error) => {
-        if (hasStarted) stop(error);
-        throw error;
-      })
-      .finally(() => {
-        opening = undefined;
-      });
-    return opening;
+  const open = () => {
+    const opened: Promise<void> = connect()
+      .finally(() => opening.delete(opened))
+      .then(
+        (client) => {
+          clients.add(client);
+          hasStarted = true;
+          wait_ms = backoff_ms.first;
+          const was = obstacle;
+          obstacle = undefined;
+          if (was) watcher?.writes(undefined);
+          give(client);
+        },
+        (error) => {
+          // Those that are open serve whoever waits.
+          if (clients.size > 0 || opening.size > 0) return;
+          for (const { reject } of waiting.splice(0)) reject(error);
+          if (hasStarted) stop(error);
+        },
+      );
+    opening.add(opened);
   };
 
   const stop = (error: unknown) => {
@@ -98,15 +115,23 @@ export function createLink({ driver, url, check }: Ports): Link {
     obstacle = "unreachable";
     if (hasEnded) return;
     cancelTimer();
-    cancelTimer = systemTimer(wait_ms, () => void connect().catch(() => {}));
+    cancelTimer = systemTimer(wait_ms, open);
     wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
   };
 
+  const give: Link["give"] = (client) => {
+    if (!clients.has(client)) return;
+    const next = waiting.shift();
+    if (next) next.resolve(client);
+    else idle.push(client);
+  };
+
   const drop: Link["drop"] = (client) => {
-    if (client !== current) return;
-    current = undefined;
+    if (!clients.delete(client)) return;
+    if (idle.includes(client)) idle.splice(idle.indexOf(client), 1);
+    lost.push(backendOf(client));
     void client.end().catch(() => {});
-    if (!hasEnded) void connect().catch(() => {});
+    if (!hasEnded && opening.size === 0 && (clients.size === 0 || waiting.length > 0)) open();
   };
 
   return {
@@ -114,7 +139,16 @@ export function createLink({ driver, url, check }: Ports): Link {
     get obstacle() {
       return obstacle;
     },
-    client: async () => current ?? connect(),
+    take() {
+      // The one that was used last: its statements are prepared.
+      const client = idle.pop();
+      if (client) return Promise.resolve(client);
+      return new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject });
+        if (opening.size < waiting.length && clients.size + opening.size < most) open();
+      });
+    },
+    give,
     drop,
     watch(given) {
       watcher = given;
@@ -122,10 +156,10 @@ export function createLink({ driver, url, check }: Ports): Link {
     async end() {
       hasEnded = true;
       cancelTimer();
-      await opening?.catch(() => {});
-      const client = current;
-      current = undefined;
-      await client?.end().catch(() => {});
+      await Promise.all(opening);
+      const open = [...clients];
+      clients.clear();
+      await Promise.all(open.map((client) => client.end().catch(() => {})));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { type Migration, migrations, namesAfter, newerSchema, olderSchema, otherMigration } from "./migrate.ts";
-import { lockOf } from "./postgres-link.ts";
+import { lockOf } from "./postgres-locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
 const oldest = { number: 140_000, name: "14" };

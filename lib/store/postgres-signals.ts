@@ -10,7 +10,10 @@ const backoff_ms = { first: 100, most: 1_000 };
 /** A connection that does not answer within the second time of these is given up. */
 const heartbeat = { pause: "10s", answer: "5s" };
 
-/** The SQL that sends a transaction's messages with its commit, and so in the order of the commits; `from` is the sender. */
+/**
+ * The SQL that sends a transaction's messages after its commit; `from` is the sender. `NOTIFY` locks the whole server until
+ * its own commit, which waits for no disk here.
+ */
 export function sendingOf(messages: readonly string[], from: string, quote: (text: string) => string): string {
   const texts: string[] = [];
   let text = "";
@@ -24,7 +27,9 @@ export function sendingOf(messages: readonly string[], from: string, quote: (tex
     }
   }
   if (text) texts.push(text);
-  return texts.map((payload) => `SELECT pg_notify('${channel}', ${quote(payload)});`).join("");
+  if (texts.length === 0) return "";
+  const sending = texts.map((payload) => `SELECT pg_notify('${channel}', ${quote(payload)});`).join(" ");
+  return `BEGIN; SET LOCAL synchronous_commit = off; ${sending} COMMIT; `;
 }
 
 export interface Signals {

@@ -68,9 +68,16 @@ const timeAccuracy_ms = 1_000;
 export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promise<void> {
   const settings = store.using(settingsRepository);
   let stored = Number.NEGATIVE_INFINITY;
+  const storeAlone = async (now: number) => {
+    if (Math.abs(now - stored) < timeAccuracy_ms) return;
+    stored = now;
+    await store.transaction((tx) => writeTime(settings(tx), clock.iso(), clock), { locksRowsOnly: true });
+  };
   return async (tx) => {
     const now = clock.now();
     if (clock.mode === "manual" || Math.abs(now - stored) < timeAccuracy_ms) return;
+    // Others wait for this row until the commit.
+    if (store.engine.hasRowLocks) return tx.afterCommit(() => void storeAlone(now).catch(() => {}));
     await writeTime(settings(tx), clock.iso(), clock);
     tx.afterCommit(() => {
       stored = now;

@@ -37,6 +37,9 @@ class Transaction implements Tx {
   afterCommit(run: () => void): void {
     this.after.push(run);
   }
+  get alone() {
+    return this.connection.alone;
+  }
   tell(message: string): void {
     this.connection.tell?.(message);
   }

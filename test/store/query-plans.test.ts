@@ -57,7 +57,12 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     /exists \(select project_id from removals\)/,
     "whether a large project is on its way out: stops at the first",
   ],
-  [/^SCAN events USING COVERING INDEX/, /order by "id" desc limit 1$/, "where a process begins to hear the events"],
+  [
+    /^SCAN organizations USING COVERING INDEX/,
+    /^select "organizations"."id" as "organization_id", \(select max/,
+    "where a process begins to hear the events of each organization",
+  ],
+  [/^SCAN next$/, /limit 500\) as "next"/, "the next events of some organizations"],
   [/^SCAN batch$/, /from \(select .* order by "\w+" (desc|asc) limit [12]000\) as batch/, "one batch of an index"],
   [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],
   [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Connection, Statement } from "../../../lib/store/engine.ts";
-import { names } from "../../helpers/temporary-store.ts";
+import type { Connection, Engine, Statement } from "../../../lib/store/engine.ts";
+import { deferred, names } from "../../helpers/temporary-store.ts";
 import { type Check, event, type Members, organization, plain, put, runOn } from "./check.ts";
 import { hearing } from "./shared.ts";
 
@@ -86,6 +86,35 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
       await plain(engine, event("evt_1"));
       if (another) await plain((await another()).engine, event("evt_2"));
       assert.equal(await newest(), kind === "postgres" ? "evt_2" : undefined);
+    },
+  ],
+  "Connection.alone": [
+    "lets one transaction at a time past a limit, of whatever organization",
+    async ({ opened: { engine }, another, kind }) => {
+      if (kind !== "postgres") return engine.transaction(async (c) => assert.equal(c.alone, undefined));
+      const other = (await another?.())?.engine ?? engine;
+      const order: string[] = [];
+      const [isPast, mayEnd] = [deferred(), deferred()];
+      const pass = (on: Engine, organization_id: string, limit: "deployments" | "generations", then = async () => {}) =>
+        on.transaction(
+          async (c) => {
+            await c.alone?.(limit);
+            order.push(organization_id);
+            await then();
+          },
+          { organization_id },
+        );
+      const first = pass(engine, "org_1", "deployments", async () => {
+        isPast.open();
+        await mayEnd.promise;
+        order.push("org_1 ends");
+      });
+      await isPast.promise;
+      const second = pass(other, "org_2", "deployments");
+      await pass(other, "org_3", "generations");
+      mayEnd.open();
+      await Promise.all([first, second]);
+      assert.deepEqual(order, ["org_1", "org_3", "org_1 ends", "org_2"]);
     },
   ],
 };

@@ -1,0 +1,39 @@
+import type { TransactionOptions } from "./engine.ts";
+import { applicationId } from "./migrate.ts";
+
+/** Advisory locks of the database: the first number says that they are ours. */
+const locks = { transaction: 1, copy: 2, deployments: 3, generations: 4, scenarios: 5 } as const;
+export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
+
+/** The SQL that begins a transaction and ends one. Its first lock is that of the database, which most take together. */
+interface Locking {
+  readonly begin: string;
+  /** After the commit and its messages: whoever comes next sends later ones. */
+  readonly unlock: string;
+}
+
+const all = lockOf("transaction");
+const newest = "SELECT id FROM events";
+const last = "ORDER BY id DESC LIMIT 1";
+
+/**
+ * A transaction runs alone: in its organization, or among all of them. The newest event is read with the lock: what the
+ * transaction announces comes after it, whatever the clock of its process shows, so identifiers are in the order of the commits.
+ */
+export function lockingOf(
+  { organization_id, locksRowsOnly }: TransactionOptions,
+  quote: (text: string) => string,
+): Locking {
+  if (locksRowsOnly) return { begin: "BEGIN", unlock: "" };
+  if (!organization_id)
+    return {
+      begin: `BEGIN; SELECT pg_advisory_lock(${all}); ${newest} ${last}`,
+      unlock: `SELECT pg_advisory_unlock(${all});`,
+    };
+  const id = quote(organization_id);
+  const own = `hashtextextended(${id}, 0)`;
+  return {
+    begin: `BEGIN; SELECT pg_advisory_lock_shared(${all}); SELECT pg_advisory_lock(${own}); ${newest} WHERE organization_id = ${id} ${last}`,
+    unlock: `SELECT pg_advisory_unlock(${own}); SELECT pg_advisory_unlock_shared(${all});`,
+  };
+}

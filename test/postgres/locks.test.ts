@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Connection, Engine, TransactionOptions } from "../../lib/store/engine.ts";
+import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { deferred } from "../helpers/temporary-store.ts";
+import { emptyDatabase } from "./databases.ts";
+
+const putIn = "insert into settings (name, value) values ($1, '')";
+const put = (connection: Connection, name: string) => connection.statement(putIn).run([name]);
+const [one, two] = [{ organization_id: "org_1" }, { organization_id: "org_2" }];
+const everything = {};
+const onlyRows = { locksRowsOnly: true };
+
+/** Two processes on an empty database; `settled` waits until none holds or wants a lock of a transaction. */
+async function twoProcesses(t: TestContext) {
+  const { url, ask } = await emptyDatabase(t);
+  const open = async () => {
+    const { engine } = await openPostgres(url, { isServer: true });
+    t.after(() => engine.close());
+    return engine;
+  };
+  const locks = async () => {
+    const [row] = await ask(`select count(*)::int as locks from pg_locks
+      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()) and not (objsubid = 2 and objid = 2)`);
+    return row.locks;
+  };
+  /** The transaction of a process waits for a lock. */
+  const isWaiting = async () => {
+    for (;;) {
+      const [row] = await ask(
+        "select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      if (row.waiting > 0) return;
+    }
+  };
+  return { first: await open(), second: await open(), ask, locks, isWaiting };
+}
+
+/** A transaction that stays open until `end`. */
+async function holding(engine: Engine, options: TransactionOptions) {
+  const [begun, mayEnd] = [deferred(), deferred()];
+  const ended = engine.transaction(async () => {
+    begun.open();
+    await mayEnd.promise;
+  }, options);
+  await begun.promise;
+  return () => {
+    mayEnd.open();
+    return ended;
+  };
+}
+
+test("transactions of two organizations do not wait for each other, in one process or two", async (t) => {
+  const { first, second, locks } = await twoProcesses(t);
+  const end = await holding(first, one);
+  for (const engine of [first, second]) {
+    assert.equal(await engine.transaction(async () => 2, two), 2);
+    // Nor do claims, leases and counters.
+    assert.equal(await engine.transaction(async () => 3, onlyRows), 3);
+  }
+  await end();
+  assert.equal(await locks(), 0);
+});
+
+for (const [name, held, next] of [
+  ["one organization", one, one],
+  ["an organization and of all of them", one, everything],
+  ["all organizations and of one", everything, two],
+  ["all organizations", everything, everything],
+] as const)
+  test(`transactions of ${name} wait for each other, in one process and two`, async (t) => {
+    const { first, second, locks, isWaiting } = await twoProcesses(t);
+    const order: string[] = [];
+    const end = await holding(first, held);
+    const waiting = [first, second].map((engine) =>
+      engine.transaction(async (connection) => {
+        order.push("next");
+        await put(connection, `row ${order.length}`);
+      }, next),
+    );
+    await isWaiting();
+    assert.deepEqual(order, []);
+    await end();
+    await Promise.all(waiting);
+    assert.equal(order.length, 2);
+    assert.equal(await locks(), 0);
+  });
+
+test("a transaction that fails, is cut off or cannot commit keeps no lock", async (t) => {
+  const { first, second, locks, ask } = await twoProcesses(t);
+  for (const options of [one, everything]) {
+    await assert.rejects(
+      first.transaction(async () => {
+        throw new Error("not today");
+      }, options),
+      /not today/,
+    );
+    const swallowed = async (connection: Connection) =>
+      void (await put(connection, "x")
+        .then(() => put(connection, "x"))
+        .catch(() => {}));
+    await assert.rejects(first.transaction(swallowed, options), /the transaction had failed before its commit/);
+    await assert.rejects(
+      first.transaction(async (connection) => {
+        const { pid } = (await connection.statement("select pg_backend_pid() as pid").first([])) as { pid: number };
+        await ask(`select pg_terminate_backend(${pid})`);
+        await put(connection, "too late");
+      }, options),
+    );
+    await second.transaction(async () => {}, options);
+  }
+  // Its new connection is checked under the lock of all.
+  await first.transaction(async () => {}, one);
+  assert.equal(await locks(), 0);
+  assert.deepEqual(await ask("select name from settings"), []);
+});
+
+test("a body runs again where another transaction stood in its way, and finds what that one left", async (t) => {
+  const { first, second, ask } = await twoProcesses(t);
+  // A name that is unique over all organizations, taken while the body looks.
+  const found: number[] = [];
+  const name = async (connection: Connection) => {
+    const { taken } = (await connection
+      .statement("select count(*) as taken from settings where name = 'web'")
+      .first([])) as { taken: number };
+    found.push(taken);
+    if (taken > 0) return "taken";
+    if (found.length === 1) await second.transaction((other) => put(other, "web"), two);
+    await put(connection, "web");
+    return "made";
+  };
+  assert.equal(await first.transaction(name, one), "taken");
+  assert.deepEqual(found, [0, 1]);
+  // One that stays broken is an error in the end.
+  let runs = 0;
+  const always = first.transaction(async (connection) => {
+    runs += 1;
+    await put(connection, "web");
+  }, one);
+  await assert.rejects(always, (error) => first.isDuplicate(error));
+  assert.equal(runs, 2);
+  // Two that wait for each other: the server ends one of them.
+  await ask("insert into settings values ('a', ''), ('b', '')");
+  const change = (connection: Connection, row: string) =>
+    connection.statement("update settings set value = value || 'x' where name = $1").run([row]);
+  const both = [deferred(), deferred()];
+  const crossing = (engine: Engine, options: TransactionOptions, rows: readonly string[], mine: number) =>
+    engine.transaction(async (connection) => {
+      await change(connection, rows[0] ?? "");
+      both[mine]?.open();
+      await both[1 - mine]?.promise;
+      await change(connection, rows[1] ?? "");
+    }, options);
+  await Promise.all([crossing(first, one, ["a", "b"], 0), crossing(second, two, ["b", "a"], 1)]);
+  assert.deepEqual(await ask("select value from settings where name in ('a', 'b')"), [
+    { value: "xx" },
+    { value: "xx" },
+  ]);
+});
+
+test("an organization's transactions take one connection of a process, however many wait", async (t) => {
+  const { first, ask } = await twoProcesses(t);
+  const end = await holding(first, one);
+  const waiting = Array.from({ length: 50 }, () => first.transaction(async () => {}, one));
+  // Others go on.
+  for (let i = 0; i < 10; i++) await first.transaction(async () => {}, two);
+  const count =
+    "select count(*)::int as n from pg_stat_activity where application_name ~ '^svc-server [A-Za-z0-9]{12}$' and state = 'idle in transaction' and datname = current_database()";
+  assert.deepEqual(await ask(count), [{ n: 1 }]);
+  await end();
+  await Promise.all(waiting);
+});
