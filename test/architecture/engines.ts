@@ -4,7 +4,7 @@ import { type Node, nameOf, nodes, type Source } from "./source.ts";
 export const mostEngineLines = 60;
 
 /** Names that ask which engine there is: they name one, or what one of them alone has (`lib/store/engine.ts`). */
-const asks = /[Pp]ostgres|[Ss]qlite|^(shared|isShared|counters|imagesOf|noImages|listenHere)$/;
+const asks = /[Pp]ostgres|[Ss]qlite|^(shared|isShared|counters|noImages)$/;
 /** `opened.images`; what comes of it is the same for any engine that has it. */
 const asksOf = ({ type, object, property }: Node) =>
   type === "MemberExpression" && property.name === "images" && nameOf(object).endsWith("opened");
