@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
 import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
-import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { type Given, json } from "./define-command.ts";
@@ -40,7 +39,7 @@ export async function withAdmin(
       `option --database must be a file; a database in memory belongs to its server alone: ${throughServer}`,
     );
   const settings = settingsOf(database, args);
-  if (!isPostgres(database) && !existsSync(database))
+  if (isMissing(database))
     throw new DatabaseError(
       database,
       `it does not exist; name it with --database. A server in memory (svc-server dev) has no file: ${throughServer}`,

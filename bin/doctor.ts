@@ -8,7 +8,7 @@ import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
 import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
-import { isPostgres } from "../lib/store/database-url.ts";
+import { isMissing, isPostgres } from "../lib/store/database-url.ts";
 import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store/integrity-check.ts";
 import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
@@ -137,7 +137,7 @@ const ofServer: Readonly<Record<string, Check>> = {
 
 /** Checks the rules of the store. A server may be running on the database. */
 async function rulesOf(database: string): Promise<Finding[]> {
-  if (!isPostgres(database) && !existsSync(database)) return [];
+  if (isMissing(database)) return [];
   try {
     const violations = isPostgres(database)
       ? await rulesOfPostgres(database)

@@ -1,4 +1,4 @@
-import { describeDatabase, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
 import { migrateDatabase } from "../lib/store/migrate-database.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
@@ -20,7 +20,7 @@ export const migrate = command(
     if (database === ":memory:")
       throw new UsageError("option --database must be a file or a URL: a server in memory makes its tables");
     const { from, to } = await migrateDatabase(database);
-    const name = isPostgres(database) ? withoutPassword(database) : database;
+    const name = withoutPassword(database);
     const done = from === 0 ? `has its tables now (schema ${to})` : `was updated from schema ${from} to ${to}`;
     say(
       args["json"]

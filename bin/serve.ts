@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { type ArgsDef, defineCommand } from "citty";
 import { parseOptions, runsForReal } from "../lib/config/parse-options.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
@@ -6,7 +5,7 @@ import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
-import { isPostgres } from "../lib/store/database-url.ts";
+import { isMissing } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
@@ -47,7 +46,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const { apps } = checkOptions(configured);
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
-  const isNew = database !== ":memory:" && !isPostgres(database) && !existsSync(database);
+  const isNew = database !== ":memory:" && isMissing(database);
   const { service, warnings, runtime } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.

@@ -1,8 +1,12 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseUrl } from "../kernel/url.ts";
 
 /** Whether a database is one of PostgreSQL, and no file. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);
+
+/** Whether it is the path of a file that is not there. */
+export const isMissing = (database: string): boolean => !isPostgres(database) && !existsSync(database);
 
 /** The path of a file as it is; a URL without its password and its settings, so that it can be shown. */
 export function withoutPassword(database: string): string {

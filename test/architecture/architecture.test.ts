@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { callRules } from "./calls.ts";
 import { cycles } from "./cycles.ts";
 import { declarationRules, undeclared } from "./declarations.ts";
+import { engineLines, mostEngineLines } from "./engines.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
 import { repositoryRules, stale } from "./repositories.ts";
@@ -56,6 +57,20 @@ test("no files form a cycle, not even by types", async (t) => {
     assert.match(cycles([c, a, b])[0] ?? "", /^lib\/app\/a\.ts, lib\/app\/b\.ts, lib\/http\/c\.ts form a cycle; /);
     assert.equal(cycles([c, a, b]).length, 1);
     none(cycles([a, b, leaf]));
+  });
+});
+
+test(`${mostEngineLines} lines outside of lib/store/ differ between the engines at most`, async (t) => {
+  await t.test("holds", () => {
+    const lines = engineLines(all);
+    t.diagnostic(`${lines.length} lines differ`);
+    assert.ok(lines.length <= mostEngineLines, `${lines.length} ask which engine there is:\n${lines.join("\n")}`);
+  });
+  await t.test("counts lines that ask for one, or for what one alone has", () => {
+    const text =
+      'import { isPostgres } from "../store/a.ts";\nif (isPostgres(url) && isPostgres(to)) go(url);\nopened.shared?.now();';
+    assert.deepEqual(engineLines([parse("lib/app/a.ts", text)]), ["lib/app/a.ts:2", "lib/app/a.ts:3"]);
+    assert.deepEqual(engineLines([parse("lib/store/a.ts", text)]), []);
   });
 });
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { launch, run, stream, temporaryFolder } from "../helpers/program.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
+import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 
 test("start warns about fixed keys of a dev database, in the log and the banner, with the remedy, and leaves its future clock, and says so", async (t) => {
   const database = join(temporaryFolder(t), "svc.db");
@@ -39,7 +40,7 @@ test("start warns about fixed keys of a dev database, in the log and the banner,
   );
   for (const warning of warnings.slice(1)) {
     const [, command = ""] = /revoke it with: svc-server (.*)$/.exec(warning) ?? [];
-    assert.equal(run(command.split(" ")).status, 0, command);
+    assert.equal((await runHere(command.split(" "))).status, 0, command);
   }
   const after = await launch(t, ["start", ...words, ...log("warn")]);
   assert.equal((await after.get("/v1/me", "sk_live_demo_mine")).status, 401);
@@ -50,7 +51,7 @@ test("a misspelled variable and a mode that is not the command's are reported", 
   const folder = temporaryFolder(t);
   const env = { SVC_RATELIMIT: "5", SVC_SERVER_PORT: "tcp://10.0.0.1:7400" };
   const said = /the variable SVC_RATELIMIT has no effect; did you mean SVC_RATE_LIMIT\?/;
-  const doctor = run(["doctor", "--port", "0"], folder, env);
+  const doctor = await runHere(["doctor", "--port", "0"], folder, env);
   assert.match(doctor.stdout, /WRONG +options +/);
   assert.match(doctor.stdout, said);
   assert.doesNotMatch(doctor.stdout, /SVC_SERVER_PORT/);
@@ -60,6 +61,6 @@ test("a misspelled variable and a mode that is not the command's are reported", 
   assert.match((await dev.ended).errors, said);
   const config = join(folder, "config.json");
   writeFileSync(config, '{"mode":"dev"}');
-  const { status, stderr } = run(["start", "--port", "0", "--config", config], folder);
+  const { status, stderr } = await runHere(["start", "--port", "0", "--config", config], folder);
   assert.deepEqual([status, stderr.includes("the command svc-server start sets the option mode")], [2, true]);
 });

@@ -6,8 +6,9 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
 import { verifySignature } from "../../lib/index.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
 import { jsonBearer } from "../helpers/headers.ts";
-import { launch, run, stream, temporaryFolder } from "../helpers/program.ts";
+import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
@@ -122,7 +123,7 @@ test("listen resumes when the service restarts, and ends with an explanation whe
   const { url, lead } = await relay(t);
   lead(first.url);
   const { to } = await receiver(t);
-  const made = run(["keys", "create", "--database", database, "--role", "viewer", "--json"]);
+  const made = await runHere(["keys", "create", "--database", database, "--role", "viewer", "--json"]);
   const { id, key: own } = JSON.parse(made.stdout) as { id: string; key: string };
   const { next, ended } = listening(t, to, url, own);
   assert.equal((await next()).event, "forwarding");
@@ -138,7 +139,7 @@ test("listen resumes when the service restarts, and ends with an explanation whe
   await post(second.url, key, "/projects", { name: "afterwards", region: "eu-west-1" });
   assert.equal((await next()).event, "project.created");
 
-  assert.equal(run(["keys", "revoke", id, "--database", database]).status, 0);
+  assert.equal((await runHere(["keys", "revoke", id, "--database", database])).status, 0);
   const { code, errors } = await ended;
   assert.equal(code, 1);
   assert.match(errors, /^The stream broke off.*; waiting for the service\.\nConnected again\.\n/);
@@ -201,7 +202,7 @@ test("listen refuses wrong input, and says what would be right", async (t) => {
     [to, { SVC_URL: "http://127.0.0.1:1" }, 1, /cannot be reached; is the server running/],
   ];
   for (const [words, more, code, sentence] of cases) {
-    const { status, stderr } = run(["listen", ...words], home, { ...env, ...more });
+    const { status, stderr } = await runHere(["listen", ...words], home, { ...env, ...more });
     assert.deepEqual([status, sentence.test(stderr)], [code, true], stderr);
   }
 });

@@ -7,8 +7,9 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { WebSocket } from "ws";
 import { foundIn, type SecretsWorld, word, worldOfSecrets } from "../helpers/canaries.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
 import { bearer } from "../helpers/headers.ts";
-import { run, temporaryFolder } from "../helpers/program.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 
 /** Puts the secrets into their fields, and makes the service use them. */
 async function useSecrets({ secretOf, receiver, call, reveal }: SecretsWorld) {
@@ -119,7 +120,7 @@ test("no secret is in an answer, a stream, the log, a file, an argument or the o
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   for (const pid of process.platform === "linux" ? pids : []) shown.set(`the arguments of ${pid}`, argumentsOf(pid));
   for (const words of [["backup", "copy.db"], ["keys", "list"], ["keys", "list", "--json"], ["doctor"]]) {
-    const { stdout, stderr } = run([...words, "--database", "svc.db"], folder);
+    const { stdout, stderr } = await runHere([...words, "--database", "svc.db"], folder);
     shown.set(`svc-server ${words.join(" ")}`, stdout + stderr);
   }
   // A fault of the store makes a stack in the log.
@@ -166,7 +167,7 @@ function argumentsOf(pid: string): Buffer {
   }
 }
 
-test("a start that is refused shows no secret of its options", (t) => {
+test("a start that is refused shows no secret of its options", async (t) => {
   const folder = temporaryFolder(t);
   const secret = word();
   writeFileSync(join(folder, "svc.db"), `no database, and ${secret}`);
@@ -182,7 +183,7 @@ test("a start that is refused shows no secret of its options", (t) => {
     { SVC_GENERATIONS_BACKENDS: secretOf({ url: `http://user:${secret}@localhost:1/v1`, key: secret }) },
     { SVC_CODE_HOST_SECRET: secret, SVC_DATABASE: "svc.db" },
   ]) {
-    const { status, stdout, stderr } = run(["dev", "--port", "0", "--log-level", "debug"], folder, env);
+    const { status, stdout, stderr } = await runHere(["dev", "--port", "0", "--log-level", "debug"], folder, env);
     assert.notEqual(status, 0, stdout);
     assert.deepEqual(foundIn({ secret }, stdout + stderr), [], JSON.stringify(env));
   }

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { runHere } from "../helpers/cli-in-process.ts";
 import { launch, run, temporaryFolder } from "../helpers/program.ts";
 
 const demo = resolve("fixtures/demo.json");
@@ -62,7 +63,7 @@ test("keys are created, listed and revoked beside a running server, which obeys 
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const server = await launch(t, ["start", "--port", "0", "--database", database]);
-  const made = run([
+  const made = await runHere([
     "keys",
     "create",
     "--database",
@@ -76,10 +77,10 @@ test("keys are created, listed and revoked beside a running server, which obeys 
   const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
   assert.equal((await server.get("/v1/projects", key)).status, 200);
   assert.equal((await server.get("/v1/deployments", key)).status, 403);
-  assert.match(run(["keys", "list", "--database", database]).stdout, new RegExp(id));
-  assert.equal(run(["keys", "revoke", id, "--database", database]).status, 0);
+  assert.match((await runHere(["keys", "list", "--database", database])).stdout, new RegExp(id));
+  assert.equal((await runHere(["keys", "revoke", id, "--database", database])).status, 0);
   assert.equal((await server.get("/v1/projects", key)).status, 401);
-  const again = run(["keys", "revoke", id, "--database", database]);
+  const again = await runHere(["keys", "revoke", id, "--database", database]);
   assert.equal(again.status, 1);
   assert.match(again.stderr, /no key has this identifier/);
   await server.stop();
@@ -161,7 +162,7 @@ test("a port in use is explained, with the server that runs on the database, and
   );
   assert.match(at("start"), /is in use; choose another port with --port \(0 picks a free one\), or stop the program/);
   assert.match(at("start", "--public-url", "nope"), /option --public-url must be an http or https URL/);
-  const doctor = run(["doctor", "--port", port, "--database", database, "--behind-proxy"], folder);
+  const doctor = await runHere(["doctor", "--port", port, "--database", database, "--behind-proxy"], folder);
   assert.equal(doctor.status, 0, doctor.stdout);
   assert.match(
     doctor.stdout,
@@ -179,17 +180,17 @@ test("start warns that the keys of the seed demo are public", async (t) => {
   assert.match(server.errors(), /"level":"warn","message":"the API keys of the seed demo are public/);
 });
 
-test("help shows the options of its mode and the fields of its operation", () => {
-  const help = (...words: string[]) => run([...words, "--help"]).stdout;
-  assert.doesNotMatch(help("start"), /--(key|clock|send)(?![\w-])/);
-  assert.match(help("dev"), /--key=[\s\S]*--send/);
-  assert.match(help("users", "invite"), /FIELDS\n\n +email +required[\s\S]*owner\|admin\|developer\|viewer/);
+test("help shows the options of its mode and the fields of its operation", async () => {
+  const help = async (...words: string[]) => (await runHere([...words, "--help"])).stdout;
+  assert.doesNotMatch(await help("start"), /--(key|clock|send)(?![\w-])/);
+  assert.match(await help("dev"), /--key=[\s\S]*--send/);
+  assert.match(await help("users", "invite"), /FIELDS\n\n +email +required[\s\S]*owner\|admin\|developer\|viewer/);
 });
 
-test("--help and --version print to stdout and end with 0", () => {
+test("--help and --version print to stdout and end with 0", async () => {
   assert.match(run(["--version"]).stdout, /^\d+\.\d+\.\d+\n$/);
   for (const words of [["--help"], ["dev", "--help"], ["help", "keys", "create"]]) {
-    const { status, stdout } = run(words);
+    const { status, stdout } = await runHere(words);
     assert.equal(status, 0);
     assert.match(stdout, new RegExp(`USAGE svc-server${words.includes("keys") ? " keys create" : ""}`));
     assert.doesNotMatch(stdout, / $/m, "nothing pads the end of a line");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { configuration } from "../../bin/server-options.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
 import { refuses, userFolder } from "../helpers/cli-refusals.ts";
 import { launch, program, run } from "../helpers/program.ts";
 
@@ -117,8 +118,9 @@ test("correct words that fail for another reason end with 1, and create nothing"
   ]);
 });
 
-test("the help of dev and start shows that mode's options without naming it, and start's default", () => {
-  const [dev, start] = ["dev", "start"].map((mode) => run([mode, "--help"]).stdout.replaceAll(/\s+/g, " "));
+test("the help of dev and start shows that mode's options without naming it, and start's default", async () => {
+  const help = async (mode: string) => (await runHere([mode, "--help"])).stdout.replaceAll(/\s+/g, " ");
+  const [dev, start] = [await help("dev"), await help("start")];
   assert.match(dev ?? "", /--clock=.* a speed such as `60x`\. /);
   assert.doesNotMatch(dev ?? "", /\(`dev`\)|svc-data/);
   assert.match(start ?? "", /The default of `svc-server start` is `\.\/svc-data`\./);

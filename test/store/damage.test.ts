@@ -20,8 +20,8 @@ import { createService } from "../../lib/index.ts";
 import { backup, restore } from "../../lib/store/backup.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { migrations, namesAfter } from "../../lib/store/migrate.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
 import { createdDatabase, failsToOpen, isDatabaseError, quiet } from "../helpers/database-rows.ts";
-import { run } from "../helpers/program.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
@@ -126,7 +126,7 @@ describe("a damaged database is named, with what mends it", () => {
     const answer = await call("GET", null);
     assert.equal(answer.status, 503);
     assert.match(await answer.text(), /the database is damaged; its operator has to restore it from a backup/);
-    const { stdout } = run(["doctor", "--database", path, "--port", "0"]);
+    const { stdout } = await runHere(["doctor", "--database", path, "--port", "0"]);
     assert.match(stdout, /WRONG +database .*it is damaged \(.+\); restore it from a backup\n/);
   });
 });
@@ -161,7 +161,7 @@ describe("a restore says what is wrong with a backup", () => {
     rmSync(`${copy}.key`);
     mkdirSync(`${copy}.key`);
     await refused(restore(copy, database, force), words);
-    const { status, stderr } = run(["restore", folder, "--database", database, "--force"]);
+    const { status, stderr } = await runHere(["restore", folder, "--database", database, "--force"]);
     assert.deepEqual([status, words.test(stderr)], [1, true]);
   });
 
@@ -200,14 +200,17 @@ describe("a restore says what is wrong with a backup", () => {
     change(copy, "update users set name = 'Eve'");
     const words = /copy\.db does not match its checksum in copy\.db\.sha256, so it was changed after the backup; use/;
     await refused(restore(copy, database, force), words);
-    assert.match(run(["doctor", "--database", copy, "--port", "0"]).stdout, /WRONG +checksums .*does not match/);
+    assert.match(
+      (await runHere(["doctor", "--database", copy, "--port", "0"])).stdout,
+      /WRONG +checksums .*does not match/,
+    );
     writeFileSync(sums, "nothing\n");
     await refused(
       restore(copy, database, force),
       /line 1 of copy\.db\.sha256 is not a checksum; use another backup, or/,
     );
     rmSync(sums);
-    const unchecked = run(["restore", copy, "--database", database, "--force"]);
+    const unchecked = await runHere(["restore", copy, "--database", database, "--force"]);
     assert.equal(unchecked.status, 0, unchecked.stderr);
     assert.match(unchecked.stdout, /Warning: .*copy\.db has no checksums \(copy\.db\.sha256\), so only its structure/);
   });
