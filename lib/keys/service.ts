@@ -155,7 +155,8 @@ export function keysService({
 
     /** Writes the pending uses. Called once a second at most, and before closing. */
     async flush(tx: Tx) {
-      for (const [id, pending] of pendingUses) {
+      // In one order in all processes, or two would wait for each other's rows.
+      for (const [id, pending] of [...pendingUses].sort()) {
         await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
         tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
       }

@@ -73,8 +73,9 @@ const deploymentRules: Readonly<Record<string, string>> = {
         or exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
           and o.status = 'queued' and o.id < d.id))`,
   "a job comes when those that have lined up are ready": `
-    select id, ready_at from deployments where status = 'queued' and lined_up = 1 and ${kept} and ${movedByTime}
-      and not exists (select 1 from jobs where kind = 'deployments.turns')`,
+    select id, ready_at from deployments d where status = 'queued' and lined_up = 1 and ${kept} and ${movedByTime}
+      and not exists (select 1 from jobs where kind = 'deployments.turns'
+        and coalesce(json_extract(args, '$.organization_id'), d.organization_id) = d.organization_id)`,
   "a job or a running deployment starts those that are queued": `
     select id from deployments where status = 'queued' and ${kept} and ${movedByTime}
       and not exists (select 1 from jobs where kind = 'deployments.turns')

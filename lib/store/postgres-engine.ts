@@ -119,6 +119,18 @@ function writingConnection(client: Client, texts: Set<string>): WritingConnectio
   return connection;
 }
 
+/** Commits, sends the messages and unlocks. Messages that found no room undo nothing: the transaction is committed by then. */
+async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
+  try {
+    return firstOf(await client.query(`COMMIT; ${sending}${unlock}`));
+  } catch (error) {
+    // Nothing but NOTIFY has a limit there.
+    if (codeOf(error) !== "54000") throw error;
+    await client.query(`ROLLBACK; ${unlock}`);
+    return { command: "COMMIT" };
+  }
+}
+
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const texts = new Set<string>();
@@ -149,7 +161,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       // PostgreSQL would answer COMMIT with ROLLBACK.
       if (connection.hasFailed) throw new Error("the transaction had failed before its commit");
       const sending = sendingOf(connection.messages, link.name, client.escapeLiteral.bind(client));
-      const { command } = firstOf(await client.query(`COMMIT; ${sending}${unlock}`));
+      const { command } = await commit(client, sending, unlock);
       if (command !== "COMMIT") throw new Error("the transaction was rolled back by its commit");
       link.give(client);
       return value;
