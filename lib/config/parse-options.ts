@@ -69,7 +69,11 @@ export function parseOptions(given: unknown): Settings {
 }
 
 function checkPostgres({ database, encryptionKey, keyFile, assets, deployments }: Settings): void {
-  if (!parseUrl(database)) throw new BadOptions("database", "must be a URL such as postgres://user:password@host/name");
+  if (!parseUrl(database))
+    throw new BadOptions(
+      "database",
+      "must be a URL such as postgres://user:password@host/name; write / of a password as %2F, # as %23, and ? as %3F",
+    );
   if (encryptionKey !== undefined && keyFile !== undefined)
     throw new BadOptions("keyFile", "is for a start without encryptionKey; give one of the two");
   if ((assets.store === "folder") !== (assets.folder !== undefined))
@@ -78,7 +82,10 @@ function checkPostgres({ database, encryptionKey, keyFile, assets, deployments }
     throw new BadOptions("deployments.runtime", "must be simulated with PostgreSQL; a runtime needs a database file");
 }
 
-function checkFile({ encryptionKey, keyFile, assets }: Settings): void {
+function checkFile({ database, encryptionKey, keyFile, assets }: Settings): void {
+  // It would become the name of a folder, with the password in it.
+  if (/^\w[\w+.-]*:\/\//.test(database))
+    throw new BadOptions("database", "must be the path of a file, or a URL that begins with postgres://");
   const rule = "is for PostgreSQL; a database file has its key and its files beside it";
   if (encryptionKey !== undefined) throw new BadOptions("encryptionKey", rule);
   if (keyFile !== undefined) throw new BadOptions("keyFile", rule);

@@ -11,7 +11,7 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 /** A database of PostgreSQL as it is now; `alone` refuses one that a server uses, and keeps servers out until `close`. */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
   onPostgres(url, { readOnly: true }, async (client): Promise<Source> => {
-    await checkServer(client);
+    await checkServer(client, { isWritten: false });
     if (alone) await takeCopyLock(client);
     await migratePostgres(client, { mayChange: false });
     await client.query("begin isolation level repeatable read, read only");

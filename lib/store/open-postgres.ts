@@ -1,3 +1,4 @@
+import { Problem } from "../kernel/errors.ts";
 import { shareCopyLock } from "./copy-lock.ts";
 import { DatabaseError } from "./database-error.ts";
 import { withoutPassword } from "./database-url.ts";
@@ -12,13 +13,20 @@ import { violationsIn } from "./postgres-rows.ts";
 export function describePostgres(error: unknown): string {
   const code = String((error as { code?: unknown }).code ?? "");
   const { message } = error as Error;
-  if (/^28/.test(code)) return "its server refuses the user or the password; correct the URL";
+  if (error instanceof Problem && error.cause) return describePostgres(error.cause);
+  if (code === "28P01" || /^SASL/.test(message) || /role .* does not exist/.test(message))
+    return "its server refuses the user or the password; correct the URL, or set PGPASSWORD";
+  if (/^28/.test(code)) return `its server lets nobody in like this (${message}); change its pg_hba.conf, or the URL`;
   if (code === "3D000") return "its server has no database of this name; make it first";
-  if (code === "42501") return "the user may not make tables there; give that right";
-  if (code === "53300") return "its server takes no more connections; raise max_connections, or stop other programs";
-  if (code === "08P01" && /startup parameter/.test(message))
-    return "a connection pooler is in between; name the address of PostgreSQL itself";
-  if (code === "57P03") return "its server is starting; try again in a few seconds";
+  if (code === "42501") return `the user may not make or use the tables there (${message}); give that right`;
+  if (code === "53300")
+    return `its server takes no more connections, and a process of the service needs up to 17 (${message}); raise the limit, or stop other programs`;
+  if (code === "08P01") return `a connection pooler in between refuses the connection (${message})`;
+  if (code === "25006") return message;
+  if (code === "57P03") return "its server is starting or stopping; try again in a few seconds";
+  if (code === "ENOTFOUND") return "no host of this name is known here; correct the URL";
+  if ((error as { syscall?: unknown }).syscall === "open")
+    return `a file that its URL names cannot be read (${message})`;
   if (/SSL/.test(message)) return `${message}; set sslmode in the URL`;
   if (isLost(error)) return "no server answers there; start PostgreSQL, or correct the URL";
   return message;

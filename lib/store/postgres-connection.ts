@@ -23,14 +23,9 @@ export async function onPostgres<T>(
   let client: Client | undefined;
   try {
     const driver = await loadDriver();
-    client = new driver.Client({
-      ...connectionConfig(url, "svc-server command", readOnly ? "reads" : "transactions"),
-      statement_timeout: statement_ms,
-      query_timeout: 2 * statement_ms,
-      idle_in_transaction_session_timeout: 0,
-    });
-    // The next query tells it.
-    client.on("error", () => {});
+    const config = connectionConfig(url, "svc-server command", readOnly ? "reads" : "transactions");
+    const session = { ...config.session, statement_timeout: statement_ms, idle_in_transaction_session_timeout: 0 };
+    client = new driver.Client({ ...config, session, query_timeout: 2 * statement_ms });
     await client.connect();
     return await work(client);
   } catch (error) {

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
 import { Problem } from "../kernel/errors.ts";
 import type { Connection, Engine, Shared, TransactionOptions } from "./engine.ts";
-import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import { connectionConfig, limits, queryBuilder, queryOf, type Runner } from "./postgres.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf, lockOf } from "./postgres-locks.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
@@ -33,9 +33,11 @@ const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
 /** A database that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
 function translate(error: unknown): unknown {
   if (error instanceof Problem) return error;
+  if (codeOf(error) === "25006") return stopped("database_read_only", error);
   if (isLost(error)) return unavailable("the database cannot be reached; try again in a few seconds", error, true);
   const code = codeOf(error);
-  if (code === "53100") return stopped("disk_full", error);
+  if (code === "53100")
+    return unavailable("the disk of the database is full; ask the operator to free space", error, false);
   // A statement took too long, a lock was not given, memory ran out, or two transactions waited for each other.
   if (/^(57014|55P03|53|40)/.test(code))
     return unavailable("the database is overloaded; try again in a few seconds", error, false);
@@ -55,17 +57,25 @@ const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
   },
 });
 
-/** Names the error of a read in our words. */
-const reading = (runner: Runner, link: Link): Runner => ({
+/** Names an error of a pool in our words. */
+const named = (runner: Runner, link: Link): Runner => ({
   query: (query) =>
     link.obstacle === "unreachable"
       ? Promise.reject(translate(new Error("Connection terminated")))
       : runner.query(query).catch((error) => {
-          throw codeOf(error) === "25006" ? new Error("a write outside of a transaction") : translate(error);
+          throw translate(error);
         }),
 });
 
-/** A pool whose connections are opened within the time limit; the wait for one is as long as the queue of statements. */
+/** A connection of a read-only session says of a write what a read-only database says. */
+const reading = (runner: Runner): Runner => ({
+  query: (query) =>
+    runner.query(query).catch((error) => {
+      throw codeOf(error) === "25006" ? new Error("a write outside of a transaction") : error;
+    }),
+});
+
+/** A pool whose connections are opened within a time limit. The wait for one is longer: other statements come before. */
 function poolOf(driver: Driver, url: string, name: string, use: "reads" | "counters", max: number) {
   const config = connectionConfig(url, `svc-server ${name}`, use);
   class PoolClient extends driver.Client {
@@ -73,7 +83,8 @@ function poolOf(driver: Driver, url: string, name: string, use: "reads" | "count
       super(config);
     }
   }
-  const pool = new driver.Pool({ max, allowExitOnIdle: true, Client: PoolClient });
+  const connectionTimeoutMillis = limits.answer_ms;
+  const pool = new driver.Pool({ max, allowExitOnIdle: true, connectionTimeoutMillis, Client: PoolClient });
   // The next statement opens another connection, or fails and is told.
   pool.on("error", () => {});
   return pool;
@@ -135,12 +146,12 @@ async function commit(client: Client, sending: string, unlock: string): Promise<
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const texts = new Set<string>();
   const pool = poolOf(driver, url, link.name, "reads", readers);
-  const reads = connectionOf(reading(pool, link), texts);
+  const reads = connectionOf(named(reading(pool), link), texts);
   const counterPool = poolOf(driver, url, link.name, "counters", counting);
-  const counters = connectionOf(reading(counterPool, link), texts);
+  const counters = connectionOf(named(counterPool, link), texts);
   const read = async (text: string) => ((await reads.statement(text).first([])) as { value: number }).value;
   const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));
-  const signals = createSignals({ driver, url, own: link.name });
+  const signals = createSignals({ driver, url, own: link.name, failed: link.probe });
   let follow = (_: string) => {};
   const connections = new WeakMap<Client, WritingConnection>();
   const connectionFor = (client: Client, newest: string | undefined) => {

@@ -51,7 +51,7 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
   async server({ client }) {
     await checkServer(client);
     const { version } = await one(askOf(client), "select current_setting('server_version') as version");
-    return `PostgreSQL ${version}, without a connection pooler in between`;
+    return `PostgreSQL ${version}`;
   },
   async database({ client, url }) {
     const { bytes } = await one(askOf(client), "select pg_database_size(current_database()) as bytes");

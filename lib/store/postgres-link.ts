@@ -10,6 +10,8 @@ export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
 /** Connections that write at a time. */
 const most = 8;
+/** How long the answer to a probe may take. */
+const probe_ms = 5_000;
 const backoff_ms = { first: 100, most: 5_000 };
 
 interface Ports {
@@ -33,6 +35,8 @@ export interface Link {
   give(client: Client): void;
   /** Gives up a connection that has failed. */
   drop(client: Client): void;
+  /** Gives up unused connections that do not answer soon: a network may swallow everything and tell nobody. */
+  probe(): void;
   watch(watcher: Watcher): void;
   end(): Promise<void>;
 }
@@ -111,8 +115,9 @@ export function createLink({ driver, url, check }: Ports): Link {
   };
 
   const stop = (error: unknown) => {
-    if (!obstacle) watcher?.writes("unreachable", error);
-    obstacle = "unreachable";
+    const found = (error as { code?: unknown }).code === "25006" ? "database_read_only" : "unreachable";
+    if (obstacle !== found) watcher?.writes(found, error);
+    obstacle = found;
     if (hasEnded) return;
     cancelTimer();
     cancelTimer = systemTimer(wait_ms, open);
@@ -150,6 +155,10 @@ export function createLink({ driver, url, check }: Ports): Link {
     },
     give,
     drop,
+    probe() {
+      const query = { text: "select 1", query_timeout: probe_ms } as { text: string };
+      for (const client of idle) client.query(query).catch(() => drop(client));
+    },
     watch(given) {
       watcher = given;
     },

@@ -3,23 +3,22 @@ import { type Migration, migrations, namesAfter, newerSchema, olderSchema, other
 import { lockOf } from "./postgres-locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
+/** As PostgreSQL says of a write there. */
+const readOnly = (sentence: string) => Object.assign(new Error(sentence), { code: "25006" });
 const oldest = { number: 140_000, name: "14" };
 
-/** Throws for a server on which the service cannot work. */
-export async function checkServer(client: Client): Promise<void> {
+/** Throws for a server on which the service cannot work, or that can only be read where it shall be written. */
+export async function checkServer(client: Client, { isWritten = true } = {}): Promise<void> {
   const { rows } = await client.query(`select
     current_setting('server_version_num') as number, current_setting('server_version') as version,
-    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_replica,
-    pg_backend_pid() as backend, current_schema() as schema`);
-  const { number, version, encoding, is_replica, backend, schema } = rows[0];
-  // A pooler makes up the number of a backend. It would give our transactions the connections of others.
-  const { processID } = client as unknown as { processID: number };
-  if (backend !== processID)
-    throw new Error("a connection pooler is in between; name the address of PostgreSQL itself");
+    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_replica, current_schema() as schema,
+    (select reset_val = 'on' from pg_settings where name = 'default_transaction_read_only') as is_read_only`);
+  const { number, version, encoding, is_replica, is_read_only, schema } = rows[0];
   if (Number(number) < oldest.number)
     throw new Error(`its server is PostgreSQL ${version}; ${oldest.name} or a later version is needed`);
   if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make a database with the encoding UTF8`);
-  if (is_replica) throw new Error("its server is a read-only replica; name its primary");
+  if (is_replica) throw readOnly("its server is a read-only replica; name its primary");
+  if (is_read_only && isWritten) throw readOnly("it is read-only; set default_transaction_read_only to off");
   // An acknowledged write would be lost with a server that crashes.
   await client.query(
     "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",

@@ -38,8 +38,17 @@ export interface Signals {
   end(): Promise<void>;
 }
 
+interface Ports {
+  readonly driver: Driver;
+  readonly url: string;
+  /** The name of this process. */
+  readonly own: string;
+  /** Called when the connection is lost, or cannot be opened: others may be lost, too. */
+  readonly failed: () => void;
+}
+
 /** Hears the messages of other processes on a connection of its own. While it is lost, `lost` is called each second. */
-export function createSignals({ driver, url, own }: { driver: Driver; url: string; own: string }): Signals {
+export function createSignals({ driver, url, own, failed }: Ports): Signals {
   let hear = (_: string) => {};
   let lost = () => {};
   let hasEnded = false;
@@ -54,6 +63,7 @@ export function createSignals({ driver, url, own }: { driver: Driver; url: strin
     cancelTimer();
     void client.end().catch(() => {});
     if (hasEnded) return;
+    failed();
     cancelTimer = systemTimer(wait_ms, open);
     wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
     lost();

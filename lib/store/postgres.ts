@@ -1,5 +1,5 @@
 import { DefaultQueryExecutor, PostgresAdapter, PostgresQueryCompiler, QueryCreator } from "kysely";
-import type { ClientConfig, QueryResult } from "pg";
+import type { Client, ClientConfig, Pool, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
@@ -12,8 +12,12 @@ export const queryBuilder: QueryBuilder = Object.assign(new QueryCreator<Tables>
   getExecutor: () => executor,
 });
 
-/** Loads the driver, which is no dependency of the package: few users need it. */
-export async function loadDriver() {
+interface Driver {
+  readonly Client: new (config: SessionConfig) => Client;
+  readonly Pool: typeof Pool;
+}
+
+async function loadPackage() {
   try {
     const loaded = await import("pg");
     return loaded.default;
@@ -21,6 +25,73 @@ export async function loadDriver() {
     throw new Error('the package pg is not installed. Run "npm install pg".', { cause });
   }
 }
+
+/** The number of the process that serves a connection. */
+const backendOf = async (client: Client): Promise<number> =>
+  (await client.query("select pg_backend_pid() as pid")).rows[0].pid;
+
+/** Whether a pooler gives another connection the server of this one, or this one another server, between transactions. */
+async function isShared(client: Client, other: Client): Promise<boolean> {
+  try {
+    const first = await backendOf(client);
+    await other.connect();
+    await other.query("begin");
+    return (await backendOf(other)) === first || (await backendOf(client)) !== first;
+  } finally {
+    void other.end().catch(() => {});
+  }
+}
+
+/**
+ * Loads the driver, which is no dependency of the package: few users need it. Its clients have a session of their own, with
+ * our settings: a pooler would refuse them at the start of a connection, or forget them.
+ */
+export async function loadDriver(): Promise<Driver> {
+  const { Client: Base, Pool } = await loadPackage();
+  class SessionClient extends Base {
+    readonly #config: SessionConfig;
+    constructor(config: SessionConfig) {
+      super(config);
+      this.#config = config;
+      // The next statement tells it.
+      this.on("error", () => {});
+    }
+
+    /** With a callback for the pool. */
+    override connect(callback?: unknown): Promise<Client> {
+      const connected = super.connect().then(() => this.#begin());
+      const tell = callback as ((error?: unknown) => void) | undefined;
+      if (tell)
+        connected.then(
+          () => tell(),
+          (error) => {
+            void this.end().catch(() => {});
+            tell(error);
+          },
+        );
+      return connected;
+    }
+
+    async #begin(): Promise<Client> {
+      const { session, ...config } = this.#config;
+      const values = Object.entries(session).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+      const identified = this as unknown as { processID: number };
+      // A pooler makes up the number of a backend. It would set what others then have.
+      const text = `select ${values} where pg_backend_pid() = ${identified.processID}`;
+      const { rowCount } = await this.query({ text, query_timeout: limits.connect_ms } as { text: string });
+      if (rowCount === 1) return this;
+      const short = { ...config, query_timeout: limits.connect_ms };
+      if (await isShared(this, new Base(short))) throw new Error(sharedServers);
+      await this.query(`select ${values}`);
+      identified.processID = await backendOf(this);
+      return this;
+    }
+  }
+  return { Client: SessionClient, Pool };
+}
+
+const sharedServers =
+  "a connection pooler in transaction mode is in between; name the address of PostgreSQL itself, or set the pooler to session mode";
 
 /** bigint, smallint, integer, oid, real, double precision and numeric. */
 const numbers = [20, 21, 23, 26, 700, 701, 1700];
@@ -42,23 +113,30 @@ export const limits = {
 const settings = {
   transactions: {},
   // A write outside of a transaction is refused: each would be a commit of its own, and a change could stay half done.
-  reads: { options: "-c default_transaction_read_only=on" },
+  reads: { default_transaction_read_only: "on" },
   // No request waits for the disk of the database.
-  counters: { options: "-c synchronous_commit=off" },
+  counters: { synchronous_commit: "off" },
 };
 
+/** A connection, and the settings of its session. */
+export interface SessionConfig extends ClientConfig {
+  readonly session: Readonly<Record<string, string | number>>;
+}
+
 /** The settings of every connection. `PG*` variables fill what the URL leaves out. */
-export const connectionConfig = (url: string, name: string, use: keyof typeof settings): ClientConfig => ({
+export const connectionConfig = (url: string, name: string, use: keyof typeof settings): SessionConfig => ({
   connectionString: url,
   application_name: name,
   connectionTimeoutMillis: limits.connect_ms,
-  statement_timeout: limits.statement_ms,
   query_timeout: limits.answer_ms,
-  idle_in_transaction_session_timeout: limits.idle_ms,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   client_encoding: "UTF8",
-  ...settings[use],
+  session: {
+    statement_timeout: limits.statement_ms,
+    idle_in_transaction_session_timeout: limits.idle_ms,
+    ...settings[use],
+  },
   types: { getTypeParser: parserOf } as never,
 });
 

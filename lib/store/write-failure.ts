@@ -9,6 +9,7 @@ const obstacles = {
   io_error: { reason: "the disk fails with I/O errors", remedy: "look into the system's log" },
   moved: { reason: "the database was removed or replaced", remedy: "put the file back, or restore a backup" },
   too_many_files: { reason: "too many files are open", remedy: "raise the limit of open files" },
+  database_read_only: { reason: "the database is read-only", remedy: "make it writable" },
   unreachable: { reason: "the database cannot be reached", remedy: "start its server" },
   damaged: { reason: "the database is damaged", remedy: "restore it from a backup" },
 } as const;

@@ -1,118 +1,141 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
-import type { Client } from "pg";
-import { createService } from "../../lib/index.ts";
+import { Client } from "pg";
+import { createService, type Service } from "../../lib/index.ts";
 import { checkServer } from "../../lib/store/postgres-migrate.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
-import { isLong } from "../helpers/properties.ts";
 import { emptyDatabase } from "./databases.ts";
+import { between } from "./network.ts";
+import { startPooler, withoutPooler } from "./pooler.ts";
+import { startServer } from "./server.ts";
 import { call, encryptionKey, severalServices } from "./several.ts";
 
-/** What lies between a service and its database; `change` sees what the database sends. */
-async function between(t: TestContext, url: string, change: (data: Buffer) => Buffer = (data) => data) {
-  const target = new URL(url);
-  const sockets = new Set<Socket>();
-  let isSilent = false;
-  const server = createServer((socket) => {
-    const database = createConnection(Number(target.port), "127.0.0.1");
-    for (const one of [socket, database]) {
-      sockets.add(one);
-      one.on("error", () => {});
-    }
-    socket.on("data", (data) => isSilent || database.write(data));
-    database.on("data", (data) => isSilent || socket.write(change(data)));
-    socket.on("close", () => database.destroy());
-    database.on("close", () => socket.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: Object.assign(new URL(url), { port: String(port) }).href,
-    /** From now on nothing passes, and nobody says so. */
-    silence(silent: boolean) {
-      isSilent = silent;
-    },
-  };
-}
+type Refusal = (database: string, sentence: RegExp, code?: number) => void;
 
-test("a database that cannot be used ends a start with 1 and a sentence, without the password", async (t) => {
+/** Starts that end with a sentence, and without a password. */
+const refusals = (t: TestContext): Refusal => {
   const folder = temporaryFolder(t);
-  const { url, ask } = await emptyDatabase(t);
-  const refused = (database: string, sentence: RegExp, key = encryptionKey) => {
+  return (database, sentence, code = 1) => {
     const words = ["start", "--database", database, "--port", "0"];
-    const { status, stdout, stderr } = run(words, folder, { SVC_ENCRYPTION_KEY: key });
+    const { status, stdout, stderr } = run(words, folder, { SVC_ENCRYPTION_KEY: encryptionKey });
     assert.match(stderr, sentence);
     assert.doesNotMatch(stdout + stderr, /wrong-but-trusted/);
-    assert.equal(status, 1);
+    assert.equal(status, code);
   };
+};
+
+const at = (url: string, more: Partial<URL>) => Object.assign(new URL(url), more).href;
+const tables = "select count(*)::int as tables from pg_tables where schemaname = 'public'";
+
+test("a database that cannot be used ends a start with 1 and a sentence, without the password", async (t) => {
+  const refused = refusals(t);
+  const { url, ask } = await emptyDatabase(t);
   const closed = createServer().listen(0, "127.0.0.1");
   await once(closed, "listening");
   const { port } = closed.address() as AddressInfo;
   closed.close();
+  refused(at(url, { port: String(port) }), /no server answers there; start PostgreSQL, or correct the URL/);
+  refused(at(url, { hostname: "none.invalid" }), /no host of this name is known here; correct the URL/);
+  refused(at(url, { pathname: "/none" }), /has no database of this name; make it first/);
+  refused(at(url, { username: "nobody" }), /refuses the user or the password; correct the URL, or set PGPASSWORD/);
+  refused(`${url}?sslrootcert=/none.pem`, /a file that its URL names cannot be read \(.*\/none\.pem/);
+  refused(`${url}?sslmode=verify-full`, /does not support SSL connections; set sslmode in the URL/);
   refused(
-    Object.assign(new URL(url), { port: String(port) }).href,
-    /no server answers there; start PostgreSQL, or correct the URL/,
+    url.replace("wrong-", "wrong/"),
+    /option --database must be a URL such as .*; write \/ of a password as %2F/,
+    2,
   );
-  refused(Object.assign(new URL(url), { pathname: "/none" }).href, /has no database of this name; make it first/);
-  refused(
-    Object.assign(new URL(url), { username: "nobody" }).href,
-    /refuses the user or the password; correct the URL/,
-  );
-  // A pooler makes up the number of the backend.
-  const pooler = await between(t, url, (data) => {
-    const at = data.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
-    if (at >= 0) data.writeUInt32BE(4_242_424, at + 5);
-    return data;
-  });
-  assert.deepEqual(await ask("select count(*)::int as tables from pg_tables where schemaname = 'public'"), [
-    { tables: 0 },
-  ]);
-  const throughPooler = createService({ mode: "start", database: pooler.url, encryptionKey, logLevel: "silent" });
-  await assert.rejects(throughPooler, /a connection pooler is in between; name the address of PostgreSQL itself/);
-  assert.deepEqual(await ask("select count(*)::int as tables from pg_tables where schemaname = 'public'"), [
-    { tables: 0 },
-  ]);
+  refused(url.replace("postgres:", "mysql:"), /option --database must be .*a URL that begins with postgres:/, 2);
+  await ask(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
+  refused(url, /it is read-only; set default_transaction_read_only to off/);
+  await ask(`set transaction_read_only = off; alter database ${new URL(url).pathname.slice(1)} reset all`);
+  assert.deepEqual(await ask(tables), [{ tables: 0 }]);
 });
 
-test("a server that is too old, a replica, or of another encoding is refused by name", async () => {
-  const fine = {
-    ...{ number: "140000", version: "14.0", encoding: "UTF8", is_replica: false, backend: 7, schema: "public" },
-  };
+test("a user that the server does not let in or who has no rights, and a replica, end a start with a sentence", async (t) => {
+  const refused = refusals(t);
+  const server = await startServer({ wal_level: "replica", max_wal_senders: "2" }, [
+    "host all alice,eve,full all scram-sha-256",
+    "host all stranger all reject",
+  ]);
+  t.after(() => server.end());
+  const url = server.url("postgres");
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const name of ["alice", "eve", "full", "stranger"])
+    await client.query(`create role ${name} login password 'correct-and-wrong-but-trusted'`);
+  await client.query("create database hers owner alice");
+  await client.query("alter role full connection limit 0");
+  const as = (username: string, password = "correct-and-wrong-but-trusted") =>
+    at(url, { username, password, pathname: "/hers" });
+  refused(as("alice", "wrong-but-trusted"), /refuses the user or the password; correct the URL, or set PGPASSWORD/);
+  refused(as("alice", ""), /refuses the user or the password; correct the URL, or set PGPASSWORD/);
+  refused(as("stranger"), /lets nobody in like this \(pg_hba.conf rejects .*\); change its pg_hba.conf, or the URL/);
+  refused(as("eve"), /may not make or use the tables there \(permission denied for schema public\); give that right/);
+  refused(as("full"), /takes no more connections, .*\(too many connections for role "full"\); raise the limit/);
+  const port = String(await server.replica());
+  refused(at(url, { port }), /its server is a read-only replica; name its primary/);
+  // The right password, and the first start after all these.
+  const service = await createService({ mode: "start", database: as("alice"), encryptionKey, logLevel: "silent" });
+  await service.close();
+  refused(as("eve"), /may not make or use the tables there \(permission denied for table \w+\); give that right/);
+  await client.end();
+});
+
+test("a server that is too old is refused by name", async (t) => {
+  const { url, ask } = await emptyDatabase(t);
+  // There are no packages of so old a version: what the server says of itself is changed on its way.
+  const old = await between(t, url, (data) => {
+    const text = data
+      .toString("latin1")
+      .replace(/\b1[4-9](00\d\d)\b/, "13$1")
+      .replace(/\b1[4-9](\.\d)/, "13$1");
+    return Buffer.from(text, "latin1");
+  });
+  const start = createService({ mode: "start", database: old.url, encryptionKey, logLevel: "silent" });
+  await assert.rejects(start, /its server is PostgreSQL 13\.\d.*; 14 or a later version is needed/);
+  assert.deepEqual(await ask(tables), [{ tables: 0 }]);
+});
+
+test("a server of another encoding, or a user without a schema, is refused", async () => {
+  const fine = { number: "140000", version: "14.0", encoding: "UTF8", is_replica: false, schema: "public" };
   const check = (more: Partial<typeof fine> | { readonly schema: null }) =>
-    checkServer({ processID: 7, query: async () => ({ rows: [{ ...fine, ...more }] }) } as unknown as Client);
+    checkServer({ query: async () => ({ rows: [{ ...fine, ...more }] }) } as unknown as Client);
   await check({});
-  await assert.rejects(
-    check({ number: "130011", version: "13.11" }),
-    /PostgreSQL 13\.11; 14 or a later version is needed/,
-  );
-  await assert.rejects(check({ is_replica: true }), /is a read-only replica; name its primary/);
   await assert.rejects(check({ encoding: "SQL_ASCII" }), /its encoding is SQL_ASCII/);
   await assert.rejects(check({ schema: null }), /names no schema; make one/);
 });
 
-const skip = !isLong && "TEST_LONG=1";
-
-test("a network that swallows everything is 503, loses nothing, and is left behind once it is back", {
-  skip,
+test("PgBouncer in transaction mode ends a start with a sentence, and leaves no settings behind", {
+  skip: withoutPooler,
 }, async (t) => {
-  const { url, key, start } = await severalServices(t, 1);
-  const network = await between(t, url);
-  const service = await createService({ mode: "start", database: network.url, encryptionKey, logLevel: "silent" });
-  t.after(() => service.close());
-  const make = (name: string) => call(service, key, "POST", "/v1/projects", { name, region: "eu-west-1" });
-  assert.equal((await make("before")).status, 201);
-  network.silence(true);
-  const swallowed = await make("swallowed");
-  assert.deepEqual([swallowed.status, swallowed.body.error.code], [503, "unavailable"]);
-  // The other processes go on meanwhile: the lock of a half-open connection ends.
-  const other = await start();
-  assert.equal((await call(other, key, "POST", "/v1/projects", { name: "other", region: "eu-west-1" })).status, 201);
-  network.silence(false);
-  for (let status = 0; status !== 201; ) ({ status } = await make(`after ${status}`));
+  const { url, ask } = await emptyDatabase(t);
+  const pooled = await startPooler(t, url, "transaction");
+  refusals(t)(pooled, /a connection pooler in transaction mode is in between; name the address of PostgreSQL itself/);
+  const client = new Client({ connectionString: pooled });
+  await client.connect();
+  const { rows } = await client.query("show statement_timeout");
+  assert.deepEqual(rows, [{ statement_timeout: "0" }], "of the connection that others get");
+  await client.end();
+  assert.deepEqual(await ask(tables), [{ tables: 0 }]);
+});
+
+const project = (name: string) => ({ name, region: "eu-west-1" });
+const make = (service: Service, key: string, name: string) => call(service, key, "POST", "/v1/projects", project(name));
+
+test("PgBouncer in session mode is like PostgreSQL itself", { skip: withoutPooler }, async (t) => {
+  const { url, key, services } = await severalServices(t, 1);
+  const [direct] = services as [Service];
+  const database = await startPooler(t, url, "session");
+  const pooled = await createService({ mode: "start", database, encryptionKey, logLevel: "silent" });
+  t.after(() => pooled.close());
+  const { id: project_id } = (await make(pooled, key, "web")).body;
+  const source = { type: "git", repo: "acme/web", branch: "main" };
+  const order = { project_id, environment: "production", source };
+  const { id } = (await call(pooled, key, "POST", "/v1/deployments", order)).body;
+  const waiting = call(pooled, key, "GET", `/v1/deployments/${id}?wait=60`);
+  assert.equal((await call(direct, key, "POST", `/v1/deployments/${id}/cancel`)).status, 200);
+  assert.equal((await waiting).body.status, "cancelled");
 });

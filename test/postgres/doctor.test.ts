@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { invariants } from "../../lib/store/invariants.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { filled } from "./copied-service.ts";
 import { emptyDatabase } from "./databases.ts";
+import { startPooler, withoutPooler } from "./pooler.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 
@@ -39,7 +38,7 @@ test("doctor looks at PostgreSQL, and says how to mend what is wrong", async (t)
     given.findings.slice(0, 10).map(({ check }) => check),
     ["options", "node", "pg", "server", "database", "durability", "schema", "collation", "encryption key", "files"],
   );
-  assert.match(given.saysOf("server"), /^PostgreSQL \d+\S* .*without a connection pooler/);
+  assert.match(given.saysOf("server"), /^PostgreSQL \d+/);
   assert.match(given.saysOf("database"), /^postgres:\/\/svc@127\.0\.0\.1:\d+\/\w+ answers, \d+ MB$/);
   assert.match(given.saysOf("encryption key"), /it decrypts the secrets/);
   assert.match(given.saysOf("database clock"), /^\d+ ms (behind|ahead of) this machine's/);
@@ -64,32 +63,15 @@ test("doctor looks at PostgreSQL, and says how to mend what is wrong", async (t)
   assert.match((await look(url)).saysOf("schema"), /written by a newer svc-server/);
 });
 
-/** A pooler, as far as a start can tell: the number of the backend is its own. */
-async function pooler(t: TestContext, url: string): Promise<string> {
-  const proxy = createServer((socket) => {
-    const target = createConnection(Number(new URL(url).port), "127.0.0.1");
-    for (const one of [socket, target]) one.on("error", () => {});
-    socket.pipe(target);
-    target.on("data", (bytes: Buffer) => {
-      const at = bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
-      if (at >= 0) bytes.writeUInt32BE(7, at + 5);
-      socket.write(bytes);
-    });
-    target.on("close", () => socket.destroy());
-    socket.on("close", () => target.destroy());
-  });
-  await once(proxy.listen(0, "127.0.0.1"), "listening");
-  t.after(() => proxy.close());
-  const address = proxy.address();
-  assert.ok(address && typeof address === "object");
-  return Object.assign(new URL(url), { port: String(address.port) }).href;
-}
-
-test("doctor tells a pooler, a server that is away, a wrong name and a missing key file", async (t) => {
+test("doctor tells a pooler in transaction mode", { skip: withoutPooler }, async (t) => {
   const { url } = await emptyDatabase(t);
-  const pooled = await look(await pooler(t, url));
-  assert.deepEqual(pooled.wrong, ["server", ...unsafe]);
-  assert.match(pooled.saysOf("server"), /a connection pooler is in between; name the address of PostgreSQL itself/);
+  const pooled = await look(await startPooler(t, url, "transaction"));
+  assert.deepEqual(pooled.wrong, ["database"]);
+  assert.match(pooled.saysOf("database"), /a connection pooler in transaction mode is in between; name the address/);
+});
+
+test("doctor tells a server that is away, a wrong name and a missing key file", async (t) => {
+  const { url } = await emptyDatabase(t);
   const away = await look("postgres://svc:wrong-but-trusted@127.0.0.1:1/none");
   assert.deepEqual(away.wrong, ["database"]);
   assert.match(away.saysOf("database"), /no server answers there; start PostgreSQL, or correct the URL/);

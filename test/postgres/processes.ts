@@ -14,12 +14,19 @@ import { launch, temporaryFolder } from "../helpers/program.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 
-/** Servers on one database, each a process of its own. */
-export async function startProcesses(t: TestContext, database: string, count: number, more = {}) {
+/** Servers on one database, each a process of its own; `moreOf` is more of the environment of one of them. */
+export async function startProcesses(
+  t: TestContext,
+  database: string,
+  count: number,
+  more = {},
+  moreOf: (i: number) => object = () => ({}),
+) {
   const folder = temporaryFolder(t);
   const words = ["start", "--database", database, "--port", "0"];
-  const start = () => launch(t, words, folder, { env: { SVC_ENCRYPTION_KEY: encryptionKey, ...more } });
-  const running = await Promise.all(Array.from({ length: count }, start));
+  const start = (i: number) =>
+    launch(t, words, folder, { env: { SVC_ENCRYPTION_KEY: encryptionKey, ...more, ...moreOf(i) } });
+  const running = await Promise.all(Array.from({ length: count }, (_, i) => start(i)));
   const key = running.map(({ api_key }) => api_key).find((one) => one !== null) ?? "";
   return {
     key,
@@ -29,7 +36,7 @@ export async function startProcesses(t: TestContext, database: string, count: nu
     /** Kills one as a crash would, and starts another one in its place. */
     async kill(i: number) {
       await running[i]?.stop("SIGKILL");
-      running[i] = await start();
+      running[i] = await start(i);
     },
     /** Stops all, and returns their exit codes and what they said of errors. */
     async stop() {

@@ -1,6 +1,15 @@
 // A server of PostgreSQL for tests, in a temporary folder, with Debian's programs.
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +25,7 @@ function programs() {
   throw new Error("there is no PostgreSQL; install Debian's package postgresql, or name a server in SVC_TEST_POSTGRES");
 }
 
-const freePort = () =>
+export const freePort = () =>
   new Promise<number>((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo;
@@ -27,10 +36,14 @@ const freePort = () =>
 /** PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
-const as = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
+/** Words before a program that refuses to run as root. */
+export const ordinaryUser = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
 
-/** Starts a server that orders text as people in the USA do, and loses everything in a power cut, unless `more` says else. */
-export async function startServer(more: Readonly<Record<string, string>> = {}) {
+/**
+ * Starts a server that orders text as people in the USA do, and loses everything in a power cut, unless `more` says else.
+ * `rules` are lines of `pg_hba.conf`, before the one that lets everybody in.
+ */
+export async function startServer(more: Readonly<Record<string, string>> = {}, rules: readonly string[] = []) {
   const bin = programs();
   const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
   if (isRoot) chownSync(folder, nobody, nobody);
@@ -38,7 +51,7 @@ export async function startServer(more: Readonly<Record<string, string>> = {}) {
   const data = join(folder, "data");
   const at = await freePort();
   const run = (program: string, ...args: string[]) =>
-    execFileSync(as[0] ?? "", [...as.slice(1), join(bin, program), ...args], {
+    execFileSync(ordinaryUser[0] ?? "", [...ordinaryUser.slice(1), join(bin, program), ...args], {
       cwd: folder,
       stdio: ["ignore", "ignore", "inherit"],
     });
@@ -56,6 +69,8 @@ export async function startServer(more: Readonly<Record<string, string>> = {}) {
     "--locale-provider=icu",
     "--icu-locale=en-US",
   );
+  const access = join(data, "pg_hba.conf");
+  writeFileSync(access, [...rules, readFileSync(access, "utf8")].join("\n"));
   const settings = {
     port: at,
     unix_socket_directories: folder,
@@ -76,11 +91,21 @@ export async function startServer(more: Readonly<Record<string, string>> = {}) {
   /** As a crash would. */
   const stop = () => run("pg_ctl", "-D", data, "-w", "-s", "-m", "immediate", "stop");
   start();
+  const copy = join(folder, "replica");
   return {
     url: (database: string) => `postgres://svc:wrong-but-trusted@127.0.0.1:${at}/${database}`,
     start,
     stop,
+    /** Starts a replica, and returns its port. */
+    async replica() {
+      run("pg_basebackup", "-D", copy, "-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-R", "-c", "fast");
+      const own = await freePort();
+      const words = options.replace(`port=${at}`, `port=${own}`);
+      run("pg_ctl", "-D", copy, "-w", "-s", "-l", join(folder, "replica.log"), "-o", words, "start");
+      return own;
+    },
     end() {
+      if (existsSync(copy)) run("pg_ctl", "-D", copy, "-w", "-s", "-m", "immediate", "stop");
       stop();
       rmSync(folder, { recursive: true, force: true });
     },

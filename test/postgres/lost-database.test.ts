@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Client } from "pg";
+import { createService, type Options, type Service } from "../../lib/index.ts";
+import { between } from "./network.ts";
+import { call, encryptionKey, openSocket, severalServices } from "./several.ts";
+
+/** A service whose log tells when writes stop, and when they go on. */
+async function watched(t: TestContext, database: string, more: Options = {}) {
+  const lines: string[] = [];
+  let hear = () => {};
+  const take = (line: string) => {
+    lines.push(line);
+    hear();
+  };
+  const note = (message: string, fields?: object) => take(`${message} ${JSON.stringify(fields)}`);
+  const logger = { error: note, warn: note, info() {}, debug() {} };
+  const service = await createService({ mode: "start", database, encryptionKey, logger, ...more });
+  t.after(() => service.close());
+  return {
+    service,
+    /** Resolves with the first line of the log that matches, and takes the ones before it away. */
+    async says(pattern: RegExp): Promise<string> {
+      for (;;) {
+        const found = lines.findIndex((line) => pattern.test(line));
+        if (found >= 0) return lines.splice(0, found + 1).at(-1) ?? "";
+        await new Promise<void>((resolve) => {
+          hear = resolve;
+        });
+      }
+    },
+  };
+}
+
+const make = (service: Service, key: string, name: string) =>
+  call(service, key, "POST", "/v1/projects", { name, region: "eu-west-1" });
+
+const unavailable = ({ status, body }: Awaited<ReturnType<typeof call>>) => {
+  assert.deepEqual([status, body.error.code], [503, "unavailable"]);
+  return body.error.message as string;
+};
+
+test("a database that becomes read-only, takes no more connections, or goes, is 503 with the reason, until it is back", async (t) => {
+  const { url, key, ask } = await severalServices(t, 1, { rateLimit: 0 });
+  const name = new URL(url).pathname.slice(1);
+  const root = new Client({ connectionString: Object.assign(new URL(url), { pathname: "/postgres" }).href });
+  await root.connect();
+  t.after(() => root.end());
+  const role = `${name}_user`;
+  await root.query(`create role ${role} login`);
+  await ask(`grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`);
+  const { service, says } = await watched(t, Object.assign(new URL(url), { username: role }).href, { rateLimit: 0 });
+  const lose = () => root.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", [role]);
+  assert.equal((await make(service, key, "before")).status, 201);
+
+  await root.query(`alter database ${name} set default_transaction_read_only = on`);
+  await lose();
+  assert.match(
+    await says(/cannot be written/),
+    /the database is read-only; make it writable.*default_transaction_read/,
+  );
+  assert.match(unavailable(await make(service, key, "read-only")), /the database is read-only; ask the operator/);
+  const ready = await service.fetch("/readyz");
+  assert.deepEqual(await ready.json(), { status: "degraded", reason: "the database is read-only" });
+  assert.equal((await call(service, key, "GET", "/v1/projects")).status, 200, "it can be read");
+  await root.query(`alter database ${name} reset all`);
+  await says(/can be written again/);
+  assert.equal((await make(service, key, "read-only")).status, 201);
+
+  await root.query(`alter role ${role} connection limit 0`);
+  await lose();
+  assert.match(await says(/cannot be written/), /too many connections for role/);
+  unavailable(await make(service, key, "full"));
+  assert.equal((await service.fetch("/readyz")).status, 503);
+  await root.query(`alter role ${role} connection limit -1`);
+  await says(/can be written again/);
+  assert.equal((await make(service, key, "full")).status, 201);
+
+  await root.query(`drop database ${name} with (force)`);
+  assert.match(await says(/cannot be written/), /the database cannot be reached/);
+  unavailable(await make(service, key, "gone"));
+  await root.query(`drop role ${role}`);
+});
+
+test("a network that swallows everything is 503 in bounded time, loses nothing, and is left behind once it is back", {
+  timeout: 180_000,
+}, async (t) => {
+  const { url, key, start } = await severalServices(t, 1);
+  const network = await between(t, url);
+  const { service, says } = await watched(t, network.url);
+  assert.equal((await make(service, key, "before")).status, 201);
+  const stream = await openSocket(t, service, key);
+  network.silence(true);
+  const asked = performance.now();
+  const requests = [
+    make(service, key, "swallowed"),
+    ...Array.from({ length: 20 }, () => call(service, key, "GET", "/v1/projects")),
+  ];
+  // The other processes go on meanwhile: the lock of a half-open connection ends.
+  const other = await start();
+  assert.equal((await make(other, key, "other")).status, 201);
+  for (const answer of await Promise.all(requests)) unavailable(answer);
+  assert.ok(performance.now() - asked < 45_000, "each statement has 30 s");
+  await says(/cannot be written: the database cannot be reached/);
+  const known = performance.now();
+  unavailable(await call(service, key, "GET", "/v1/projects"));
+  assert.ok(performance.now() - known < 1_000, "once the service knows, it says so at once");
+  await stream.closed;
+  network.silence(false);
+  await says(/can be written again/);
+  for (let status = 0; status !== 201; ) ({ status } = await make(service, key, `after ${status}`));
+  const names = (await call(other, key, "GET", "/v1/projects?per_page=100")).body.data.map(
+    ({ name }: { name: string }) => name,
+  );
+  assert.ok(["before", "other"].every((name) => names.includes(name)) && !names.includes("swallowed"));
+});

@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+/** What lies between a service and its database; `change` sees what the database sends. */
+export async function between(t: TestContext, url: string, change: (data: Buffer) => Buffer = (data) => data) {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  const server = createServer((socket) => {
+    const database = createConnection(Number(target.port), "127.0.0.1");
+    for (const one of [socket, database]) {
+      sockets.add(one);
+      one.on("error", () => {});
+    }
+    socket.on("data", (data) => isSilent || database.write(data));
+    database.on("data", (data) => isSilent || socket.write(change(data)));
+    socket.on("close", () => database.destroy());
+    database.on("close", () => socket.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: Object.assign(new URL(url), { port: String(port) }).href,
+    /** From now on nothing passes, and nobody says so. */
+    silence(silent: boolean) {
+      isSilent = silent;
+    },
+  };
+}
