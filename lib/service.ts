@@ -42,6 +42,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await features.feed.begin();
     await features.apps.begin();
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
+    await features.apps.open();
     // Before any job writes a file, which the sweep would take for one that a crash left.
     await features.generations.sweep();
     await loop.start("after a crash");
@@ -63,6 +64,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     return { service: createFacade(host), warnings, runtime };
   } catch (error) {
     await host?.runtimes.close();
+    host?.runtimes.release();
     await store.close();
     opened.release();
     throw asDatabaseError(withoutPassword(settings.database), error);
