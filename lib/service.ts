@@ -60,7 +60,9 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())
       log.warn("the disk is nearly full; make room, or deletes will fail too once it is full");
-    const runtime = host.runtimes.driver.runtime?.detail?.() ?? null;
+    const elsewhere = features.apps.runtimeName();
+    const runtime =
+      host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
     return { service: createFacade(host), warnings, runtime };
   } catch (error) {
     await host?.runtimes.close();

@@ -40,7 +40,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
 
-  const runWhatRowsSay = async (runtime_id: string, run: Supervisor) => {
+  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
     const before = run.running();
     const live = await rows().liveOn({ runtime_id });
     const domains = await rows().domainsOn({ runtime_id });
@@ -57,7 +57,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
       const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [ownHostOf(slug), ...own] };
       if (run.liveIn(key)) run.setHosts(key, found.hosts);
-      else if (missed.has(name)) void run.resume(key, found);
+      else if (hasTaken || missed.has(name)) void run.resume(key, found);
       else missing.add(name);
     }
     missed = missing;
@@ -78,7 +78,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     if (registry.own !== undefined && supervisor) {
       const taken = await registry.takeOver();
       if (taken.length > 0) log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
-      await runWhatRowsSay(registry.own, supervisor);
+      await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
     }
     await registry.look();
     report();

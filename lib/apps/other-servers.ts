@@ -99,6 +99,15 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
 
     tellRestarted: (tx: Tx, restart_id: string) => feed.wake(tx, `restarted ${restart_id}`),
 
+    /** What another server runs at a host; undefined for a host of this one, and of nobody. */
+    async atHost(host: string): Promise<Row<"apps"> | undefined> {
+      const domains = registry.known().map(({ apps_url }) => `.${new URL(apps_url).hostname}`);
+      const domain = domains.find((one) => host.endsWith(one));
+      const own = domain === undefined ? await rows().domain({ name: host }) : undefined;
+      const app = own ? await rows().find(own) : await rows().ofSlug({ slug: host.slice(0, -(domain?.length ?? 0)) });
+      return app && app.runtime_id !== null && app.runtime_id !== registry.own ? app : undefined;
+    },
+
     /** What is live in these environments as the rows say, by deployment. */
     async live(environments: readonly Environment[]): Promise<ReadonlyMap<string, Row<"apps">>> {
       const keys = new Map(environments.map((one) => [`${one.project_id} ${one.environment}`, one]));

@@ -138,6 +138,7 @@ function onRuntimes(query: Queries) {
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
     ),
+    ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
     /** What ran before there were several servers. */
     adopt: query.change((db, p: Of) =>
       db

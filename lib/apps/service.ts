@@ -92,7 +92,9 @@ export function appsService(ports: Ports) {
   const isOwn = ({ runtime_id }: { runtime_id: string | null }) => runtime_id === null || runtime_id === own?.id;
 
   const registry = sharing?.registry;
-  const { urlOf, hostsOf, ofProject, urlsOf } = createAppUrls({ ...ports, registry, others, runtimeName });
+  const urls = createAppUrls({ ...ports, registry, others, runtimeName });
+  const { urlOf, hostsOf, ofProject, urlsOf } = urls;
+  proxy.setElsewhere(urls.urlElsewhere);
 
   /** Runs after the commit; a failure is a fault of the service, and no request waits for it. */
   const afterCommit = (tx: Tx, what: string, run: () => Promise<unknown> | undefined) =>

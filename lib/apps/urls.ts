@@ -42,6 +42,12 @@ export function createAppUrls({ store, domain, appsUrl, registry, others, runtim
       ...(await rows(tx).domainsOf(key)).map(({ name }) => name),
     ],
 
+    /** The URL of what another server runs at a host. */
+    async urlElsewhere(host: string): Promise<string | undefined> {
+      const app = await others?.atHost(host);
+      return (app && urlOf(app)) ?? undefined;
+    },
+
     /** The domains and URLs of a project's environments, by name. */
     async ofProject(project_id: string, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
       const own = await rows(tx).domainsOfProject({ project_id });

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { bearer } from "../helpers/headers.ts";
 import { launch, run, temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
-import { app, noSandbox } from "../helpers/running-apps.ts";
+import { app, noSandbox, processesWith } from "../helpers/running-apps.ts";
 import { emptyDatabase } from "./databases.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
@@ -63,6 +63,11 @@ const ask = (url: string, name = new URL(url).hostname) =>
       .end();
   });
 
+/** Waits until an app answers with a text: a server switches to a release right after the commit that others hear of. */
+async function answers(url: string, text: string) {
+  while ((await ask(url).catch(() => "")) !== text);
+}
+
 const git = { type: "git", repo: "acme/web" };
 
 test("one of three servers has a runtime: deployments of all go live there, and the others restart, roll back and delete", async (t) => {
@@ -85,7 +90,7 @@ test("one of three servers has a runtime: deployments of all go live there, and 
     assert.equal(status, "active", JSON.stringify(log));
     assert.doesNotMatch(JSON.stringify(log), /simulated/);
     url = found;
-    assert.equal(await ask(url), `200 release ${i}`);
+    await answers(url, `200 release ${i}`);
     for (const other of servers) {
       assert.equal((await call(other, "GET", `/deployments/${id}`)).body.url, url);
       assert.equal((await call(other, "GET", `/projects/${project_id}/environments`)).body.data[0].url, url);
@@ -106,9 +111,18 @@ test("one of three servers has a runtime: deployments of all go live there, and 
   const { body: newest } = await call(two, "GET", "/deployments?per_page=1");
   const back = (await call(two, "POST", `/deployments/${newest.data[0].id}/rollback`)).body;
   assert.equal((await ended(back.id)).status, "active");
-  assert.equal(await ask(url), "200 release 1");
+  await answers(url, "200 release 1");
+
+  // Cancelled at another server, a build ends there with all its processes; so does what runs of a deleted environment.
+  const mark = `sleep 4${process.pid}`;
+  repos.commit("acme/web", { "svc.json": { build: mark, start: "x" } });
+  const { id: cancelled } = (await call(one, "POST", "/deployments", order)).body;
+  while (processesWith(mark).length === 0) await call(one, "GET", "/me");
+  assert.equal((await call(two, "POST", `/deployments/${cancelled}/cancel`)).status, 200);
+  while (processesWith(mark).length > 0) await call(one, "GET", "/me");
   assert.equal((await call(one, "DELETE", path)).status, 204);
   assert.equal((await ended(back.id)).url, undefined);
+  while (!(await ask(url)).startsWith("404 ")) await call(one, "GET", "/me");
   for (const server of servers) assert.equal((await server.stop()).code, 0);
   assert.deepEqual(servers.map((server) => server.errors()).join(""), "");
 });
@@ -131,7 +145,7 @@ async function liveApp(t: TestContext) {
 
 test("what a killed server ran and built goes on when it is back; deployments wait while it is stopped", async (t) => {
   const { repos, plain, real, call, project_id, deploy, ended, withRuntime, sql, url } = await liveApp(t);
-  assert.equal(await ask(url), "200 one");
+  await answers(url, "200 one");
   repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 0.5" } });
   const interrupted = await deploy();
   const log = await fetch(`${plain.base_url}/deployments/${interrupted}/logs?follow=true`, {
@@ -146,7 +160,7 @@ test("what a killed server ran and built goes on when it is back; deployments wa
   const back = await withRuntime("apps");
   const gone = await ended(interrupted);
   assert.equal(gone.status, "active");
-  assert.equal(await ask(gone.url), "200 two");
+  await answers(gone.url, "200 two");
   assert.equal((await back.stop()).code, 0);
 
   repos.commit("acme/web", app("three"));
@@ -163,7 +177,7 @@ test("what a killed server ran and built goes on when it is back; deployments wa
   const again = await withRuntime("apps");
   const done = await ended(waiting);
   assert.equal(done.status, "active");
-  assert.equal(await ask(done.url), "200 three");
+  await answers(done.url, "200 three");
   assert.deepEqual(await ready(), { status: "ok" });
   assert.match(
     plain.errors(),
@@ -197,16 +211,16 @@ test("another runtime takes over what ran on one that is gone, and builds it aga
   while ((await liveUrl()) === url) await notify();
   const moved = await liveUrl();
   assert.equal(new URL(moved).port, new URL(other.apps_url ?? "").port);
-  const answer = async () => (await ask(moved).catch(() => "")).slice(0, 3);
-  while ((await answer()) !== "200") await call(plain, "GET", "/me");
-  assert.equal(await ask(moved), "200 one");
+  await answers(moved, "200 one");
 
   // What is back has nothing of it, and the next deployment goes where the app runs.
   const back = await withRuntime("apps");
-  assert.match(await ask((back.apps_url ?? "").replace("//", "//production-web.")), /^404 /);
+  const there = (back.apps_url ?? "").replace("//", "//production-web.");
+  assert.equal(await ask(there), `421 This app runs on another server: ${moved}\n`);
+  assert.match(await ask(there, "unknown.localhost"), /^404 /);
   const next = await ended(await deploy());
   assert.deepEqual([next.status, next.url], ["active", moved]);
-  assert.equal(await ask(moved), "200 two");
+  await answers(moved, "200 two");
 
   // Deployments are simulated again once somebody says so, and no runtime is up.
   await back.stop();
