@@ -42,6 +42,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await features.feed.begin();
     await features.apps.begin();
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
+    await features.apps.open();
     // Before any job writes a file, which the sweep would take for one that a crash left.
     await features.generations.sweep();
     await loop.start("after a crash");
@@ -59,10 +60,13 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())
       log.warn("the disk is nearly full; make room, or deletes will fail too once it is full");
-    const runtime = host.runtimes.driver.runtime?.detail?.() ?? null;
+    const elsewhere = features.apps.runtimeName();
+    const runtime =
+      host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
     return { service: createFacade(host), warnings, runtime };
   } catch (error) {
     await host?.runtimes.close();
+    host?.runtimes.release();
     await store.close();
     opened.release();
     throw asDatabaseError(withoutPassword(settings.database), error);

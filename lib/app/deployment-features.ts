@@ -5,6 +5,7 @@ import { createRollout } from "../deployments/rollout.ts";
 import { deploymentsService } from "../deployments/service.ts";
 import { createStoredReleases } from "../deployments/stored-releases.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import { refusalOf } from "../drivers/deployment/refused-sources.ts";
 import { environmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
@@ -23,6 +24,8 @@ interface DeployingPorts extends Foundation {
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
+  /** What other servers know the runtime by. */
+  readonly runtimeId: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
   /** Undefined in the mode `start`. */
@@ -30,8 +33,8 @@ interface DeployingPorts extends Foundation {
 }
 
 /** CONTRACT section 11: "`start` without a runtime is simulated, and says so … in the first log entry of every deployment". */
-const noticesOf = ({ mode, deployments }: Settings) =>
-  mode === "start" && !deployments.driver && deployments.runtime.includes("simulated")
+const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
+  mode === "start" && !deployments.driver && isSimulated
     ? [
         "This deployment is simulated: nothing is built and nothing runs, because the service has no runtime (option --runtime)",
       ]
@@ -39,19 +42,23 @@ const noticesOf = ({ mode, deployments }: Settings) =>
 
 /** Makes what is deployed and where to: projects, environments, deployments, and what runs of them. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
-  const { driver, scenarios } = ports;
+  const { driver, scenarios, opened } = ports;
   const { concurrency, autoRollback, keep } = settings.deployments;
   const variables = (of: { project_id: string; name: string }) => environments.values(of);
   const apps: AppsService = appsService({
     ...ports,
     keep,
     runtime: driver.runtime,
+    isShared: opened.shared !== undefined,
+    forgetsRuntimes: settings.isSimulatedByChoice === true,
+    onBack: () => rollout.resume(),
     domain: settings.apps.domain,
     ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
     projectName: (tx, organization_id, id) => projects.nameOf(tx, organization_id, id),
     deployments: createStoredReleases({ ...ports, variables }),
     onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
+  const runtimeOf = apps.runtimeName;
   const rollout = createRollout({ ...ports, variables, apps, concurrency, autoRollback });
   const removeDeployments = createProjectRemoval(ports);
   const projects = projectsService({
@@ -69,7 +76,11 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     environments,
     rollout,
     apps,
-    notices: noticesOf(settings),
+    // Where another server runs it for real, nothing is simulated here, its time in the queue neither.
+    driver: { delay: (work) => (driver.runtime || !runtimeOf() ? driver.delay(work) : 0) },
+    refusalOf: (source) =>
+      driver.runtime ? driver.runtime.refuses(source) : runtimeOf() && refusalOf(runtimeOf()?.split(",") ?? [], source),
+    notices: () => noticesOf(settings, runtimeOf() === undefined),
     scenarios: driver.takesScenarios ? scenarios : undefined,
   });
   return { apps, rollout, projects, environments, deployments };

@@ -1,3 +1,4 @@
+import { appsJobs } from "../apps/jobs.ts";
 import type { Settings } from "../config/parse-options.ts";
 import { deploymentsJobs } from "../deployments/jobs.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
@@ -43,7 +44,7 @@ import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 
 /** The durable work of every feature. */
-export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...deliveriesJobs, ...generationsJobs];
+export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs];
 
 export type Features = ReturnType<typeof createFeatures>;
 
@@ -59,6 +60,8 @@ interface FeaturePorts {
   readonly outbound: Outbound;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
+  /** What other servers know the runtime by; undefined without one. */
+  readonly runtimeId?: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
 }
@@ -67,13 +70,14 @@ interface FeaturePorts {
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound, driver, proxy, appsUrl }: FeaturePorts,
+  { wake, origin, outbound, driver, proxy, runtimeId, appsUrl }: FeaturePorts,
 ) {
   const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
   const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
-  const queue = createQueue({ ...ports, wake });
+  const queue = createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
+  feed.onWake((name) => name === "jobs" && wake(ports.clock.now()));
   const endpoints = createEndpoints({ ...ports, queue });
   const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
   const retention_ms = settings.deliveries.retention;
@@ -88,7 +92,7 @@ export function createFeatures(
   const scenarios = scenariosService(ports);
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const deploying = createDeploying(
-    { ...ports, bus, queue, driver, proxy, appsUrl, scenarios: devScenarios },
+    { ...ports, bus, queue, driver, proxy, runtimeId, appsUrl, scenarios: devScenarios },
     settings,
   );
   const { projects, deployments } = deploying;

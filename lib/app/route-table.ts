@@ -103,7 +103,8 @@ export function routeTable(
     deliverInEveryOrder,
   });
   const readable = async () => serviceState().read({ name: "vault" });
-  const obstacle = () => store.engine.obstacle && reasonOfObstacle(store.engine.obstacle);
+  const obstacle = () =>
+    store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.sharing?.rows.obstacle();
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   return [
     ...(settings.dashboard ? dashboardTable(foundation, settings, ports) : []),

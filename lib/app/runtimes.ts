@@ -12,6 +12,8 @@ import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
+import { isPostgres } from "../store/database-url.ts";
+import { takeAppsFolder } from "./apps-folder.ts";
 
 /** What deployments run on, and the way in to it. One for a service, whatever state it is in. */
 export interface Runtimes {
@@ -19,9 +21,13 @@ export interface Runtimes {
   readonly proxy: AppsProxy;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly appsUrl: () => string | undefined;
+  /** What other servers of the service know this one's runtime by; undefined without a runtime, and for a database file. */
+  readonly id: string | undefined;
   /** Opens the port of the apps; does nothing where none run. */
   open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
+  /** Lets another process have the folder, once nothing runs there any more. */
+  release(): void;
 }
 
 /** An app may take an upload of any length, so a request as a whole has no limit of time. */
@@ -32,6 +38,8 @@ const closingGrace = "5s";
 export function createRuntimes(settings: Settings): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
+  const isShared = isPostgres(settings.database) && runsForReal(settings);
+  const folder = isShared && apps.folder !== undefined ? takeAppsFolder(apps.folder) : undefined;
   const driver = deployments.driver ?? (runsForReal(settings) ? realDriver(settings) : simulatedDeployments());
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {
@@ -41,6 +49,8 @@ export function createRuntimes(settings: Settings): Runtimes {
   return {
     driver,
     proxy,
+    id: folder?.id,
+    release: () => folder?.release(),
     appsUrl() {
       if (!server) return undefined;
       return `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
@@ -60,10 +70,10 @@ export function createRuntimes(settings: Settings): Runtimes {
   };
 }
 
-function realDriver({ mode, strict, outbound, database, deployments, codeHost }: Settings): DeploymentDriver {
+function realDriver({ mode, strict, outbound, database, deployments, apps, codeHost }: Settings): DeploymentDriver {
   const { isolation, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk, registries } = deployments;
   const isLasting = database !== ":memory:";
-  const folder = isLasting ? resolve(`${database}-apps`) : temporaryFolder();
+  const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const common = {
     codeHost,

@@ -57,6 +57,7 @@ export async function shutDown(
     deferredWrites.stop();
     await store.close();
     opened.release();
+    runtimes.release();
   }
   return unused;
 }

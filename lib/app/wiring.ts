@@ -57,11 +57,12 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
   const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
   const wake = (at: number) => loop.wake(at);
-  const features = createFeatures(foundation, settings, { ...host.runtimes, wake, origin, outbound });
+  const runtimeId = host.runtimes.id;
+  const features = createFeatures(foundation, settings, { ...host.runtimes, runtimeId, wake, origin, outbound });
   const { limits, deferredWrites } = wireLimits(foundation, features);
   const { windows, idempotency } = limits;
 
-  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows]);
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], runtimeId);
   followMachineClock(foundation, () => loop.wake(clock.now()));
   const { notices, journal } = wireJournal(clock, features, mode);
   const moved = () => notices.tell("instruments");
@@ -140,7 +141,7 @@ interface Prunable {
 }
 
 /** The job loop, and the daily job that removes old records. */
-function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[]) {
+function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
   const { store, clock, log, serviceState, owner, opened } = foundation;
   const { mails, invitations, pushes, outbox, generations, sessions } = features;
   const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions];
@@ -153,6 +154,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     clock,
     log,
     isShared: opened.shared !== undefined,
+    runtimeId,
     services: features,
     owner,
     jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],

@@ -33,6 +33,8 @@ interface Ports {
   readonly feed: ChangeFeed;
 }
 
+export type AppLogs = ReturnType<typeof createAppLogs>;
+
 /** What live releases print. */
 export function createAppLogs({ store, clock, log, feed }: Ports) {
   const rows = store.using(appsRepository);

@@ -1,9 +1,11 @@
 import type { StoredReleases } from "../deployments/stored-releases.ts";
 import type { Runtime } from "../drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
+import { done, type Outcome } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { logNameOf } from "./logs.ts";
+import type { Leftovers, OtherServers } from "./other-servers.ts";
 import { appsRepository, batch } from "./repository.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
 
@@ -12,6 +14,8 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
+  /** Undefined where one server does everything. */
+  readonly others: OtherServers | undefined;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
   /** Ends the deployment that builds or rolls out in it. */
   readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
@@ -20,38 +24,70 @@ interface Ports {
 
 /** Takes away what runs of deleted environments and projects, and what is stored of it. */
 export function createAppRemoval(ports: Ports) {
-  const { store, feed, runtime, supervisor, deployments, onEnvironmentRemoved, afterCommit } = ports;
+  const { store, feed, runtime, supervisor, others, deployments, onEnvironmentRemoved, afterCommit } = ports;
   const rows = store.using(appsRepository);
+
+  const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
+    await Promise.all([
+      ...keys.map((key) => supervisor?.stop(key)),
+      ...running.map((deployment_id) => runtime?.abandon(deployment_id)),
+    ]);
+    for (const release of releases) await runtime?.discard(release);
+    if (project_id !== null) await runtime?.forget(project_id);
+  };
+
+  /** What environments leave behind. */
+  const leftoversOf = async (tx: Tx, keys: readonly AppKey[], project_id: string | null): Promise<Leftovers> => {
+    const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
+    const releases = await Promise.all(keys.map((key) => deployments.releases(key, tx)));
+    return { keys, running: running.flatMap((id) => id ?? []), releases: releases.flat(), project_id };
+  };
+
   return {
+    /** The job `apps.clear`, for another server. */
+    async runClear(leftovers: Leftovers): Promise<Outcome> {
+      await clear(leftovers);
+      return done();
+    },
+
+    /** A deployment has ended without becoming active: nothing of it stays. */
+    async ended(tx: Tx, { id, ...key }: AppKey & { readonly id: string }, isProjectGone = false): Promise<void> {
+      const leftovers = { keys: [], running: [id], releases: [], project_id: isProjectGone ? key.project_id : null };
+      const elsewhere = await others?.runtimeOf(key, tx);
+      if (elsewhere !== undefined) return others?.clear(tx, elsewhere, leftovers);
+      if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
+    },
+
     /** An environment is deleted: what runs of it stops at once, and its releases go. */
     async removed(tx: Tx, key: AppKey): Promise<void> {
+      const elsewhere = await others?.runtimeOf(key, tx);
+      const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
       await rows(tx).removeDomains(key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
-      if (!runtime) return;
+      if (!runtime && !leftovers) return;
       await onEnvironmentRemoved(tx, key);
+      if (leftovers) return others?.clear(tx, elsewhere ?? "", leftovers);
       const releases = await deployments.releases(key, tx);
-      afterCommit(tx, "removing what an environment runs and stores", async () => {
-        await supervisor?.stop(key);
-        for (const release of releases) await runtime.discard(release);
-      });
+      const here = { keys: [key], running: [], releases, project_id: null };
+      afterCommit(tx, "removing what an environment runs and stores", () => clear(here));
     },
 
     /** A project is deleted: its work and its apps stop at once, and what they stored goes. Its rows go in batches. */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
+      if (!runtime && !others) return;
+      const all = await rows(tx).ofProject({ project_id });
+      const runtimes = new Set(all.map(({ runtime_id }) => runtime_id));
+      for (const runtime_id of runtimes) {
+        if (!others || runtime_id === null || runtime_id === others.own) continue;
+        const keys = all.filter((one) => one.runtime_id === runtime_id).map(keyOf);
+        await others.clear(tx, runtime_id, await leftoversOf(tx, keys, project_id));
+      }
       if (!runtime) return;
-      const keys = await rows(tx).ofProject({ project_id });
-      const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
-      const releases = (await Promise.all(keys.map((key) => deployments.releases(key, tx)))).flat();
-      afterCommit(tx, "removing what a project runs and stores", async () => {
-        await Promise.all([
-          ...keys.map((key) => supervisor?.stop(key)),
-          ...running.map((id) => (id === undefined ? undefined : runtime.abandon(id))),
-        ]);
-        for (const release of releases) await runtime.discard(release);
-        await runtime.forget(project_id);
-      });
+      const own = all.filter(({ runtime_id }) => runtime_id === null || runtime_id === others?.own).map(keyOf);
+      const leftovers = await leftoversOf(tx, own, project_id);
+      afterCommit(tx, "removing what a project runs and stores", () => clear(leftovers));
     },
 
     /** Removes a batch of a deleted project's rows; answers whether none are left. */
@@ -63,3 +99,9 @@ export function createAppRemoval(ports: Ports) {
     },
   };
 }
+
+const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
+  organization_id,
+  project_id,
+  environment,
+});

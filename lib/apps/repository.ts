@@ -46,6 +46,7 @@ export function appsRepository(query: Queries) {
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
     ),
+    ...onRuntimes(query),
     remove: query.change((db, p: Key) =>
       db.deleteFrom("apps").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
     ),
@@ -122,5 +123,64 @@ export function appsRepository(query: Queries) {
             .$asTuple("project_id", "environment", "seq"),
       ),
     ),
+  };
+}
+
+type Of = { runtime_id: string };
+
+/** Where several servers share the rows, and each environment runs on one of their runtimes. */
+function onRuntimes(query: Queries) {
+  return {
+    setRuntime: query.change((db, p: Key & Of) =>
+      db
+        .updateTable("apps")
+        .set({ runtime_id: p.runtime_id })
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment),
+    ),
+    ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
+    /** What ran before there were several servers. */
+    adopt: query.change((db, p: Of) =>
+      db
+        .updateTable("apps")
+        .set({ runtime_id: p.runtime_id })
+        .where(sql<boolean>`deployment_id is not null`)
+        .where(sql<boolean>`runtime_id is null`),
+    ),
+    moveApps: query.change((db, p: { from: string; to: string | null }) =>
+      db.updateTable("apps").set({ runtime_id: p.to }).where("runtime_id", "=", p.from),
+    ),
+    liveOn: query.all((db, p: Of) =>
+      db
+        .selectFrom("apps")
+        .selectAll()
+        .where(sql<boolean>`deployment_id is not null`)
+        .where("runtime_id", "=", p.runtime_id)
+        .orderBy("project_id")
+        .orderBy("environment"),
+    ),
+    domainsOn: query.all((db, p: Of) =>
+      db
+        .selectFrom("app_domains")
+        .innerJoin("apps", (join) =>
+          join
+            .onRef("apps.project_id", "=", "app_domains.project_id")
+            .onRef("apps.environment", "=", "app_domains.environment"),
+        )
+        .select(["app_domains.name", "apps.project_id", "apps.environment"])
+        .where("apps.runtime_id", "=", p.runtime_id),
+    ),
+  };
+}
+
+export function runtimesRepository(query: Queries) {
+  return {
+    all: query.all((db, _: object) => db.selectFrom("runtimes").selectAll().orderBy("id")),
+    find: query.first((db, p: { id: string }) => db.selectFrom("runtimes").selectAll().where("id", "=", p.id)),
+    insert: query.insert("runtimes"),
+    renew: query.change((db, p: { id: string; until: string }) =>
+      db.updateTable("runtimes").set({ lease_until: p.until }).where("id", "=", p.id),
+    ),
+    remove: query.change((db, p: { id: string }) => db.deleteFrom("runtimes").where("id", "=", p.id)),
   };
 }

@@ -117,6 +117,9 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
     liveIn: (key: Omit<AppKey, "organization_id">): Pick<Entry, "deployment_id" | "slug"> | undefined =>
       entries.get(`${key.project_id} ${key.environment}`),
 
+    /** The environments of which something runs, or is on its way. */
+    running: (): AppKey[] => [...entries.values()].map(({ key }) => key),
+
     /** A deployment has become active: what its rollout started takes over. */
     promote(key: AppKey, live: Live): void {
       const entry = entryOf(key, live);

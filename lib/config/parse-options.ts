@@ -7,7 +7,10 @@ import type { OptionHelp } from "./options/option-types.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
 export type Options = v.InferInput<typeof optionsSchema>;
-export type Settings = v.InferOutput<typeof optionsSchema>;
+export type Settings = v.InferOutput<typeof optionsSchema> & {
+  /** With PostgreSQL: the option `deployments.runtime` was given, and is `simulated`. */
+  readonly isSimulatedByChoice?: boolean;
+};
 
 export class BadOptions extends Error {
   override readonly name = "BadOptions";
@@ -62,13 +65,18 @@ export function parseOptions(given: unknown): Settings {
   if (isPostgres(database)) checkPostgres(result.output);
   else checkFile(result.output);
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
-  if (!result.output.strict) return result.output;
+  const isChosen = (given as Options).deployments?.runtime !== undefined;
+  const settings = isPostgres(database)
+    ? { ...result.output, isSimulatedByChoice: isChosen && !runsForReal(result.output) }
+    : result.output;
+  if (!result.output.strict) return settings;
   // The defaults of strict, for options that are not given.
   const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
-  return { ...result.output, rateLimit, addressRateLimit, generations: { ...result.output.generations, media } };
+  return { ...settings, rateLimit, addressRateLimit, generations: { ...settings.generations, media } };
 }
 
-function checkPostgres({ database, encryptionKey, keyFile, assets, deployments }: Settings): void {
+function checkPostgres(settings: Settings): void {
+  const { database, encryptionKey, keyFile, assets, apps } = settings;
   if (!parseUrl(database))
     throw new BadOptions(
       "database",
@@ -78,11 +86,14 @@ function checkPostgres({ database, encryptionKey, keyFile, assets, deployments }
     throw new BadOptions("keyFile", "is for a start without encryptionKey; give one of the two");
   if ((assets.store === "folder") !== (assets.folder !== undefined))
     throw new BadOptions("assets.folder", 'and the value "folder" of assets.store belong together');
-  if (deployments.driver === undefined && !deployments.runtime.includes("simulated"))
-    throw new BadOptions("deployments.runtime", "must be simulated with PostgreSQL; a runtime needs a database file");
+  if (runsForReal(settings) && apps.folder === undefined)
+    throw new BadOptions(
+      "apps.folder",
+      "must name a folder of this machine for a runtime with PostgreSQL (--apps-folder /var/lib/svc-server/apps)",
+    );
 }
 
-function checkFile({ database, encryptionKey, keyFile, assets }: Settings): void {
+function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings): void {
   // It would become the name of a folder, with the password in it.
   if (/^\w[\w+.-]*:\/\//.test(database))
     throw new BadOptions("database", "must be the path of a file, or a URL that begins with postgres://");
@@ -91,6 +102,7 @@ function checkFile({ database, encryptionKey, keyFile, assets }: Settings): void
   if (keyFile !== undefined) throw new BadOptions("keyFile", rule);
   if (assets.store !== undefined) throw new BadOptions("assets.store", rule);
   if (assets.folder !== undefined) throw new BadOptions("assets.folder", rule);
+  if (apps.folder !== undefined) throw new BadOptions("apps.folder", rule);
 }
 
 /** One option, for everything that reads it from text or documents it. */

@@ -20,10 +20,10 @@ export interface QueuePorts {
   readonly concurrency: number;
 }
 
-/** The queues of the environments, and the limit over all of them; `start` begins a build. */
+/** The queues of the environments, and the limit over all of them; `start` begins a build, or says that none can begin. */
 export function createEnvironmentQueues(
   { store, clock, queue, concurrency }: QueuePorts,
-  start: (tx: Tx, waiting: Deployment) => Promise<void>,
+  start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
 
@@ -44,7 +44,7 @@ export function createEnvironmentQueues(
       const next = await deployments(tx).nextReadyHead({});
       if (!next) return;
       if (tx.alone && next.organization_id !== organization_id) return scheduleStart(tx, next, 0);
-      await start(tx, next);
+      if (!(await start(tx, next))) return;
     }
   };
 

@@ -16,8 +16,9 @@ export const deploymentsJobs = [
     args: v.object({
       deployment_id: v.string(),
       handle: v.optional(v.nullable(v.string()), null),
+      runtime_id: v.optional(v.string()),
     }),
-    run: ({ deployment_id, handle }, { rollout }) => rollout.advance(deployment_id, handle),
+    run: ({ deployment_id, handle, runtime_id }, { rollout }) => rollout.advance(deployment_id, handle, runtime_id),
     exhausted: ({ deployment_id }, reason, { rollout }, tx) => rollout.giveUp(tx, deployment_id, reason),
   }),
 ];

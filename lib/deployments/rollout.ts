@@ -1,6 +1,8 @@
+import type { Sharing } from "../apps/sharing.ts";
 import { checkProgress, type DeploymentDriver, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
+import { kindAt } from "../jobs/runtime-jobs.ts";
 import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -26,7 +28,9 @@ interface Ports extends QueuePorts {
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
     succeeded(tx: Tx, deployment: Deployment): Promise<void>;
     /** Nothing of it stays; called again where a driver turns out to work for it still, perhaps after its project's end. */
-    ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): void;
+    ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
+    /** Undefined where one server does everything. */
+    readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;
   };
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
@@ -58,20 +62,26 @@ export function createRollout(ports: Ports) {
   const move = async (tx: Tx, name: MoveName, before: Deployment) => {
     const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
-    if (row && isTerminal(lifecycle, row.status) && row.status !== "active") apps.ended(tx, row);
+    if (row && isTerminal(lifecycle, row.status) && row.status !== "active") await apps.ended(tx, row);
     return row;
   };
 
-  const scheduleAdvance = async (tx: Tx, row: Deployment) => {
-    if (!isStepped(row)) await queue.add(tx, "deployments.advance", { deployment_id: row.id });
+  /** `runtime_id`: the runtime of one of several servers, which alone goes on with it. */
+  const scheduleAdvance = async (tx: Tx, row: Deployment, runtime_id?: string) => {
+    const order = { deployment_id: row.id, ...(runtime_id !== undefined && { runtime_id }) };
+    if (!isStepped(row)) await queue.add(tx, kindAt("deployments.advance", runtime_id), order);
   };
 
-  const start = async (tx: Tx, waiting: Deployment) => {
+  /** Begins a build; answers whether it could, or has to wait for a runtime. */
+  const start = async (tx: Tx, waiting: Deployment): Promise<boolean> => {
+    const runtime_id = apps.sharing ? await apps.sharing.assign(tx, waiting) : null;
+    if (runtime_id === undefined) return false;
     const row = await move(tx, "build", waiting);
-    if (!row) return;
+    if (!row) return true;
     await appendLog(tx, row, [{ level: "info", message: "Build started" }]);
     await bus.announce(tx, row.organization_id, "deployment.started", eventData(row));
-    await scheduleAdvance(tx, row);
+    await scheduleAdvance(tx, row, runtime_id ?? undefined);
+    return true;
   };
 
   const queues = createEnvironmentQueues(ports, start);
@@ -93,7 +103,7 @@ export function createRollout(ports: Ports) {
     const row = await move(tx, "rollout", { ...before, version: before.version ?? version, pin, release });
     if (!row) return;
     await appendLog(tx, row, lines);
-    await scheduleAdvance(tx, row);
+    await scheduleAdvance(tx, row, apps.sharing?.registry.own);
   };
 
   const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
@@ -133,7 +143,7 @@ export function createRollout(ports: Ports) {
   const present = async (tx: Tx, asked: Deployment) => {
     const now = await deployments(tx).find(asked);
     if (now?.status === asked.status) return now;
-    if (!now || (isTerminal(lifecycle, now.status) && now.status !== "active")) apps.ended(tx, asked, !now);
+    if (!now || (isTerminal(lifecycle, now.status) && now.status !== "active")) await apps.ended(tx, asked, !now);
     return undefined;
   };
 
@@ -148,7 +158,7 @@ export function createRollout(ports: Ports) {
   };
 
   /** Asks the driver for the progress of the current step, and returns the outcome for the job. */
-  const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null): Promise<Outcome> => {
+  const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null, more = {}): Promise<Outcome> => {
     const isBuild = row.status === "building";
     const order = await orderOf(row, variables);
     const outcome = storedOutcome(row);
@@ -166,7 +176,7 @@ export function createRollout(ports: Ports) {
       const now = await present(tx, row);
       if (now) await appendLog(tx, now, progress.logs);
     };
-    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle }, row);
+    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle, ...more }, row);
   };
 
   return {
@@ -200,15 +210,19 @@ export function createRollout(ports: Ports) {
       return { queued, building, deploying: running.length - building };
     },
 
-    /** The job `deployments.advance`. */
-    async advance(deployment_id: string, handle: string | null): Promise<Outcome> {
+    /** The job `deployments.advance`, of a runtime where there are several servers. */
+    async advance(deployment_id: string, handle: string | null, runtime_id?: string): Promise<Outcome> {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
+      const own = apps.sharing?.registry.own;
+      // It began while no server had a runtime, or its runtime is gone: one of them takes it, and keeps it.
+      if (own !== undefined && runtime_id !== own)
+        return done(async (tx) => scheduleAdvance(tx, row, (await apps.sharing?.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
-      return askDriver(row, elapsed_ms, handle);
+      return askDriver(row, elapsed_ms, handle, own === undefined ? {} : { runtime_id: own });
     },
 
     /** The job has no retries left: the deployment fails, or it would never end. */

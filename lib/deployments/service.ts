@@ -48,12 +48,14 @@ export interface Ports {
   readonly ids: Ids;
   readonly projects: ProjectsService;
   readonly environments: EnvironmentsService;
-  readonly driver: DeploymentDriver;
+  readonly driver: Pick<DeploymentDriver, "delay">;
+  /** The rule that a source breaks; undefined for one that can be deployed. */
+  readonly refusalOf: (source: Source) => string | undefined;
   readonly rollout: Rollout;
   readonly waiting: Waiting;
-  readonly apps: Pick<AppsService, "urlOf">;
+  readonly apps: Pick<AppsService, "urlOf" | "urlsOf" | "runtimeName">;
   /** What the first log entry of every deployment adds. */
-  readonly notices: readonly string[];
+  readonly notices: () => readonly string[];
   /** Undefined in the mode `start`, and where the driver takes no scenarios. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
 }
@@ -76,7 +78,7 @@ export function deploymentsService(ports: Ports) {
 
   /** Node 20 takes 1 to 10 µs to copy an object with a field more, and 0.5 µs without (GET 0.80), so only live ones pay. */
   const withUrl = <T extends object>(shown: T, url: string | null) => (url === null ? shown : { ...shown, url });
-  const view = (row: Deployment, source = sourceOf(row)) => withUrl({ ...row, source }, apps.urlOf(row));
+  const view = (row: Deployment, source = sourceOf(row), urlOf = apps.urlOf) => withUrl({ ...row, source }, urlOf(row));
 
   const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
     const found = await deployments(tx).find({ organization_id, id });
@@ -97,7 +99,7 @@ export function deploymentsService(ports: Ports) {
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
     const queued = restores ? `Queued: back to version ${version}` : "Queued";
-    const message = withoutControlCharacters([queued, ...ports.notices].join(". "));
+    const message = withoutControlCharacters([queued, ...ports.notices()].join(". "));
     const row: Deployment = {
       id,
       organization_id,
@@ -121,7 +123,7 @@ export function deploymentsService(ports: Ports) {
       lined_up: (await rollout.isNext(tx, given)) ? 1 : 0,
       pin: given.pin ?? null,
       release: given.release ?? null,
-      runtime: driver.runtime?.name ?? null,
+      runtime: apps.runtimeName() ?? null,
     };
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
@@ -143,14 +145,9 @@ export function deploymentsService(ports: Ports) {
     /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
-      return view(
-        await waiting.until(
-          work,
-          wait,
-          async () => stepper.polled(await get(caller, id)),
-          ({ status }) => isTerminal(lifecycle, status),
-        ),
-      );
+      const read = async () => stepper.polled(await get(caller, id));
+      const row = await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status));
+      return apps.urlsOf ? view(row, sourceOf(row), await apps.urlsOf([row])) : view(row);
     },
 
     /** A tester's step: moves a deployment by one state. */
@@ -165,7 +162,8 @@ export function deploymentsService(ports: Ports) {
       // row in vain.
       const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
       const found = await paginate(page, "deployments", filters, exists ? deployments().list : emptyList);
-      return mapPage(found, (row) => withUrl(row, apps.urlOf(row)));
+      const urlOf = apps.urlsOf ? await apps.urlsOf(found.data) : apps.urlOf;
+      return mapPage(found, (row) => withUrl(row, urlOf(row)));
     },
 
     async logs(caller: Caller, id: string, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
@@ -183,7 +181,7 @@ export function deploymentsService(ports: Ports) {
     create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>
       store.transaction(async (tx) => {
         const { organization_id } = caller;
-        const rule = driver.runtime?.refuses(source);
+        const rule = ports.refusalOf(source);
         if (rule !== undefined) throw invalid("source.type", rule);
         await projects.forDeployment(tx, organization_id, project_id);
         return view(await enqueue(tx, { organization_id, project_id, environment, source }), source);

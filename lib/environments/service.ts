@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import type { AppsService, EnvironmentApp } from "../apps/service.ts";
+import type { AppsService } from "../apps/service.ts";
+import type { EnvironmentApp } from "../apps/urls.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -163,7 +164,7 @@ export function environmentsService({
       let restarting: AppKey | undefined;
       const answer = await store.transaction(async (tx) => {
         const { row, key } = await find(caller, id, name, tx);
-        apps.requireLive(key);
+        await apps.requireLive(tx, key);
         restarting = key;
         return view(row, (await apps.ofProject(key.project_id, tx))(name));
       }, caller);

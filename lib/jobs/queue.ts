@@ -5,6 +5,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
+import { isOfRuntime } from "./runtime-jobs.ts";
 
 /** Adds durable work: a row in the transaction of the change that causes it. */
 export interface Queue {
@@ -14,18 +15,17 @@ export interface Queue {
   addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms?: number): Promise<void>;
 }
 
-/** `wake` is called with the due time of each job, once its transaction is durable. */
-export function createQueue({
-  store,
-  clock,
-  ids,
-  wake,
-}: {
-  store: Store;
-  clock: Clock;
-  ids: Ids;
-  wake: (at: number) => void;
-}): Queue {
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Called with the due time of each job, once its transaction is durable. */
+  readonly wake: (at: number) => void;
+  /** A job was added that another process may have to run. */
+  readonly wakeOthers?: (tx: Tx) => void;
+}
+
+export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: Ports): Queue {
   const jobs = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   return {
@@ -44,12 +44,14 @@ export function createQueue({
       });
       await storeTime(tx);
       tx.afterCommit(() => wake(at));
+      if (isOfRuntime(kind)) wakeOthers(tx);
     },
     async addUnique(tx, kind, args, key, wait_ms = 0) {
       const at = clock.now() + wait_ms;
       await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
       await storeTime(tx);
       tx.afterCommit(() => wake(at));
+      if (isOfRuntime(kind)) wakeOthers(tx);
     },
   };
 }

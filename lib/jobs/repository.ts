@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 
@@ -9,6 +9,7 @@ import type { Queries } from "../store/query.ts";
 const claimSize = 100;
 /** A job that was running at so many ends of its process in a row is a suspect. Kills of the service hit any job. */
 export const suspect = 3;
+const untried = { attempt: 0, failures: 0, crashes: 0, strikes: 0 };
 
 /**
  * The rows of the queue. They have no organization: the job loop works for all of them.
@@ -29,15 +30,8 @@ export function jobsRepository(query: Queries) {
       db
         .insertInto("jobs")
         .values({
-          id: p.id,
-          kind: p.kind,
-          args: "{}",
-          state: "waiting",
-          run_at: p.run_at,
-          attempt: 0,
-          failures: 0,
-          crashes: 0,
-          strikes: 0,
+          ...{ id: p.id, kind: p.kind, args: "{}", state: "waiting", run_at: p.run_at },
+          ...untried,
         })
         .onConflict((conflict) => conflict.doNothing()),
     ),
@@ -46,15 +40,8 @@ export function jobsRepository(query: Queries) {
       db
         .insertInto("jobs")
         .values({
-          id: p.id,
-          kind: p.kind,
-          args: p.args,
-          state: "waiting",
-          run_at: p.run_at,
-          attempt: 0,
-          failures: 0,
-          crashes: 0,
-          strikes: 0,
+          ...{ id: p.id, kind: p.kind, args: p.args, state: "waiting", run_at: p.run_at },
+          ...untried,
         })
         .onConflict((conflict) =>
           conflict
@@ -91,35 +78,12 @@ export function jobsRepository(query: Queries) {
         .limit(sql.lit(100)),
     ),
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
-    claim: query.all((db, p: { now: string; owner: string; until: string }) =>
-      db
-        // Not in the condition, where PostgreSQL may run it again for each row, and lock more rows than the limit.
-        .with("due", (due) =>
-          query.unlocked(
-            due
-              .selectFrom("jobs")
-              .select("id")
-              .where(waiting)
-              .where("run_at", "<=", p.now)
-              .orderBy("run_at")
-              .orderBy("id")
-              .limit(sql.lit(claimSize)),
-          ),
-        )
-        .updateTable("jobs")
-        .set((eb) => ({
-          state: "running" as const,
-          attempt: eb("attempt", "+", 1),
-          lease_owner: p.owner,
-          lease_until: p.until,
-        }))
-        .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
-        .returningAll(),
-    ),
+    claim: query.all((db, p: Lease) => claimed(query, db, p, waiting)),
     /** Whoever adds this job waits from now on until it is settled. */
     lock: query.first((db, p: { id: string }) =>
       query.locked(db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     ),
+    ...ofRuntimes(query),
     /** The running jobs that are suspects, or are with one more crash. */
     suspected: query.all((db, p: { before: string }) =>
       query.unlocked(
@@ -217,5 +181,62 @@ export function jobsRepository(query: Queries) {
           .where("attempt", "=", p.attempt)
           .where(running),
     ),
+  };
+}
+
+interface Lease {
+  readonly now: string;
+  readonly owner: string;
+  readonly until: string;
+}
+
+/** Claims the first due jobs of those that are `claimable`. */
+const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: RawBuilder<boolean>) =>
+  db
+    // Not in the condition, where PostgreSQL may run it again for each row, and lock more rows than the limit.
+    .with("due", (due) =>
+      unlocked(
+        due
+          .selectFrom("jobs")
+          .select("id")
+          .where(claimable)
+          .where("run_at", "<=", p.now)
+          .orderBy("run_at")
+          .orderBy("id")
+          .limit(sql.lit(claimSize)),
+      ),
+    )
+    .updateTable("jobs")
+    .set((eb) => ({
+      state: "running" as const,
+      attempt: eb("attempt", "+", 1),
+      lease_owner: p.owner,
+      lease_until: p.until,
+    }))
+    .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
+    .returningAll();
+
+/** Where several processes share the rows: some jobs are those of one runtime, and have its id behind an `@` of their kind. */
+function ofRuntimes(query: Queries) {
+  /** `own` is the pattern of the kinds that the runtime of this process runs. */
+  const runnable = (own: string) => sql<boolean>`state = 'waiting' and (kind like ${own} or kind not like '%@%')`;
+  return {
+    nextOf: query.first((db, p: { own: string }) =>
+      db.selectFrom("jobs").select("run_at").where(runnable(p.own)).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
+    ),
+    claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
+    find: query.first((db, p: { id: string }) => db.selectFrom("jobs").select("id").where("id", "=", p.id)),
+    /** The process that ran these has ended. */
+    endLeases: query.change((db, p: { own: string; now: string }) =>
+      db
+        .updateTable("jobs")
+        .set({ lease_until: p.now })
+        .where(sql<boolean>`state = 'running'`)
+        .where(sql<boolean>`kind like ${p.own}`),
+    ),
+    setKind: query.change((db, p: { from: string; to: string }) =>
+      db.updateTable("jobs").set({ kind: p.to }).where("kind", "=", p.from),
+    ),
+    removeOf: query.change((db, p: { own: string }) => db.deleteFrom("jobs").where(sql<boolean>`kind like ${p.own}`)),
   };
 }

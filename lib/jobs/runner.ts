@@ -9,6 +9,7 @@ import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { jobsRepository, suspect } from "./repository.ts";
+import { claimable, declaredKind } from "./runtime-jobs.ts";
 import { onlyRows, scopeOf, settle } from "./settle.ts";
 import { holdOf, isGivenUp, watch_ms } from "./suspects.ts";
 
@@ -56,8 +57,9 @@ export function createRunner(ports: {
   clock: Clock;
   log: Log;
   owner: string;
-  /** Whether other processes run jobs of the same rows: then only an expired lease says that one has ended. */
+  /** Whether other processes run jobs of the same rows: then only an expired lease says that one has ended, and jobs of other runtimes are theirs. */
   isShared?: boolean;
+  runtimeId?: string | undefined;
   jobs: readonly Job[];
   services: unknown;
 }): Runner {
@@ -65,6 +67,7 @@ export function createRunner(ports: {
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
+  const mine = claimable(rows, isShared, ports.runtimeId);
   const running = new Map<string, number>();
   const until = () => isoOf(clock.now() + lease_ms);
 
@@ -95,7 +98,7 @@ export function createRunner(ports: {
   const settleUnstored = async () => {
     for (let next = unstored.shift(); next; next = unstored.shift()) {
       const [row, outcome] = next;
-      await settleJob(row, kinds.get(row.kind), outcome).catch((error) => {
+      await settleJob(row, kinds.get(declaredKind(row.kind)), outcome).catch((error) => {
         unstored.push([row, outcome]);
         throw error;
       });
@@ -179,16 +182,16 @@ export function createRunner(ports: {
     async claim() {
       await settleUnstored();
       const now = clock.iso();
-      const next = await rows().next({});
+      const next = await mine.next();
       if (next === undefined || next.run_at > now) return [];
       const lease = { now, owner: ports.owner, until: until() };
-      const claimed = await store.transaction((tx) => rows(tx).claim(lease), onlyRows);
+      const claimed = await store.transaction((tx) => mine.claim(tx, lease), onlyRows);
       for (const row of claimed) running.set(row.id, row.attempt);
       // RETURNING guarantees no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
     },
     async run(row) {
-      const job = kinds.get(row.kind);
+      const job = kinds.get(declaredKind(row.kind));
       const outcome =
         isGivenUp(row) || !job
           ? discard(job ? "it crashed its process" : `no job of the kind ${row.kind} is declared`)
@@ -207,7 +210,7 @@ export function createRunner(ports: {
     },
     async next(only) {
       if (unstored.length > 0) return clock.now() + 1_000;
-      const row = await rows()[only ? "nextOneOff" : "next"]({});
+      const row = await (only ? rows().nextOneOff({}) : mine.next());
       return row && Date.parse(row.run_at);
     },
     async load() {

@@ -23,7 +23,12 @@ const texts = {
   503: "The app is down\n",
 } as const;
 
-const phrases = { 404: "Not Found", 502: "Bad Gateway", 503: "Service Unavailable" } as const;
+const phrases = {
+  404: "Not Found",
+  421: "Misdirected Request",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+} as const;
 
 export type AppsProxy = ReturnType<typeof createProxy>;
 
@@ -31,18 +36,27 @@ export type AppsProxy = ReturnType<typeof createProxy>;
 export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) {
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
+  let urlElsewhere = async (_host: string): Promise<string | undefined> => undefined;
 
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
 
-  const refuse = (response: ServerResponse, status: keyof typeof texts) => {
+  const refusalOf = async (request: IncomingMessage, status: keyof typeof texts) => {
+    const url = status === 404 ? await urlElsewhere(hostOf(request)).catch(() => undefined) : undefined;
+    return url === undefined
+      ? { status, text: texts[status] }
+      : { status: 421 as const, text: `This app runs on another server: ${url}\n` };
+  };
+
+  const refuse = async (response: ServerResponse, reason: keyof typeof texts): Promise<void> => {
     if (response.headersSent || response.destroyed) return void response.destroy();
+    const { status, text } = await refusalOf(response.req, reason);
     const retry = status === 503 ? { "retry-after": "2" } : {};
     response.writeHead(status, {
-      ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(texts[status]), ...retry },
+      ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       // The rest of a body that nobody reads would stand before the next request.
       ...(isRepeatable(response.req) ? {} : { connection: "close" }),
     });
-    response.end(texts[status]);
+    response.end(text);
   };
 
   /** Finds the target and sends, again where an app gave no answer; a status where nothing could be sent. */
@@ -73,6 +87,11 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   };
 
   return {
+    /** Where several servers run apps: what knows the URLs of those that run elsewhere, by host. */
+    setElsewhere(find: (host: string) => Promise<string | undefined>): void {
+      urlElsewhere = find;
+    },
+
     /** Sets the hosts that lead to an app; an empty list takes the app off. */
     setHosts(app: string, hosts: readonly string[]): void {
       for (const [host, other] of apps) if (other === app) apps.delete(host);
@@ -94,7 +113,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const send = (target: Target, port: number) =>
         forward(request, response, { port, agent: target.agent, behindProxy });
       const status = await deliver(request, send, isRepeatable(request));
-      if (status !== undefined) refuse(response, status);
+      if (status !== undefined) await refuse(response, status);
     },
 
     async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -108,7 +127,10 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       };
       const status = await deliver(request, send, true);
       if (status === undefined) return;
-      socket.end(`HTTP/1.1 ${status} ${phrases[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+      const refusal = await refusalOf(request, status);
+      socket.end(
+        `HTTP/1.1 ${refusal.status} ${phrases[refusal.status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+      );
     },
   };
 }

@@ -8,7 +8,7 @@ import { copySetting, unfinished } from "./copy-mark.ts";
 import { openPostgresSource } from "./copy-postgres.ts";
 import { settingOf } from "./copy-sides.ts";
 import { changeRows, openScratch } from "./copy-sqlite.ts";
-import { type Ask, rowsOf } from "./copy-tables.ts";
+import { type Ask, type Row, rowsOf } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
 import { fingerprintOf } from "./encryption.ts";
 import { checkRules } from "./integrity-check.ts";
@@ -111,6 +111,19 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     throw new Error(
       `${lost.length} of the files of generations are missing or changed, such as that of ${first}; restore ${where} from a backup`,
     );
+  },
+  async runtimes({ client }) {
+    if ((await schemaOf(askOf(client))) < migrations().length) return "not checked; the schema is another one";
+    const found = await askOf(client)("select host, names, lease_until from runtimes order by host, id");
+    if (found.length === 0) return "no server has a runtime, so deployments are simulated";
+    const { now } = await one(askOf(client), "select extract(epoch from clock_timestamp()) * 1000 as now");
+    const isUp = (row: Row) => Date.parse(String(row["lease_until"])) > Number(now);
+    const says = found.map((row) => {
+      const at = `${row["names"]} on ${row["host"]}`;
+      return isUp(row) ? `${at} is up` : `${at} is down since ${row["lease_until"]}`;
+    });
+    const waits = "; deployments wait for it, and are simulated after a start with --runtime simulated";
+    return says.join(", ") + (found.some(isUp) ? "" : waits);
   },
   async "database clock"({ client, now }) {
     const before = now();

@@ -94,6 +94,15 @@ export interface Tables {
     slug: string;
     deployment_id: string | null;
     log_entries: number;
+    runtime_id: string | null;
+  };
+  runtimes: {
+    id: string;
+    names: string;
+    host: string;
+    apps_url: string;
+    lease_since: string;
+    lease_until: string;
   };
   app_domains: { name: string; organization_id: string; project_id: string; environment: string };
   app_logs: {

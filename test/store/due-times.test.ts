@@ -10,7 +10,8 @@ import { folderOf } from "../helpers/temporary-store.ts";
 import { world } from "../helpers/test-service.ts";
 
 /**
- * The instants that stay where the machine's clock is set: they say when something happened, or were told to people. A new
+ * The instants that stay where the machine's clock is set: they say when something happened, were told to people, or follow
+ * the clock of PostgreSQL. A new
  * column of instants belongs here, or among the due times of `lib/store/due-times.ts` if work waits for it.
  */
 const history = `
@@ -31,7 +32,8 @@ const history = `
   delivery_attempts.at delivery_attempts.response
   generations.created_at generations.completed_at
   generation_usage.date
-  rate_windows.started_at`;
+  rate_windows.started_at
+  runtimes.lease_since runtimes.lease_until`;
 
 const moved: readonly string[] = dueTimes.map(([table, column]) => `${table}.${column}`);
 const stays: readonly string[] = history.trim().split(/\s+/);

@@ -28,10 +28,16 @@ test("a database of PostgreSQL needs its key, and takes no option of a file; a f
   await refused({ database: "postgres://[", encryptionKey }, /^option database must be a URL such as postgres:/);
   await refused(
     { database, encryptionKey, deployments: { runtime: "process" } },
-    /^option deployments.runtime must be/,
+    /^option apps.folder must name a folder of this machine for a runtime with PostgreSQL/,
   );
   await refused({ database, encryptionKey, assets: { store: "folder" } }, /^option assets.folder .* belong together/);
-  for (const options of [{ encryptionKey }, { keyFile: "key" }, { assets: { store: "database" } }] as const)
+  const ofPostgres = [
+    { encryptionKey },
+    { keyFile: "key" },
+    { assets: { store: "database" } },
+    { apps: { folder: "apps" } },
+  ] as const;
+  for (const options of ofPostgres)
     await refused(options, /is for PostgreSQL; a database file has its key and its files beside it$/);
 });
 

@@ -29,8 +29,8 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
   ],
   [
     /^SCAN apps USING INDEX apps_live$/,
-    /deployment_id is not null order by/,
-    "at the start, every live release is brought back",
+    /deployment_id is not null (order by|and runtime_id is null$)/,
+    "at the start, every live release is brought back, or taken over from a database file",
   ],
   [
     /^SCAN generations USING (COVERING )?INDEX generations_running$/,
@@ -63,6 +63,12 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     "where a process begins to hear the events of each organization",
   ],
   [/^SCAN next$/, /limit 500\) as "next"/, "the next events of some organizations"],
+  [/^SCAN runtimes USING INDEX/, /from "runtimes" order by "id"$/, "the few servers of a service"],
+  [
+    /^SCAN jobs$/,
+    /^(update "jobs" set "kind" = \?|delete from "jobs" where kind like)/,
+    "once, when a runtime is gone",
+  ],
   [/^SCAN batch$/, /from \(select .* order by "\w+" (desc|asc) limit [12]000\) as batch/, "one batch of an index"],
   [/^SCAN scenarios( USING INDEX .*)?$/, /"scenarios"/, "a tester's own few, asked in the mode dev alone"],
   [

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { textLike, wholeNumber } from "../../kernel/validation.ts";
+import { textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { option } from "./option-types.ts";
 
 const domainRule = "must be a domain in lower case, such as apps.example.com";
@@ -29,6 +29,13 @@ export const apps = v.optional(
         value: "DOMAIN",
       }),
       "localhost",
+    ),
+    folder: v.optional(
+      option(textOf(1, 4096), {
+        help: "The folder of this server's builds, releases and caches, on a disk of its own machine. A runtime with PostgreSQL needs it; a database file has it beside itself.",
+        flag: "apps-folder",
+        value: "DIR",
+      }),
     ),
   }),
   {},

@@ -45,7 +45,7 @@ export const deployments = v.optional(
           v.transform((given) => [given].flat()),
         ),
         {
-          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock.",
+          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL it is that of this server, and one of several servers is enough; `simulated` forgets the runtimes of servers that are down.",
           flag: "runtime",
           value: "NAME",
         },

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createBackgroundSteps } from "../deployment/background-steps.ts";
+import { refusalOf } from "../deployment/refused-sources.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import { type BuildPorts, build } from "./build.ts";
 import { createGit } from "./git.ts";
@@ -67,8 +68,7 @@ export function createProcessDriver(
     runtime: {
       name: "process",
 
-      refuses: ({ type }) =>
-        type === "git" ? undefined : "must be git: this service runs no images (option deployments.runtime)",
+      refuses: (source) => refusalOf(["process"], source),
 
       detail: () => `process, with the isolation ${isolation}`,
 

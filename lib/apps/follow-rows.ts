@@ -1,0 +1,123 @@
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { isLogged } from "../kernel/errors.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Registry } from "./registry.ts";
+import { appsRepository } from "./repository.ts";
+import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+
+const pause = "5s";
+
+interface Ports {
+  readonly store: Store;
+  readonly log: Log;
+  readonly feed: ChangeFeed;
+  readonly registry: Registry;
+  /** Undefined without a runtime. */
+  readonly supervisor: Supervisor | undefined;
+  /** The hosts of an environment that are no domains of its own. */
+  readonly ownHostOf: (slug: string) => string;
+  /** This server's runtime was down, as other servers saw it: deployments may have waited for it. */
+  readonly onBack: () => Promise<unknown>;
+}
+
+export const noneUp = "no server with a runtime is up, so deployments wait";
+
+/**
+ * Every five seconds, and when other servers say so: renews the lease of this server's runtime, takes over what runs on those
+ * that are gone, and lets run here what the rows say, and nothing else.
+ */
+export function createRowFollower({ store, log, feed, registry, supervisor, ownHostOf, onBack }: Ports) {
+  const rows = store.using(appsRepository);
+  let hasEnded = false;
+  let cancel = () => {};
+  let looking: Promise<void> | undefined;
+  let again = false;
+  let isWaiting = false;
+  /** Live releases that ran nowhere here at the last look: a deployment that has just ended comes by itself. */
+  let missed: ReadonlySet<string> = new Set();
+
+  const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
+
+  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
+    const before = run.running();
+    const live = await rows().liveOn({ runtime_id });
+    const domains = await rows().domainsOn({ runtime_id });
+    const here = new Map(live.map((one) => [nameOf(one), one]));
+    for (const key of before) {
+      if (here.has(nameOf(key))) continue;
+      // It may have become live since.
+      const now = await rows().find(key);
+      if (now?.runtime_id !== runtime_id) await run.stop(key);
+    }
+    const missing = new Set<string>();
+    for (const [name, { organization_id, project_id, environment, slug, deployment_id }] of here) {
+      const key = { organization_id, project_id, environment };
+      const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
+      const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [ownHostOf(slug), ...own] };
+      if (run.liveIn(key)) run.setHosts(key, found.hosts);
+      else if (hasTaken || missed.has(name)) void run.resume(key, found);
+      else missing.add(name);
+    }
+    missed = missing;
+  };
+
+  const report = () => {
+    const known = registry.known();
+    const waits = known.length > 0 && !known.some(registry.isUp);
+    if (waits !== isWaiting)
+      log.warn(waits ? noneUp : "a server with a runtime is up again", {
+        servers: known.map(({ host }) => host).join(", "),
+      });
+    isWaiting = waits;
+  };
+
+  const lookOnce = async () => {
+    const wasDown = await registry.renew();
+    if (registry.own !== undefined && supervisor) {
+      const taken = await registry.takeOver();
+      if (taken.length > 0) log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
+      await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
+    }
+    await registry.look();
+    report();
+    if (wasDown) await onBack();
+  };
+
+  const look = (): Promise<void> => {
+    if (looking !== undefined) {
+      again = true;
+      return looking;
+    }
+    cancel();
+    looking = lookOnce()
+      .catch((error) => {
+        if (!isLogged(error) && !hasEnded)
+          log.error("the runtimes could not be looked up", { reason: reasonOf(error) });
+      })
+      .finally(() => {
+        looking = undefined;
+        if (hasEnded) return;
+        cancel = systemTimer(again ? 0 : pause, () => void look());
+        again = false;
+      });
+    return looking;
+  };
+
+  feed.onWake((name) => {
+    if (name === "runtimes" && !hasEnded) void look();
+  });
+
+  return {
+    look,
+    /** Why deployments wait; undefined while they do not. */
+    obstacle: () => (isWaiting ? noneUp : undefined),
+    async end(): Promise<void> {
+      hasEnded = true;
+      cancel();
+      await looking;
+      await registry.unregister().catch(() => {});
+    },
+  };
+}

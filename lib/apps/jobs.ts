@@ -1,0 +1,26 @@
+import * as v from "valibot";
+import { jobsOf } from "../kernel/job.ts";
+import type { AppsService } from "./service.ts";
+
+const job = jobsOf<{ apps: AppsService }>();
+const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
+const names = v.array(v.string());
+
+/** What one server asks of the one that runs an environment: each kind has the id of its runtime. */
+export const appsJobs = [
+  job({
+    kind: "apps.restart",
+    args: v.object({ ...key, restart_id: v.string() }),
+    run: (order, { apps }) => apps.runRestart(order),
+  }),
+  job({
+    kind: "apps.clear",
+    args: v.object({
+      keys: v.array(v.object(key)),
+      running: names,
+      releases: names,
+      project_id: v.nullable(v.string()),
+    }),
+    run: (leftovers, { apps }) => apps.runClear(leftovers),
+  }),
+];

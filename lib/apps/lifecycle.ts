@@ -1,0 +1,75 @@
+import type { StoredReleases } from "../deployments/stored-releases.ts";
+import type { Runtime } from "../drivers/deployment/contract.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { appsRepository } from "./repository.ts";
+import type { Sharing } from "./sharing.ts";
+import type { AppKey, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly runtime: Runtime | undefined;
+  readonly supervisor: Supervisor | undefined;
+  readonly sharing: Sharing | undefined;
+  readonly deployments: StoredReleases;
+  /** How many releases of an environment stay. */
+  readonly keep: number;
+  readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
+  readonly hostsOf: (key: AppKey, slug: string) => Promise<readonly string[]>;
+  /** Whether an environment runs on this server, not on another one. */
+  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
+}
+
+/** The start and the end of what runs here. */
+export function createAppLifecycle(ports: Ports) {
+  const { store, runtime, supervisor, sharing, deployments, keep, ensure, hostsOf, isOwn } = ports;
+  const rows = store.using(appsRepository);
+  return {
+    /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
+    async begin(): Promise<void> {
+      await sharing?.begin();
+      if (!runtime) return;
+      const live = (await rows().live({})).filter(isOwn);
+      await runtime.begin({
+        async release(name) {
+          const of = await deployments.ofRelease(name);
+          if (!of) return false;
+          if (of.isRunning) return true;
+          const app = await rows().find(of);
+          return !!app && isOwn(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
+        },
+        project: async (project_id) => (await rows().ofProject({ project_id })).some(isOwn),
+        async live(deployment_id) {
+          const app = live.find((one) => one.deployment_id === deployment_id);
+          return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
+        },
+      });
+      // Environments that were made while deployments were simulated.
+      await store.transaction(async (tx) => {
+        for (const key of await rows(tx).withoutApp({})) await ensure(tx, key);
+      });
+    },
+
+    /** The port of the apps is open, and no job runs yet: other servers may count on this one. */
+    open: async (): Promise<void> => sharing?.open(),
+
+    /** Brings the live releases back, in the background. */
+    async resume(): Promise<void> {
+      if (!supervisor) return;
+      const live = (await rows().live({})).filter(isOwn);
+      for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
+        const key = { organization_id, project_id, environment };
+        if (deployment_id === null) continue;
+        void supervisor.resume(key, { deployment_id, slug, hosts: await hostsOf(key, slug) });
+      }
+    },
+
+    /** Ends builds at once, and what runs once its requests are answered. The next start brings it back. */
+    async close(drained: Promise<unknown>): Promise<void> {
+      await sharing?.rows.end();
+      supervisor?.pause();
+      await runtime?.close(drained);
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import type { RuntimeJobs } from "../jobs/runtime-jobs.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { appsRepository, runtimesRepository } from "./repository.ts";
+
+type Registered = Row<"runtimes">;
+
+/** A server renews its lease three times in that time. */
+const lease_ms = milliseconds("15s");
+/** A runtime that has been down for so long has its environments taken over. A restart of its server is shorter. */
+const absence_ms = milliseconds("60s");
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly jobs: RuntimeJobs;
+  /** The runtime of this server, if it has one. */
+  readonly own: { readonly id: string; readonly names: string } | undefined;
+  /** The URL of this server's apps. */
+  readonly appsUrl: () => string | undefined;
+  /** The rows of runtimes changed: the other servers look again. */
+  readonly tellOthers: (tx: Tx) => void;
+}
+
+export type Registry = ReturnType<typeof createRegistry>;
+
+/** The runtimes of the servers on one database, as rows with a lease. */
+export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }: Ports) {
+  const runtimes = store.using(runtimesRepository);
+  const apps = store.using(appsRepository);
+  let known: readonly Registered[] = [];
+
+  const isUp = ({ id, lease_until }: Registered) => id === own?.id || lease_until > clock.iso();
+  const isGone = (one: Registered) => !isUp(one) && Date.parse(one.lease_until) + absence_ms <= clock.now();
+
+  const look = async () => {
+    known = await runtimes().all({});
+    return known;
+  };
+
+  /** Adds the runtime of this server, or renews its lease. Answers whether it was down, as other servers saw it. */
+  const renew = async (tx: Tx): Promise<boolean> => {
+    if (!own) return false;
+    const present = await runtimes(tx).find({ id: own.id });
+    const wasDown = !present || present.lease_until <= clock.iso();
+    if (present && !wasDown) {
+      await runtimes(tx).renew({ id: own.id, until: isoOf(clock.now() + lease_ms) });
+      return false;
+    }
+    await runtimes(tx).remove({ id: own.id });
+    await runtimes(tx).insert({
+      ...own,
+      host: hostname(),
+      apps_url: appsUrl() ?? "",
+      lease_since: clock.iso(),
+      lease_until: isoOf(clock.now() + lease_ms),
+    });
+    tellOthers(tx);
+    return true;
+  };
+
+  return {
+    own: own?.id,
+    look,
+    renew: () => store.transaction(renew),
+
+    /** The runtimes as they were at the last look. */
+    known: () => known,
+    find: (id: string | null) => known.find((one) => one.id === id),
+    isUp,
+
+    /** What runs deployments; undefined where no server has a runtime, so that they are simulated. */
+    names: (): string | undefined => own?.names ?? known[0]?.names,
+
+    /** At a start, before any job runs: what an earlier process of this runtime left is this one's. */
+    register: () =>
+      store.transaction(async (tx) => {
+        if (!own) return;
+        await runtimes(tx).remove({ id: own.id });
+        await renew(tx);
+        await apps(tx).adopt({ runtime_id: own.id });
+        await jobs.endLeases(tx, own.id, clock.iso());
+      }),
+
+    /** In an orderly end: nothing new is given to this runtime. */
+    unregister: () =>
+      store.transaction(async (tx) => {
+        if (!own) return;
+        await runtimes(tx).renew({ id: own.id, until: clock.iso() });
+        tellOthers(tx);
+      }),
+
+    /**
+     * The runtime on which an environment runs from now on: its present one, or another one while that is down. Null where no
+     * server has one, and undefined while none is up.
+     */
+    async choose(tx: Tx, { project_id, environment }: { project_id: string; environment: string }) {
+      const all = await runtimes(tx).all({});
+      if (all.length === 0) return null;
+      const up = all.filter(isUp);
+      const present = (await apps(tx).find({ project_id, environment }))?.runtime_id;
+      const spread = createHash("sha256").update(`${project_id} ${environment}`).digest().readUInt32BE();
+      const chosen = (up.find(({ id }) => id === present) ?? up[spread % Math.max(1, up.length)])?.id;
+      if (chosen !== undefined && chosen !== present)
+        await apps(tx).setRuntime({ project_id, environment, runtime_id: chosen });
+      return chosen;
+    },
+
+    /**
+     * Takes over what runs on runtimes that are gone, unless this one was down itself a moment ago: then all may be back soon.
+     * Answers the hosts of their servers.
+     */
+    takeOver: () =>
+      store.transaction(async (tx) => {
+        const all = await runtimes(tx).all({});
+        const self = all.find(({ id }) => id === own?.id);
+        if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
+        const gone = all.filter(isGone);
+        for (const { id } of gone) {
+          await apps(tx).moveApps({ from: id, to: self.id });
+          await jobs.moveAdvances(tx, id, self.id);
+          await runtimes(tx).remove({ id });
+        }
+        if (gone.length > 0) tellOthers(tx);
+        return gone.map(({ host }) => host);
+      }),
+
+    /** Runtimes that are down do not come back, but for those of these names: this server's take their place, or none does. */
+    forget: (names?: string) =>
+      store.transaction(async (tx) => {
+        const down = (await runtimes(tx).all({})).filter((one) => !isUp(one) && one.names !== names);
+        for (const { id } of down) {
+          await apps(tx).moveApps({ from: id, to: null });
+          await jobs.moveAdvances(tx, id, undefined);
+          await runtimes(tx).remove({ id });
+        }
+        if (down.length > 0) tellOthers(tx);
+      }),
+  };
+}

@@ -1,0 +1,71 @@
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Queue } from "../jobs/queue.ts";
+import { createRuntimeJobs } from "../jobs/runtime-jobs.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { createRowFollower } from "./follow-rows.ts";
+import { createOtherServers } from "./other-servers.ts";
+import { createRegistry } from "./registry.ts";
+import type { AppKey, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly feed: ChangeFeed;
+  readonly queue: Queue;
+  readonly domain: string;
+  readonly appsUrl: () => string | undefined;
+  /** The runtime of this server, if it has one. */
+  readonly own: { readonly id: string; readonly names: string } | undefined;
+  readonly supervisor: Supervisor | undefined;
+  /** Option `deployments.runtime` says that deployments are simulated: runtimes that are down do not come back. */
+  readonly forgetsRuntimes: boolean;
+  /** Deployments may go on. */
+  readonly onBack: () => Promise<unknown>;
+  /** Gives an environment its host. */
+  readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
+}
+
+/** Where several servers share the rows: the runtimes of all of them, and what they ask of each other. */
+export function createSharing(ports: Ports) {
+  const { store, feed, domain, own } = ports;
+  const jobs = createRuntimeJobs(store);
+  const tellOthers = (tx: Tx) => feed.wake(tx, "runtimes");
+  const registry = createRegistry({ ...ports, jobs, tellOthers });
+  const others = createOtherServers({ ...ports, jobs, registry });
+  const rows = createRowFollower({ ...ports, registry, ownHostOf: (slug) => `${slug}.${domain}` });
+  return {
+    registry,
+    others,
+    rows,
+    tellOthers,
+
+    /** Before anything runs. All servers with a runtime have the same ones, or a source would depend on the server. */
+    async begin(): Promise<void> {
+      if (own || ports.forgetsRuntimes) await registry.forget(own?.names);
+      const other = (await registry.look()).find(({ names }) => own && names !== own.names);
+      if (other)
+        throw new Error(
+          `the server ${other.host} runs deployments with the runtime ${other.names}; start this one with --runtime ${other.names} too, or without a runtime`,
+        );
+    },
+
+    async open(): Promise<void> {
+      await registry.register();
+      await rows.look();
+    },
+
+    /** The runtime that a deployment is given to; null where none is needed, and undefined while none is up. */
+    async assign(tx: Tx, key: AppKey): Promise<string | null | undefined> {
+      if (registry.names() !== undefined) await ports.ensure(tx, key);
+      return registry.choose(tx, key);
+    },
+  };
+}
+
+export type Sharing = ReturnType<typeof createSharing>;
