@@ -4,7 +4,8 @@ import { DatabaseError } from "./database-error.ts";
 import { withoutPassword } from "./database-url.ts";
 import type { OpenDatabase } from "./engine.ts";
 import { loadDriver } from "./postgres.ts";
-import { createPostgresEngine, isLost } from "./postgres-engine.ts";
+import { createPostgresEngine } from "./postgres-engine.ts";
+import { isLost } from "./postgres-errors.ts";
 import { createLink, type Link } from "./postgres-link.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
@@ -21,7 +22,8 @@ export function describePostgres(error: unknown): string {
   if (code === "42501") return `the user may not make or use the tables there (${message}); give that right`;
   if (code === "53300")
     return `its server takes no more connections, and a process of the service needs up to 17 (${message}); raise the limit, or stop other programs`;
-  if (code === "08P01") return `a connection pooler in between refuses the connection (${message})`;
+  if (code === "08P01")
+    return `a connection pooler in between refuses the connection (${message}); connect to the server of PostgreSQL itself`;
   if (code === "25006") return message;
   if (code === "57P03") return "its server is starting or stopping; try again in a few seconds";
   if (code === "ENOTFOUND") return "no host of this name is known here; correct the URL";

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
-import { Problem } from "../kernel/errors.ts";
 import type { Connection, Engine, Shared, TransactionOptions } from "./engine.ts";
 import { connectionConfig, limits, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import { codeOf, isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf, lockOf } from "./postgres-locks.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
@@ -13,37 +13,6 @@ import { stopped } from "./write-failure.ts";
 const readers = 4;
 /** For counters. */
 const counting = 4;
-/** How often a transaction runs again that another one stood in the way of, and one that broke a constraint. */
-const reruns = { conflict: 3, constraint: 1 };
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
-
-/** Whether the connection is gone, or its server, or was never there. */
-export function isLost(error: unknown): boolean {
-  // 25006: the server has become a read-only replica; 25P03: the transaction was idle for too long.
-  if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))
-    return true;
-  const message = error instanceof Error ? error.message : "";
-  return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
-}
-
-const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
-  new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
-
-/** A database that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
-function translate(error: unknown): unknown {
-  if (error instanceof Problem) return error;
-  if (codeOf(error) === "25006") return stopped("database_read_only", error);
-  if (isLost(error)) return unavailable("the database cannot be reached; try again in a few seconds", error, true);
-  const code = codeOf(error);
-  if (code === "53100")
-    return unavailable("the disk of the database is full; ask the operator to free space", error, false);
-  // A statement took too long, a lock was not given, memory ran out, or two transactions waited for each other.
-  if (/^(57014|55P03|53|40)/.test(code))
-    return unavailable("the database is overloaded; try again in a few seconds", error, false);
-  return error;
-}
-
 /** The statements of a connection, or of a pool of them. */
 const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
   statement(text) {
@@ -94,13 +63,6 @@ function poolOf(driver: Driver, url: string, name: string, use: "reads" | "count
 export interface PostgresEngine {
   readonly engine: Engine;
   readonly shared: Shared;
-}
-
-/** Whether a transaction that failed is tried again: what it met is over now, and its body sees what it left. */
-function mayRunAgain(error: unknown, runs: number): boolean {
-  const code = codeOf(error);
-  if (code === "40001" || code === "40P01") return runs <= reruns.conflict;
-  return (code === "23505" || code === "23503") && runs <= reruns.constraint;
 }
 
 /** A connection of transactions, one after the other. */

@@ -25,6 +25,18 @@ function createChance(seed: number) {
   };
 }
 
+/** A push to the connected app, which deploys in every organization that has an integration of its repository. */
+function pushOf(n: number): [body: object, headers: object] {
+  const body = { ref: "refs/heads/main", after: String(n).padStart(40, "0"), repository: { full_name: "acme/web" } };
+  const signature = createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex");
+  const headers = {
+    "x-github-event": "push",
+    "x-github-delivery": `${n}`,
+    "x-hub-signature-256": `sha256=${signature}`,
+  };
+  return [body, headers];
+}
+
 test(`${writers} writers in three processes, in ${organizations} organizations and across them, leave a right database`, {
   timeout: 1_800_000,
 }, async (t) => {
@@ -62,17 +74,7 @@ test(`${writers} writers in three processes, in ${organizations} organizations a
     statuses[name] = (statuses[name] ?? 0) + 1;
     return { status: response.status, body: answer ? JSON.parse(answer) : undefined };
   };
-  /** A push to the connected app deploys in every organization that has an integration of its repository. */
-  const push = (base: string, n: number) => {
-    const body = { ref: "refs/heads/main", after: String(n).padStart(40, "0"), repository: { full_name: "acme/web" } };
-    const signature = createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex");
-    const headers = {
-      "x-github-event": "push",
-      "x-github-delivery": `${n}`,
-      "x-hub-signature-256": `sha256=${signature}`,
-    };
-    return send(base, "sk_live_demo_nobody", "POST", "/hooks/code-host", body, headers);
-  };
+  const push = (base: string, n: number) => send(base, "sk_live_demo_nobody", "POST", "/hooks/code-host", ...pushOf(n));
 
   for (const [i, owner] of owners.entries()) {
     const made = (await send(bases[0] ?? "", owner, "POST", "/v1/projects", { name: "kept", region: "eu-west-1" }))

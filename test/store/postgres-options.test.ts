@@ -95,8 +95,11 @@ test("a server that refuses the password, and a pooler between, are named as suc
     "28P01": ['password authentication failed for user "svc"', /refuses the user or the password/],
     "3D000": ['database "service" does not exist', /no database of this name; make it first/],
     "53300": ["sorry, too many clients already", /takes no more connections/],
-    "57P03": ["the database system is starting up", /is starting; try again/],
-    "08P01": ["unsupported startup parameter: statement_timeout", /a connection pooler is in between/],
+    "57P03": ["the database system is starting up", /is starting or stopping; try again in a few seconds/],
+    "08P01": [
+      "unsupported startup parameter: statement_timeout",
+      /a connection pooler in between .*; connect to the server of PostgreSQL itself/,
+    ],
   };
   for (const [code, [message, words]] of Object.entries(answers)) {
     const server = createServer((socket) => {

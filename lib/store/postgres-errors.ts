@@ -1,0 +1,40 @@
+import { Problem } from "../kernel/errors.ts";
+import { stopped } from "./write-failure.ts";
+
+/** How often a transaction runs again that another one stood in the way of, and one that broke a constraint. */
+const reruns = { conflict: 3, constraint: 1 };
+
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
+
+/** Whether the connection is gone, or its server, or was never there. */
+export function isLost(error: unknown): boolean {
+  // 25006: the server has become a read-only replica; 25P03: the transaction was idle for too long.
+  if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))
+    return true;
+  const message = error instanceof Error ? error.message : "";
+  return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
+}
+
+const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
+  new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
+
+/** A database that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
+export function translate(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  if (codeOf(error) === "25006") return stopped("database_read_only", error);
+  if (isLost(error)) return unavailable("the database cannot be reached; try again in a few seconds", error, true);
+  const code = codeOf(error);
+  if (code === "53100")
+    return unavailable("the disk of the database is full; ask the operator to free space", error, false);
+  // A statement took too long, a lock was not given, memory ran out, or two transactions waited for each other.
+  if (/^(57014|55P03|53|40)/.test(code))
+    return unavailable("the database is overloaded; try again in a few seconds", error, false);
+  return error;
+}
+
+/** Whether a transaction that failed is tried again: what it met is over now, and its body sees what it left. */
+export function mayRunAgain(error: unknown, runs: number): boolean {
+  const code = codeOf(error);
+  if (code === "40001" || code === "40P01") return runs <= reruns.conflict;
+  return (code === "23505" || code === "23503") && runs <= reruns.constraint;
+}
