@@ -25,6 +25,16 @@ function createChance(seed: number) {
   };
 }
 
+/** The options of the other processes; the first one is given the same below. */
+const variables = {
+  SVC_RATE_LIMIT: "0",
+  SVC_DEPLOYMENTS_CONCURRENCY: String(limits.deployments),
+  SVC_GENERATIONS_CONCURRENCY: String(limits.generations),
+  SVC_GENERATIONS_MEDIA: "fast",
+  SVC_CODE_HOST_SECRET: secret,
+  SVC_OUTBOUND_ALLOW: nowhere,
+};
+
 /** A push to the connected app, which deploys in every organization that has an integration of its repository. */
 function pushOf(n: number): [body: object, headers: object] {
   const body = { ref: "refs/heads/main", after: String(n).padStart(40, "0"), repository: { full_name: "acme/web" } };
@@ -49,14 +59,7 @@ test(`${writers} writers in three processes, in ${organizations} organizations a
   });
   const service = services[0];
   assert.ok(service);
-  const processes = await startProcesses(t, url, 2, {
-    SVC_RATE_LIMIT: "0",
-    SVC_DEPLOYMENTS_CONCURRENCY: String(limits.deployments),
-    SVC_GENERATIONS_CONCURRENCY: String(limits.generations),
-    SVC_GENERATIONS_MEDIA: "fast",
-    SVC_CODE_HOST_SECRET: secret,
-    SVC_OUTBOUND_ALLOW: nowhere,
-  });
+  const processes = await startProcesses(t, url, 2, variables);
   const bases = [(await service.listen({ port: 0 })).url, ...processes.urls()];
   const owners = [key];
   for (let i = 1; i < organizations; i++) {
