@@ -3,9 +3,9 @@ import { type TestContext, test } from "node:test";
 import { generationsRepository } from "../../lib/generations/repository.ts";
 import { lifecycle, type MoveName } from "../../lib/generations/states.ts";
 import { organizationsRepository } from "../../lib/organizations/repository.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
+import { newDatabase } from "../helpers/engines.ts";
 import { start } from "../helpers/test-service.ts";
 
 type Generation = Row<"generations">;
@@ -26,8 +26,7 @@ const nothing = {
 };
 
 async function stage(t: TestContext) {
-  const store = createStore(openMemory().engine);
-  t.after(() => store.close());
+  const store = createStore((await newDatabase(t)).engine);
   const generations = store.using(generationsRepository);
   const acme = { id: organization_id, name: "acme", name_folded: "acme", plan: "pro", created_at: start } as const;
   await store.transaction((tx) => store.using(organizationsRepository)(tx).insert(acme));

@@ -108,3 +108,7 @@ export const engines: readonly { readonly kind: Kind; readonly open: (t: TestCon
   { kind: "file", open: inFile },
   ...(isPostgres ? [{ kind: "postgres", open: onPostgres } as const] : []),
 ];
+
+/** A new database in memory, or of PostgreSQL in a run on it. */
+export const newDatabase = async (t: TestContext): Promise<OpenDatabase> =>
+  (await (isPostgres ? onPostgres : inMemory)(t)).opened;

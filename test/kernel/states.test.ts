@@ -7,10 +7,10 @@ import type { Machine } from "../../lib/kernel/state-machine.ts";
 import { organizationsRepository } from "../../lib/organizations/repository.ts";
 import { projectsRepository } from "../../lib/projects/repository.ts";
 import { lifecycle as projectStates } from "../../lib/projects/states.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
 import { lifecycle as userStates } from "../../lib/users/states.ts";
+import { newDatabase } from "../helpers/engines.ts";
 import { start } from "../helpers/test-service.ts";
 
 type Deployment = Row<"deployments">;
@@ -22,8 +22,7 @@ const at = "2026-01-01T00:01:00.000Z";
 
 /** A store with one project, and functions that insert, move and read deployments. */
 async function stage(t: TestContext) {
-  const store = createStore(openMemory().engine);
-  t.after(() => store.close());
+  const store = createStore((await newDatabase(t)).engine);
   const deployments = store.using(deploymentsRepository);
   const named = { name: "web", name_folded: "web", created_at: start };
   await store.transaction(async (tx) => {

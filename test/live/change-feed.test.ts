@@ -1,23 +1,22 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type Change, createChangeFeed } from "../../lib/events/change-feed.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
+import { newDatabase } from "../helpers/engines.ts";
 
 const change = (id: string): Change => ({ kind: "log", organization_id: "org_1", id });
 
 /** A feed on a store of its own, and the errors that it logged. */
-function feedOf(t: TestContext) {
-  const opened = openMemory();
+async function feedOf(t: TestContext) {
+  const opened = await newDatabase(t);
   const store = createStore(opened.engine);
-  t.after(() => store.close());
   const errors: string[] = [];
   const log = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
   return { store, errors, feed: createChangeFeed({ log, store, opened }) };
 }
 
 test("the feed publishes committed changes in order, and none before its commit", async (t) => {
-  const { store, feed } = feedOf(t);
+  const { store, feed } = await feedOf(t);
   const changes: Change[] = [];
   feed.listen((one) => changes.push(one));
   await store.transaction(async (tx) => {
@@ -29,7 +28,7 @@ test("the feed publishes committed changes in order, and none before its commit"
 });
 
 test("the feed publishes nothing that was rolled back", async (t) => {
-  const { store, feed } = feedOf(t);
+  const { store, feed } = await feedOf(t);
   const changes: Change[] = [];
   feed.listen((one) => changes.push(one));
   const undone = store.transaction(async (tx) => {
@@ -41,7 +40,7 @@ test("the feed publishes nothing that was rolled back", async (t) => {
 });
 
 test("a listener that fails is logged, and the others are still called; a stopped one is not", async (t) => {
-  const { store, feed, errors } = feedOf(t);
+  const { store, feed, errors } = await feedOf(t);
   const changes: Change[] = [];
   feed.listen(() => {
     throw new Error("broken");

@@ -47,17 +47,20 @@ async function makeTemplate(): Promise<void> {
   }
 }
 
+/** The SQL that empties a database of ours. */
+let emptying: Promise<string> | undefined;
+
+async function emptyingOf(url: string): Promise<string> {
+  const named = "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'";
+  const tables = await ask(url, named);
+  return `begin; set constraints all deferred; ${tables.map(({ name }) => `delete from ${name};`).join("")} commit`;
+}
+
 async function database(): Promise<string> {
   const used = free.pop();
   if (used !== undefined) {
-    const tables = await ask(
-      used,
-      "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'",
-    );
-    await ask(
-      used,
-      `begin; set constraints all deferred; ${tables.map(({ name }) => `delete from ${name};`).join("")} commit`,
-    );
+    emptying ??= emptyingOf(used);
+    await ask(used, await emptying);
     return used;
   }
   hasTemplate ??= makeTemplate();

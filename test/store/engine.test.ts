@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { eventsRepository } from "../../lib/events/repository.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { paginate } from "../../lib/kernel/page.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
 import { createQueries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
+import { newDatabase } from "../helpers/engines.ts";
 import { names, openTemporaryStore, put, type TemporaryStore } from "../helpers/temporary-store.ts";
 
 /** The statements that are prepared from now on. */
@@ -146,8 +146,7 @@ describe("failures of the store", () => {
 });
 
 test("pages contain every row that existed throughout exactly once, despite inserts and deletes between them", async (t) => {
-  const { engine } = openMemory();
-  t.after(() => engine.close());
+  const { engine } = await newDatabase(t);
   const store = createStore(engine);
   const events = store.using(eventsRepository);
   const id = (n: number) => `evt_${String(n).padStart(26, "0")}`;
