@@ -3,7 +3,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/system.ts";
-import { pollJobs } from "./poll.ts";
+import { claimAll, pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
 /** Jobs that run concurrently. Most of them wait for a slow receiver. */
@@ -60,6 +60,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   let stopped = false;
   let runningByHand = 0;
   const running = new Set<Promise<void>>();
+  const claimDue = isShared ? () => claimAll(runner, clock) : runner.claim;
   let mutex: Promise<unknown> = Promise.resolve();
   /**
    * Puts off the release of paused jobs: under a manual clock nothing runs before it moves, and few forks move theirs.
@@ -83,7 +84,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     await pumping;
     await Promise.all(running);
     for (;;) {
-      const rows = stopped ? [] : await runner.claim();
+      const rows = stopped ? [] : await claimDue();
       if (rows.length === 0) return ran;
       for (const row of rows) {
         runningByHand += 1;
@@ -203,8 +204,10 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
         if (clock.mode === "manual") return drain();
         let ran = 0;
         for (;;) {
+          // A claim that has begun may have taken some.
+          await pumping;
           await Promise.all(running);
-          const rows = stopped ? [] : await runner.claim();
+          const rows = stopped ? [] : await claimDue();
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;

@@ -1,4 +1,4 @@
-import { systemTimer } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Runner } from "./runner.ts";
@@ -31,4 +31,13 @@ export function pollJobs({ runner, log, pump }: Ports): () => void {
     hasEnded = true;
     cancel();
   };
+}
+
+/** Claims what is due, once no other transaction has it locked: a claim leaves out what is. */
+export async function claimAll(runner: Pick<Runner, "claim" | "next">, clock: Clock): ReturnType<Runner["claim"]> {
+  for (;;) {
+    const rows = await runner.claim();
+    const next = rows.length > 0 ? undefined : await runner.next();
+    if (next === undefined || next > clock.now()) return rows;
+  }
 }
