@@ -86,7 +86,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
       const restart_id = ids.next("job");
       const order = { organization_id, project_id, environment, restart_id };
       const kind = kindAt("apps.restart", runtime_id);
-      await store.transaction((tx) => queue.addUnique(tx, kind, order, restart_id));
+      await store.transaction((tx) => queue.addUnique(tx, kind, order, restart_id), { organization_id });
       try {
         while (await jobs.isWaiting(`job_${restart_id}`)) {
           requireUp(runtime_id);

@@ -67,12 +67,18 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
   return {
     own: own?.id,
     look,
-    renew: () => store.transaction(renew),
+    renew: () => store.transaction(renew, { locksRowsOnly: true }),
 
     /** The runtimes as they were at the last look. */
     known: () => known,
     find: (id: string | null) => known.find((one) => one.id === id),
     isUp,
+
+    /** Whether deployments wait, because no runtime is up. */
+    async isHeld(tx: Tx): Promise<boolean> {
+      const all = await runtimes(tx).all({});
+      return all.length > 0 && !all.some(isUp);
+    },
 
     /** What runs deployments; undefined where no server has a runtime, so that they are simulated. */
     names: (): string | undefined => own?.names ?? known[0]?.names,
@@ -89,11 +95,14 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
 
     /** In an orderly end: nothing new is given to this runtime. */
     unregister: () =>
-      store.transaction(async (tx) => {
-        if (!own) return;
-        await runtimes(tx).renew({ id: own.id, until: clock.iso() });
-        tellOthers(tx);
-      }),
+      store.transaction(
+        async (tx) => {
+          if (!own) return;
+          await runtimes(tx).renew({ id: own.id, until: clock.iso() });
+          tellOthers(tx);
+        },
+        { locksRowsOnly: true },
+      ),
 
     /**
      * The runtime on which an environment runs from now on: its present one, or another one while that is down. Null where no

@@ -50,7 +50,7 @@ export function createRestarts({ store, logs, supervisor, others, runtimeName }:
     /** The job `apps.restart`, for another server. */
     async runRestart({ restart_id, ...key }: AppKey & { readonly restart_id: string }): Promise<Outcome> {
       await restartHere(key);
-      return done(async (tx) => others?.tellRestarted(tx, restart_id));
+      return done(async (tx) => others?.tellRestarted(tx, restart_id), key);
     },
   };
 }

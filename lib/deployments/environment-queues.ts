@@ -18,11 +18,13 @@ export interface QueuePorts {
   readonly queue: Queue;
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
+  /** Whether nothing can start, because no runtime is up. Undefined where one server does everything. */
+  readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
 }
 
 /** The queues of the environments, and the limit over all of them; `start` begins a build, or says that none can begin. */
 export function createEnvironmentQueues(
-  { store, clock, queue, concurrency }: QueuePorts,
+  { store, clock, queue, concurrency, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
@@ -67,7 +69,7 @@ export function createEnvironmentQueues(
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
     const [first, later] = [await deployments(tx).nextReadyHead({}), await deployments(tx).nextReadyAtOf(of)];
     const isFirst = first?.organization_id === of.organization_id;
-    if (isFirst && (await deployments(tx).countRunning({})) < concurrency) return clock.now();
+    if (isFirst && (await deployments(tx).countRunning({})) < concurrency && !(await isHeld?.(tx))) return clock.now();
     return later && Date.parse(later.ready_at);
   };
 

@@ -84,7 +84,7 @@ export function createRollout(ports: Ports) {
     return true;
   };
 
-  const queues = createEnvironmentQueues(ports, start);
+  const queues = createEnvironmentQueues({ ...ports, isHeld: apps.sharing?.registry.isHeld }, start);
   const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {

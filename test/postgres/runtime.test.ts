@@ -65,7 +65,9 @@ const ask = (url: string, name = new URL(url).hostname) =>
 
 /** Waits until an app answers with a text: a server switches to a release right after the commit that others hear of. */
 async function answers(url: string, text: string) {
-  while ((await ask(url).catch(() => "")) !== text);
+  let answer = "";
+  for (let tries = 0; tries < 10_000 && answer !== text; tries++) answer = await ask(url).catch(String);
+  assert.equal(answer, text);
 }
 
 const git = { type: "git", repo: "acme/web" };
