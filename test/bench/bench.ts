@@ -85,6 +85,7 @@ async function bundle(): Promise<void> {
     "inside",
     "rows",
     "own-service",
+    "delay",
     "limit",
     "load",
     "deliveries",
@@ -97,7 +98,10 @@ async function bundle(): Promise<void> {
     "worlds",
   ];
   await build({
-    entryPoints: scripts.map((name) => join(here, `${name}.ts`)),
+    entryPoints: {
+      ...Object.fromEntries(scripts.map((name) => [name, join(here, `${name}.ts`)])),
+      claimers: resolve(here, "../postgres/claimers.child.ts"),
+    },
     outdir: built,
     bundle: true,
     splitting: true,

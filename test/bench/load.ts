@@ -5,10 +5,14 @@ import { percentile } from "./figures.ts";
 export interface Asked {
   readonly path: string;
   readonly body?: object;
+  /** Instead of one of the round's. */
+  readonly key?: string;
 }
 /** One round of load. */
 export interface Round {
   readonly url: string;
+  /** More servers: each connection is to one of all. */
+  readonly others?: readonly string[];
   readonly ms: number;
   /** Sent round-robin. */
   readonly requests: readonly Asked[];
@@ -29,15 +33,16 @@ const connections = 32;
  * bench. Requests are written by hand: Node's client takes longer for one than the servers do, and would distort the
  * measurement.
  */
-async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<Loaded> {
-  const { hostname, port, host } = new URL(url);
+async function round({ url, others = [], ms, requests, keys, headers = {} }: Round): Promise<Loaded> {
+  const { host } = new URL(url);
+  const targets = [url, ...others].map((one) => new URL(one));
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const texts = requests.map(({ path, body }) => {
+  const texts = requests.map(({ path, body, key: own }) => {
     const text = body ? JSON.stringify(body) : "";
     const described = body ? `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n` : "";
-    const own = "host" in headers ? "" : `host: ${host}\r\n`;
-    const head = `${body ? "POST" : "GET"} ${path} HTTP/1.1\r\n${own}${described}${more.join("")}`;
-    return (key: string) => `${head}authorization: Bearer ${key}\r\n\r\n${text}`;
+    const hostLine = "host" in headers ? "" : `host: ${host}\r\n`;
+    const head = `${body ? "POST" : "GET"} ${path} HTTP/1.1\r\n${hostLine}${described}${more.join("")}`;
+    return (key: string) => `${head}authorization: Bearer ${own ?? key}\r\n\r\n${text}`;
   });
   let turn = 0;
   const next = () => {
@@ -47,7 +52,8 @@ async function round({ url, ms, requests, keys, headers = {} }: Round): Promise<
   };
   const took: number[] = [];
   const from = performance.now();
-  const connection = async () => {
+  const connection = async (_: unknown, i: number) => {
+    const { port, hostname } = targets[i % targets.length] ?? { port: "", hostname: "" };
     const socket = connect(Number(port), hostname).setNoDelay(true);
     while (performance.now() - from < ms) {
       const began = performance.now();

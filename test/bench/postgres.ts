@@ -3,7 +3,8 @@ import { Client } from "pg";
 import { copyDatabases } from "../../lib/store/copy-databases.ts";
 import { startServer } from "../postgres/server.ts";
 import { type Figure, figure, timed } from "./figures.ts";
-import { type Bench, createLoad, forkServer, inTurns, type Rows, ratios, requests } from "./servers.ts";
+import { type Bench, createLoad, forkServer, inTurns, pin, type Rows, ratios, requests } from "./servers.ts";
+import { conditions, severalServers } from "./several-on-postgres.ts";
 
 /** The service of the tests loses much in a power cut; a service for people does not. */
 const durable = { fsync: "on", full_page_writes: "on", synchronous_commit: "on", autovacuum: "on" };
@@ -21,14 +22,20 @@ async function ask(url: string, text: string, values: readonly number[] = []): P
 }
 
 /**
- * The service on PostgreSQL: reads among 1,000,000 deployments against 1,000, and what one server writes. `given` is a
+ * The service on PostgreSQL: reads among 1,000,000 deployments against 1,000, and what several servers do. `given` is a
  * server of the machine; without it one is started. `small` has 1,000 deployments.
  */
 export async function onPostgres(bench: Bench, small: Rows, given: string): Promise<Figure[]> {
   const own = given === "" ? await startServer(durable) : undefined;
+  if (own) pin({ pid: own.pid() }, "database");
+  process.stdout.write(`\n${conditions()}\n`);
   const first = own?.url("postgres") ?? given;
   const urlOf = (name: string) => Object.assign(new URL(first), { pathname: `/${name}` }).href;
-  const names = [`svc_bench_${process.pid}_few`, `svc_bench_${process.pid}_many`] as const;
+  const names = ["few", "many", "several"].map((name) => `svc_bench_${process.pid}_${name}`) as [
+    string,
+    string,
+    string,
+  ];
   const [less, more] = [urlOf(names[0]), urlOf(names[1])];
   const ends: (() => unknown)[] = [];
   try {
@@ -38,6 +45,7 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
     await ask(first, `create database ${names[1]} template ${names[0]}`);
     for (let i = few; i < many; i += 100_000) await ask(more, copies, [i, Math.min(many, i + 100_000) - 1]);
     await ask(more, "vacuum analyze");
+    await ask(first, `create database ${names[2]}`);
     const large = { ...small, ids: small.ids.map((_, i) => `dep_01${String(i * (many / few)).padStart(24, "0")}`) };
     const key = readFileSync(`${small.file}.key`, "utf8").trim();
     const load = createLoad(bench);
@@ -46,7 +54,7 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
     return [
       figure("copy of 1,000 deployments into PostgreSQL, compared", "ms", [copy_ms]),
       ...(await reads(bench, load, servers, [small, large])),
-      ...(await writes(bench, load, servers[0], small)),
+      ...(await severalServers(bench, urlOf(names[2]), key)),
     ];
   } finally {
     await Promise.all(ends.map((end) => end()));
@@ -75,21 +83,5 @@ async function reads(bench: Bench, load: Load, servers: Pair<Server>, rows: Pair
       floor: 2,
       aim: 1.2,
     }),
-  ];
-}
-
-async function writes(bench: Bench, load: Load, server: Server, rows: Rows): Promise<Figure[]> {
-  const [measured = []] = await inTurns(bench, load, [[server, { requests: requests.post(rows), keys: [rows.key] }]]);
-  return [
-    figure(
-      "POST a deployment on PostgreSQL, one server",
-      "a second",
-      measured.map(({ per_second }) => per_second),
-    ),
-    figure(
-      "POST a deployment on PostgreSQL, one server, processor",
-      "µs",
-      measured.map(({ cpu_us }) => cpu_us),
-    ),
   ];
 }

@@ -44,10 +44,18 @@ export interface Server {
  * Pins a process with all its threads to one processor: the servers to one, the load to another, so that neither takes
  * time from the other. Without Linux's `taskset` the system decides.
  */
-export function pin(child: ChildProcess, part: "servers" | "load"): void {
+export function pin({ pid }: { readonly pid?: number | undefined }, part: keyof typeof processors): void {
   if (availableParallelism() < 2) return;
-  spawnSync("taskset", ["-a", "-c", "-p", part === "load" ? "0" : "1", String(child.pid)], { stdio: "ignore" });
+  spawnSync("taskset", ["-a", "-c", "-p", processors[part], String(pid)], { stdio: "ignore" });
 }
+const last = availableParallelism() - 1;
+const processors = {
+  load: "0",
+  servers: "1",
+  /** Without three processors it has no own one. */
+  database: last >= 3 ? String(last) : "0",
+  several: last >= 3 ? `1-${last - 1}` : "1",
+};
 
 /** Sends a message to a child process and waits for its reply. */
 async function ask<T>(child: ChildProcess, what: object | string): Promise<T> {
@@ -77,13 +85,25 @@ export async function start(
 }
 
 /** The service on a database of PostgreSQL. */
-export const forkServer = (bench: Bench, name: string, url: string, key: string): Promise<Server> =>
-  forked(bench, name, "own-service", [url, key]);
+export const forkServer = (
+  bench: Bench,
+  name: string,
+  url: string,
+  key: string,
+  seed = "",
+  part: "servers" | "several" = "servers",
+): Promise<Server> => forked(bench, name, "own-service", [url, key, seed], part);
 
-async function forked({ built }: Bench, name: string, script: string, words: readonly string[]): Promise<Server> {
+async function forked(
+  { built }: Bench,
+  name: string,
+  script: string,
+  words: readonly string[],
+  part: "servers" | "several" = "servers",
+): Promise<Server> {
   const child = fork(join(built, `${script}.js`), words, { execArgv: [] });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
-  pin(child, "servers");
+  pin(child, part);
   const cpu = async () => {
     const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
     return user + system;

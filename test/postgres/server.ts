@@ -96,6 +96,8 @@ export async function startServer(more: Readonly<Record<string, string>> = {}, r
     url: (database: string) => `postgres://svc:wrong-but-trusted@127.0.0.1:${at}/${database}`,
     start,
     stop,
+    /** Of its first process. */
+    pid: () => Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n", 1)[0]),
     /** Starts a replica, and returns its port. */
     async replica() {
       run("pg_basebackup", "-D", copy, "-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-R", "-c", "fast");
