@@ -1,5 +1,5 @@
-import { existsSync, statSync } from "node:fs";
-import type { Settings } from "../config/parse-options.ts";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { BadOptions, type Settings } from "../config/parse-options.ts";
 import { type Clock, createClock } from "../kernel/clock.ts";
 import { formatDuration } from "../kernel/duration.ts";
 import { createIds } from "../kernel/ids.ts";
@@ -137,7 +137,15 @@ type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
 function assetsOf({ database, assets: { folder } }: Settings, store: Store): Assets {
   if (database === inMemory) return assetsInMemory();
   if (!isPostgres(database)) return assetsInFolder(`${database}-files`);
-  return folder === undefined ? assetsInDatabase(store) : assetsInFolder(folder);
+  if (folder === undefined) return assetsInDatabase(store);
+  try {
+    // Not the folders around it, which would hide that a shared disk is not mounted.
+    if (!existsSync(folder)) mkdirSync(folder);
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new BadOptions("assets.folder", `must name a folder that all servers share; ${describeError(error)}`);
+  }
+  return assetsInFolder(folder);
 }
 
 /** The key of a database of PostgreSQL, which no start makes: another process would make another one. */

@@ -42,6 +42,13 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
     /option --key-file is for PostgreSQL; a database file has its key and its files beside it/,
     2,
   );
+  const lost = { SVC_ASSETS_STORE: "folder", SVC_ASSETS_FOLDER: "missing/mount" };
+  refused(
+    [...again, "--key-file", "key"],
+    lost,
+    /assets.*folder must name a folder that all servers share; .*mount/i,
+    2,
+  );
   refused([...again, "--key-file", "none"], {}, /the key file none: /, 1);
   refused(
     ["keys", "list", "--database", url],
