@@ -12,7 +12,6 @@ import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
-import { isPostgres } from "../store/database-url.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
 
 /** What deployments run on, and the way in to it. One for a service, whatever state it is in. */
@@ -38,8 +37,8 @@ const closingGrace = "5s";
 export function createRuntimes(settings: Settings): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
-  const isShared = isPostgres(settings.database) && runsForReal(settings);
-  const folder = isShared && apps.folder !== undefined ? takeAppsFolder(apps.folder) : undefined;
+  // A database file has its apps beside it.
+  const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
   const driver = deployments.driver ?? (runsForReal(settings) ? realDriver(settings) : simulatedDeployments());
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {

@@ -15,9 +15,8 @@ const maxDueTimes = 10_000;
 const longestTimer_ms = milliseconds("60s");
 
 /**
- * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it polls only where it
- * `isShared`: where other processes add jobs, and may end while they run some. Under a
- * manual clock no job runs by itself: `settle` and the `advance` functions run them.
+ * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it polls only where other
+ * processes add jobs (`isShared`). Under a manual clock no job runs by itself: `settle` and the `advance` functions run them.
  */
 export interface Loop {
   /**
@@ -62,9 +61,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   const running = new Set<Promise<void>>();
   const claimDue = isShared ? () => claimAll(runner, clock) : runner.claim;
   let mutex: Promise<unknown> = Promise.resolve();
-  /**
-   * Puts off the release of paused jobs: under a manual clock nothing runs before it moves, and few forks move theirs.
-   */
+  /** Puts off the release of paused jobs: under a manual clock nothing runs before it moves, and few forks move theirs. */
   let releasePaused: (() => Promise<void>) | undefined;
 
   /** Runs `work` after all earlier calls: two concurrent ones would run the same instant twice. */
