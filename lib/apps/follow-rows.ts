@@ -75,12 +75,15 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   const lookOnce = async () => {
     const wasDown = await registry.renew();
+    await registry.look();
     if (registry.own !== undefined && supervisor) {
       const taken = await registry.takeOver();
-      if (taken.length > 0) log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
+      if (taken.length > 0) {
+        log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
+        await registry.look();
+      }
       await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
     }
-    await registry.look();
     report();
     if (wasDown) await onBack();
   };

@@ -67,7 +67,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
   return {
     own: own?.id,
     look,
-    renew: () => store.transaction(renew, { locksRowsOnly: true }),
+    renew: async () => own !== undefined && store.transaction(renew, { locksRowsOnly: true }),
 
     /** The runtimes as they were at the last look. */
     known: () => known,
@@ -124,8 +124,10 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
      * Takes over what runs on runtimes that are gone, unless this one was down itself a moment ago: then all may be back soon.
      * Answers the hosts of their servers.
      */
-    takeOver: () =>
-      store.transaction(async (tx) => {
+    async takeOver(): Promise<readonly string[]> {
+      // No other transaction runs beside this one.
+      if (!known.some(isGone)) return [];
+      return store.transaction(async (tx) => {
         const all = await runtimes(tx).all({});
         const self = all.find(({ id }) => id === own?.id);
         if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
@@ -137,7 +139,8 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         }
         if (gone.length > 0) tellOthers(tx);
         return gone.map(({ host }) => host);
-      }),
+      });
+    },
 
     /** Runtimes that are down do not come back, but for those of these names: this server's take their place, or none does. */
     forget: (names?: string) =>
