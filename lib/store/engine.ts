@@ -66,7 +66,8 @@ export interface Engine {
   /**
    * Runs `work` isolated from all other transactions of its organization, or from all. Its writes are durable when the
    * promise resolves, and rolled back when `work` throws. It may await nothing but the store, and it may run again after a
-   * rollback: it changes nothing but rows.
+   * rollback: it changes nothing but rows. One of no organization comes after all that were begun before it, and before all
+   * later ones.
    */
   transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**

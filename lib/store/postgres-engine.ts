@@ -173,8 +173,9 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     connection: reads,
     transaction(work, options = {}) {
       const queue = options.locksRowsOnly ? undefined : (options.organization_id ?? "");
-      const before = queues.get(queue) ?? Promise.resolve();
-      const result = before.then(() => runAgain(work, options));
+      // One of no organization comes after all that this process began before it, and before all later ones, as on SQLite.
+      const before = queue === "" ? [...pending] : queue === undefined ? [] : [queues.get(queue), queues.get("")];
+      const result = Promise.all(before).then(() => runAgain(work, options));
       const ended = result.then(
         () => {},
         () => {},

@@ -126,6 +126,16 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
       };
       await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? engine : other).transaction(add)));
       for (const each of [engine, other]) assert.equal((await names(each.connection)).length, 41);
+
+      // One of no organization comes in the order of the calls.
+      const seen = Array.from({ length: 10 }, (_, i) => {
+        void engine.transaction(add);
+        return engine.transaction(names, { organization_id: `org_${i}` });
+      });
+      assert.deepEqual(
+        (await Promise.all(seen)).map(({ length }) => length),
+        seen.map((_, i) => 42 + i),
+      );
     },
   ],
   "Engine.others": [
