@@ -10,15 +10,26 @@ import { conditions, severalServers } from "./several-on-postgres.ts";
 const durable = { fsync: "on", full_page_writes: "on", synchronous_commit: "on", autovacuum: "on" };
 const [few, many] = [1_000, 1_000_000];
 
-/** Deployments that are copies of one, with the identifiers of `rows.ts`. */
-const copies = `insert into deployments
-  select (json_populate_record(one, json_build_object('id', 'dep_01' || lpad(i::text, 24, '0')))).*
-  from (select deployments as one from deployments order by id limit 1) as first, generate_series($1::int, $2::int) as i`;
-
-async function ask(url: string, text: string, values: readonly number[] = []): Promise<void> {
+/** Makes deployments that are copies of one, with the identifiers of `rows.ts`. */
+async function copyRow(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(text, [...values]).finally(() => client.end());
+  try {
+    const { fields } = await client.query("select * from deployments limit 0");
+    const names = fields.map(({ name }) => client.escapeIdentifier(name));
+    const values = fields.map(({ name }, i) => (name === "id" ? "'dep_01' || lpad(i::text, 24, '0')" : names[i]));
+    await client.query(`insert into deployments (${names}) select ${values}
+      from (select * from deployments order by id limit 1) as first, generate_series(${few}, ${many - 1}) as i`);
+    await client.query("vacuum analyze");
+  } finally {
+    await client.end();
+  }
+}
+
+async function ask(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(text).finally(() => client.end());
 }
 
 /**
@@ -30,31 +41,28 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
   if (own) pin({ pid: own.pid() }, "database");
   process.stdout.write(`\n${conditions()}\n`);
   const first = own?.url("postgres") ?? given;
-  const urlOf = (name: string) => Object.assign(new URL(first), { pathname: `/${name}` }).href;
-  const names = ["few", "many", "several"].map((name) => `svc_bench_${process.pid}_${name}`) as [
-    string,
-    string,
-    string,
-  ];
-  const [less, more] = [urlOf(names[0]), urlOf(names[1])];
+  const nameOf = (what: string) => `svc_bench_${process.pid}_${what}`;
+  const urlOf = (what: string) => Object.assign(new URL(first), { pathname: `/${nameOf(what)}` }).href;
+  const names = ["few", "many", "several", "claims"].map(nameOf);
+  const [less, more, near, empty] = [urlOf("few"), urlOf("many"), urlOf("several"), urlOf("claims")];
   const ends: (() => unknown)[] = [];
   try {
     await ask(first, `create database ${names[0]}`);
     const request = { from: small.file, to: less, key: undefined, folder: undefined };
     const copy_ms = await timed(() => copyDatabases(request, () => {}));
     await ask(first, `create database ${names[1]} template ${names[0]}`);
-    for (let i = few; i < many; i += 100_000) await ask(more, copies, [i, Math.min(many, i + 100_000) - 1]);
-    await ask(more, "vacuum analyze");
-    await ask(first, `create database ${names[2]}`);
+    await copyRow(more);
+    for (const name of names.slice(2)) await ask(first, `create database ${name}`);
     const large = { ...small, ids: small.ids.map((_, i) => `dep_01${String(i * (many / few)).padStart(24, "0")}`) };
     const key = readFileSync(`${small.file}.key`, "utf8").trim();
     const load = createLoad(bench);
+
     const servers = [await forkServer(bench, "few", less, key), await forkServer(bench, "many", more, key)] as const;
     ends.push(...[load, ...servers].map((one) => () => one.end()));
     return [
       figure("copy of 1,000 deployments into PostgreSQL, compared", "ms", [copy_ms]),
       ...(await reads(bench, load, servers, [small, large])),
-      ...(await severalServers(bench, urlOf(names[2]), key)),
+      ...(await severalServers(bench, { near, empty }, key)),
     ];
   } finally {
     await Promise.all(ends.map((end) => end()));
