@@ -158,10 +158,9 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }
     } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // A due job that was not claimed waits until another one ends, which starts the next pump, or a transaction that has it locked.
-    const mayBeLocked = isShared && running.size < concurrency;
-    if (next !== undefined && (next > clock.now() || running.size === 0 || mayBeLocked))
-      arm(Math.max(next, clock.now() + 5));
+    // A due job that was not claimed waits until another one ends, which starts the next pump, or a transaction that locks it.
+    const mayClaim = running.size < (isShared ? concurrency : 1);
+    if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + 5));
   };
 
   const pump = () => {
@@ -202,8 +201,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
         let ran = 0;
         for (;;) {
           // A claim that has begun may have taken some.
-          await pumping;
-          await Promise.all(running);
+          await Promise.all([pumping, ...running]);
           const rows = stopped ? [] : await claimDue();
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);

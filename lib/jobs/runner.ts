@@ -236,7 +236,7 @@ export function createRunner(ports: {
         return missed;
       }, onlyRows);
       // Others have these locked for a moment. Who waits for one has no other one locked.
-      for (const lease of isShared ? missed : [])
+      for (const lease of missed)
         await store.transaction(async (tx) => {
           await rows(tx).lock(lease);
           await rows(tx).renew({ ...lease, until: until() });
