@@ -85,7 +85,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
-const free = ["host", "database", "key-file", "organization", "repos", "from", "assets-folder"];
+const free = ["host", "database", "key-file", "organization", "repos", "from", "assets-folder", "apps-folder"];
 
 /** One sentence about this flag, and where to read on. */
 function explains(message: string, name: string): void {
