@@ -56,7 +56,7 @@ export function httpRepository(query: Queries) {
         .where("path", "=", p.path)
         .where("name", "=", p.name),
     ),
-    removeAnswer: query.change((db, p: { api_key_id: string; path: string; name: string; before: string }) =>
+    removeAnswer: query.write((db, p: { api_key_id: string; path: string; name: string; before: string }) =>
       db
         .deleteFrom("idempotency_keys")
         .where("api_key_id", "=", p.api_key_id)
@@ -64,7 +64,7 @@ export function httpRepository(query: Queries) {
         .where("name", "=", p.name)
         .where("created_at", "<=", p.before),
     ),
-    insertAnswer: query.insert("idempotency_keys"),
+    insertAnswer: query.insertUnique("idempotency_keys"),
     pruneAnswers: query.change((db, p: { before: string }) =>
       db.deleteFrom("idempotency_keys").where(
         (eb) => eb.refTuple("api_key_id", "path", "name"),

@@ -26,7 +26,7 @@ export function jobsRepository(query: Queries) {
   return {
     insert: query.insert("jobs"),
     /** Adds a periodic job unless it exists. */
-    insertOnce: query.change((db, p: { id: string; kind: string; run_at: string }) =>
+    insertOnce: query.write((db, p: { id: string; kind: string; run_at: string }) =>
       db
         .insertInto("jobs")
         .values({
@@ -36,7 +36,7 @@ export function jobsRepository(query: Queries) {
         .onConflict((conflict) => conflict.doNothing()),
     ),
     /** Adds a unique job, or moves the waiting one forward. A running job checks for new work itself before it ends. */
-    insertOrAdvance: query.change((db, p: { id: string; kind: string; args: string; run_at: string }) =>
+    insertOrAdvance: query.write((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")
         .values({
@@ -110,11 +110,11 @@ export function jobsRepository(query: Queries) {
         }))
         .where("id", "in", expired(db, p.before)),
     ),
-    hold: query.change((db, p: { id: string; run_at: string }) =>
+    hold: query.write((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
     ),
     /** The process ended while these suspects waited. */
-    acquit: query.change((db, _: object) =>
+    acquit: query.write((db, _: object) =>
       // A literal, for the index of suspects.
       db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
     ),
@@ -227,16 +227,16 @@ function ofRuntimes(query: Queries) {
     claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
     find: query.first((db, p: { id: string }) => db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     /** The process that ran these has ended. */
-    endLeases: query.change((db, p: { own: string; now: string }) =>
+    endLeases: query.write((db, p: { own: string; now: string }) =>
       db
         .updateTable("jobs")
         .set({ lease_until: p.now })
         .where(sql<boolean>`state = 'running'`)
         .where(sql<boolean>`kind like ${p.own}`),
     ),
-    setKind: query.change((db, p: { from: string; to: string }) =>
+    setKind: query.write((db, p: { from: string; to: string }) =>
       db.updateTable("jobs").set({ kind: p.to }).where("kind", "=", p.from),
     ),
-    removeOf: query.change((db, p: { own: string }) => db.deleteFrom("jobs").where(sql<boolean>`kind like ${p.own}`)),
+    removeOf: query.write((db, p: { own: string }) => db.deleteFrom("jobs").where(sql<boolean>`kind like ${p.own}`)),
   };
 }

@@ -4,7 +4,7 @@ type Key = { organization_id: string; id: string };
 
 export function keysRepository(query: Queries) {
   return {
-    insert: query.insert("api_keys"),
+    insert: query.insertUnique("api_keys"),
     /** Authentication: the only query that finds a key without an organization. */
     identify: query.first((db, p: { hash: string }) =>
       db
@@ -42,8 +42,8 @@ export function keysRepository(query: Queries) {
         ])
         .where("sessions.hash", "=", p.hash),
     ),
-    removeSession: query.change((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
-    pruneSessions: query.change((db, p: { before: string }) =>
+    removeSession: query.write((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
+    pruneSessions: query.write((db, p: { before: string }) =>
       db.deleteFrom("sessions").where("expires_at", "<", p.before),
     ),
     find: query.first((db, p: Key) =>
@@ -61,17 +61,17 @@ export function keysRepository(query: Queries) {
         .where("user_id", "=", p.user_id)
         .where("organization_id", "=", p.organization_id),
     ),
-    used: query.change((db, p: Key & { last_used_at: string }) =>
+    used: query.write((db, p: Key & { last_used_at: string }) =>
       db
         .updateTable("api_keys")
         .set({ last_used_at: p.last_used_at })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    remove: query.change((db, p: Key) =>
+    remove: query.write((db, p: Key) =>
       db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
-    removeOf: query.change((db, p: { organization_id: string; user_id: string }) =>
+    removeOf: query.write((db, p: { organization_id: string; user_id: string }) =>
       db.deleteFrom("api_keys").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
     ),
   };

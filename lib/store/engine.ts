@@ -12,6 +12,11 @@ export interface Statement {
   first(parameters: readonly unknown[]): Promise<unknown>;
   /** Runs a write and answers how many rows it changed. */
   run(parameters: readonly unknown[]): Promise<number>;
+  /**
+   * Runs a write whose number of rows nobody needs. In a transaction on PostgreSQL it is not waited for, and what fails in it
+   * fails the next statement that is, or the commit.
+   */
+  send(parameters: readonly unknown[]): Promise<unknown>;
 }
 
 /** The part of Kysely that builds queries. */

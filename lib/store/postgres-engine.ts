@@ -13,8 +13,14 @@ import { stopped } from "./write-failure.ts";
 const readers = 4;
 /** For counters. */
 const counting = 4;
-/** The statements of a connection, or of a pool of them. */
-const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
+type Answer = ReturnType<Runner["query"]>;
+
+/** The statements of a connection, or of a pool of them. `sent` gets the answers that no caller waits for. */
+const connectionOf = (
+  runner: Runner,
+  texts: Set<string>,
+  sent = (answer: Answer): unknown => answer,
+): Pick<Connection, "statement"> => ({
   statement(text) {
     texts.add(text);
     const run = (parameters: readonly unknown[]) => runner.query(queryOf(text, parameters));
@@ -22,6 +28,7 @@ const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
       all: async (parameters) => (await run(parameters)).rows,
       first: async (parameters) => (await run(parameters)).rows[0],
       run: async (parameters) => (await run(parameters)).rowCount ?? 0,
+      send: async (parameters) => sent(run(parameters)),
     };
   },
 });
@@ -65,31 +72,45 @@ export interface PostgresEngine {
   readonly shared: Shared;
 }
 
-/** A connection of transactions, one after the other. */
-interface WritingConnection extends Connection {
-  messages: string[];
-  newest: string | undefined;
-  /** Whether a statement of the transaction has failed. */
-  hasFailed: boolean;
+/** What a connection holds of its transaction. */
+interface Open {
+  readonly messages: string[];
+  readonly newest: string | undefined;
+  /** The statements that nobody has waited for. */
+  readonly sent: Promise<unknown>[];
+  /** The first error: those of the statements after it only say that there was one. */
+  failure?: unknown;
 }
 
-function writingConnection(client: Client, texts: Set<string>): WritingConnection {
+/** A connection of transactions, one after the other. */
+function writingConnection(client: Client, texts: Set<string>) {
+  let open: Open;
   const runner: Runner = {
-    query: (query) =>
-      client.query(query).catch((error) => {
-        connection.hasFailed = true;
-        throw error;
-      }),
+    query(query) {
+      // An answer may come after the end of its transaction.
+      const own = open;
+      return client.query(query).catch((error) => {
+        own.failure ??= error;
+        throw own.failure;
+      });
+    },
   };
-  const connection: WritingConnection = {
-    ...connectionOf(runner, texts),
-    messages: [],
-    newest: undefined,
-    hasFailed: false,
-    tell: (message) => void connection.messages.push(message),
+  const later = (answer: Answer) => void open.sent.push(answer.catch(() => {}));
+  const connection: Connection = {
+    ...connectionOf(runner, texts, later),
+    get newest() {
+      return open.newest;
+    },
+    tell: (message) => void open.messages.push(message),
     alone: async (limit) => void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`)),
   };
-  return connection;
+  return {
+    connection,
+    begin(newest: string | undefined): Open {
+      open = { messages: [], newest, sent: [] };
+      return open;
+    },
+  };
 }
 
 /** Commits, sends the messages and unlocks. Messages that found no room undo nothing: the transaction is committed by then. */
@@ -115,11 +136,11 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));
   const signals = createSignals({ driver, url, own: link.name, failed: link.probe });
   let follow = (_: string) => {};
-  const connections = new WeakMap<Client, WritingConnection>();
-  const connectionFor = (client: Client, newest: string | undefined) => {
-    const connection = connections.get(client) ?? writingConnection(client, texts);
-    connections.set(client, connection);
-    return Object.assign(connection, { messages: [], hasFailed: false, newest });
+  const connections = new WeakMap<Client, ReturnType<typeof writingConnection>>();
+  const connectionFor = (client: Client) => {
+    const made = connections.get(client) ?? writingConnection(client, texts);
+    connections.set(client, made);
+    return made;
   };
 
   const run = async <T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions): Promise<T> => {
@@ -129,13 +150,17 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     try {
       const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
       if (event) follow(event.id);
-      const connection = connectionFor(client, event?.id);
+      const { connection, begin: open } = connectionFor(client);
+      const transaction = open(event?.id);
       const value = await work(connection);
-      // PostgreSQL would answer COMMIT with ROLLBACK.
-      if (connection.hasFailed) throw new Error("the transaction had failed before its commit");
-      const sending = sendingOf(connection.messages, link.name, client.escapeLiteral.bind(client));
+      const { messages, sent } = transaction;
+      // A message must not tell of what failed.
+      if (messages.length > 0) await Promise.all(sent);
+      if (transaction.failure) throw transaction.failure;
+      const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
       const { command } = await commit(client, sending, unlock);
-      if (command !== "COMMIT") throw new Error("the transaction was rolled back by its commit");
+      // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
+      if (command !== "COMMIT") throw transaction.failure ?? new Error("the transaction was rolled back by its commit");
       link.give(client);
       return value;
     } catch (error) {

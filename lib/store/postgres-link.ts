@@ -76,7 +76,7 @@ export function createLink({ driver, url, check }: Ports): Link {
   };
 
   const connect = async (): Promise<Client> => {
-    const client = new driver.Client(connectionConfig(url, application, "transactions"));
+    const client = new driver.Client({ ...connectionConfig(url, application, "transactions"), pipeline: true });
     // A lost connection that nobody uses is told here alone.
     client.on("error", () => drop(client));
     try {

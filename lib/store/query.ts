@@ -38,10 +38,14 @@ export interface Queries {
   first<P, R>(build: Build<P, R>): (args: P) => Promise<R | undefined>;
   /** A write; answers how many rows it changed. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
+  /** The same where nobody needs that number: it takes no round trip to the database of its own. */
+  write<P>(build: Build<P, unknown>): (args: P) => Promise<unknown>;
   /** The number of rows, counted up to 10,000, because counting blocks the event loop. */
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts a row. Its keys are the columns. */
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
+  /** The same for a row that may be there already: the promise rejects at once (`Engine.isDuplicate`). */
+  insertUnique<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** The instant of a column, moved by a signed number of seconds. */
   later(column: string, seconds: string): RawBuilder<string>;
   /** Selects the rows that no other transaction has locked, and locks them until the commit. */
@@ -72,6 +76,25 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
       return [statement, bind(query.compiled.parameters, args as Values)] as const;
     };
   };
+  const inserting = <T extends Table>(table: T, way: "send" | "run") => {
+    const texts = shared(new Map<string, string>());
+    let last = { keys: [] as readonly string[], statement: undefined as Statement | undefined };
+    const prepared = (keys: readonly string[], row: Insertable<Tables[T]>) => {
+      const shape = keys.join();
+      const text = texts.get(shape) ?? engine.db.insertInto(table).values(row).compile().sql;
+      texts.set(shape, text);
+      const statement = connection.statement(text);
+      last = { keys, statement };
+      return statement;
+    };
+    return (row: Insertable<Tables[T]>): Promise<unknown> => {
+      const keys = Object.keys(row);
+      // Nearly always the same columns: comparing them takes a tenth of the time of joining them.
+      const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
+      const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
+      return statement[way](Object.values(row));
+    };
+  };
   return {
     all(build) {
       const prepared = prepare(build);
@@ -94,6 +117,13 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
         return statement.run(values);
       };
     },
+    write(build) {
+      const prepared = prepare(build);
+      return (args) => {
+        const [statement, values] = prepared(args);
+        return statement.send(values);
+      };
+    },
     count(build) {
       const prepared = prepare<Parameters<typeof build>[1]>(
         (db, parameters) =>
@@ -104,25 +134,8 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
         return ((await statement.first(values)) as { number: number }).number;
       };
     },
-    insert(table) {
-      const texts = shared(new Map<string, string>());
-      let last = { keys: [] as readonly string[], statement: undefined as Statement | undefined };
-      const prepared = (keys: readonly string[], row: Insertable<Tables[typeof table]>) => {
-        const shape = keys.join();
-        const text = texts.get(shape) ?? engine.db.insertInto(table).values(row).compile().sql;
-        texts.set(shape, text);
-        const statement = connection.statement(text);
-        last = { keys, statement };
-        return statement;
-      };
-      return (row) => {
-        const keys = Object.keys(row);
-        // Nearly always the same columns: comparing them takes a tenth of the time of joining them.
-        const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
-        const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
-        return statement.run(Object.values(row));
-      };
-    },
+    insert: (table) => inserting(table, "send"),
+    insertUnique: (table) => inserting(table, "run"),
     later: (column, seconds) => engine.later(sql.ref(column), sql.val(seconds)),
     unlocked: (rows) => (engine.hasRowLocks ? rows.modifyEnd(sql`for update skip locked`) : rows),
     locked: (rows) => (engine.hasRowLocks ? rows.modifyEnd(sql`for update`) : rows),

@@ -39,7 +39,7 @@ export function settingsRepository(query: Queries) {
     read: query.first((db, p: { name: string }) =>
       db.selectFrom("settings").select("value").where("name", "=", p.name),
     ),
-    write: query.change((db, p: { name: string; value: string }) =>
+    write: query.write((db, p: { name: string; value: string }) =>
       db
         .insertInto("settings")
         .values({ name: p.name, value: p.value })

@@ -186,16 +186,18 @@ function statementOf(link: Link, text: string, translate: (error: unknown) => un
   let record: ReturnType<typeof compileRecord> | undefined;
   // Compiled at the first row: most statements of a service never run.
   const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
+  const run = async (parameters: readonly unknown[]) => {
+    requireTransaction(link);
+    return current().run(parameters).changes;
+  };
   return {
     all: async (parameters) => read((statement) => (statement.all(parameters) as unknown[][]).map(recorder())),
     async first(parameters) {
       const values = read((statement) => statement.get(parameters)) as unknown[] | undefined;
       return values && recorder()(values);
     },
-    async run(parameters) {
-      requireTransaction(link);
-      return current().run(parameters).changes;
-    },
+    run,
+    send: run,
   };
 }
 

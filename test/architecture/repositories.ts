@@ -67,7 +67,7 @@ interface Query {
   readonly line: number;
 }
 
-const kinds = ["all", "first", "change", "count", "insert", "pages"];
+const kinds = ["all", "first", "change", "write", "count", "insert", "insertUnique", "pages"];
 
 /** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
 function queriesOf(source: Source): Query[] {
@@ -107,7 +107,7 @@ function membersOf(type: Node | undefined, aliases: ReadonlyMap<string, Node>): 
 
 /** Whether a query can only ever reach one organization's rows. */
 function isScoped(source: Source, { kind, given }: Query): boolean {
-  if (kind === "insert") return scopedTables.includes(given["value"]);
+  if (kind === "insert" || kind === "insertUnique") return scopedTables.includes(given["value"]);
   if (kind === "pages") return /within: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
   const aliases = new Map<string, Node>();
   for (const node of nodes(source.program))

@@ -29,7 +29,7 @@ test("a statement that failed fails its transaction, even if the work goes on", 
     await write("b")(connection);
     await write("a")(connection).catch((error) => assert.ok(engine.isDuplicate(error)));
   });
-  await assert.rejects(swallowed, /the transaction had failed before its commit/);
+  await assert.rejects(swallowed, (error) => engine.isDuplicate(error));
   assert.deepEqual(await names(engine.connection), ["a"]);
 });
 

@@ -113,7 +113,7 @@ async function everyText(): Promise<{
           };
           // An insert has no plan, and its columns come with the row.
           const insert: Queries["insert"] = () => async () => {};
-          await callAll(repository({ ...queries, pages, insert }));
+          await callAll(repository({ ...queries, pages, insert, insertUnique: insert }));
           for (const [list, made] of listed) await everyShape(list, made);
           await hideProject(connection);
           for (const [list, made] of listed) await everyShape(list, made);

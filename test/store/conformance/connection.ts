@@ -39,6 +39,33 @@ export const statement: Record<Members<"Statement", Statement>, Check> = {
       assert.deepEqual([await change("b"), await change("b"), await change("c")], [2, 0, 1]);
     },
   ],
+  "Statement.send": [
+    "writes in the order of the calls, and a failure fails the transaction",
+    async ({ opened: { engine } }) => {
+      const { sql: text } = engine.db.insertInto("settings").values({ name: "", value: "" }).compile();
+      await engine.transaction(async (c) => {
+        for (const name of ["a", "b"]) await c.statement(text).send([name, ""]);
+        assert.equal(await runOn(c, engine.db.deleteFrom("settings").where("name", "=", "a")), 1);
+      });
+      assert.deepEqual(await names(engine.connection), ["b"]);
+      const twice = (after: (c: Connection) => Promise<unknown>) =>
+        engine.transaction(async (c) => {
+          for (const name of ["c", "b", "d"]) await c.statement(text).send([name, ""]);
+          await after(c);
+        });
+      const isDuplicate = (error: unknown) => engine.isDuplicate(error);
+      await assert.rejects(
+        twice(async () => {}),
+        isDuplicate,
+      );
+      await assert.rejects(twice(names), isDuplicate);
+      await assert.rejects(
+        twice(async (c) => c.tell?.("a message")),
+        isDuplicate,
+      );
+      assert.deepEqual(await names(engine.connection), ["b"]);
+    },
+  ],
 };
 
 export const connection: Record<Members<"Connection", Connection>, Check> = {
