@@ -7,6 +7,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { appsRepository, runtimesRepository } from "./repository.ts";
+import type { AppKey } from "./supervisor.ts";
 
 type Registered = Row<"runtimes">;
 
@@ -108,9 +109,10 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
      * The runtime on which an environment runs from now on: its present one, or another one while that is down. Null where no
      * server has one, and undefined while none is up.
      */
-    async choose(tx: Tx, { project_id, environment }: { project_id: string; environment: string }) {
+    async choose(tx: Tx, { project_id, environment }: Omit<AppKey, "organization_id">, ensure: () => Promise<void>) {
       const all = await runtimes(tx).all({});
       if (all.length === 0) return null;
+      await ensure();
       const up = all.filter(isUp);
       const present = (await apps(tx).find({ project_id, environment }))?.runtime_id;
       const spread = createHash("sha256").update(`${project_id} ${environment}`).digest().readUInt32BE();

@@ -4,6 +4,7 @@ import type { ChangeFeed } from "../events/change-feed.ts";
 import { done, type Outcome } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
 import { logNameOf } from "./logs.ts";
 import type { Leftovers, OtherServers } from "./other-servers.ts";
 import { appsRepository, batch } from "./repository.ts";
@@ -16,6 +17,8 @@ interface Ports {
   readonly supervisor: Supervisor | undefined;
   /** Undefined where one server does everything. */
   readonly others: OtherServers | undefined;
+  /** Whether an environment runs on this server, not on another one. */
+  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
   /** Ends the deployment that builds or rolls out in it. */
   readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
@@ -24,7 +27,7 @@ interface Ports {
 
 /** Takes away what runs of deleted environments and projects, and what is stored of it. */
 export function createAppRemoval(ports: Ports) {
-  const { store, feed, runtime, supervisor, others, deployments, onEnvironmentRemoved, afterCommit } = ports;
+  const { store, feed, runtime, supervisor, others, isOwn, deployments, onEnvironmentRemoved, afterCommit } = ports;
   const rows = store.using(appsRepository);
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
@@ -78,15 +81,13 @@ export function createAppRemoval(ports: Ports) {
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
       if (!runtime && !others) return;
       const all = await rows(tx).ofProject({ project_id });
-      const runtimes = new Set(all.map(({ runtime_id }) => runtime_id));
-      for (const runtime_id of runtimes) {
-        if (!others || runtime_id === null || runtime_id === others.own) continue;
+      const elsewhere = new Set(all.flatMap((one) => (isOwn(one) ? [] : (one.runtime_id ?? []))));
+      for (const runtime_id of others ? elsewhere : []) {
         const keys = all.filter((one) => one.runtime_id === runtime_id).map(keyOf);
-        await others.clear(tx, runtime_id, await leftoversOf(tx, keys, project_id));
+        await others?.clear(tx, runtime_id, await leftoversOf(tx, keys, project_id));
       }
       if (!runtime) return;
-      const own = all.filter(({ runtime_id }) => runtime_id === null || runtime_id === others?.own).map(keyOf);
-      const leftovers = await leftoversOf(tx, own, project_id);
+      const leftovers = await leftoversOf(tx, all.filter(isOwn).map(keyOf), project_id);
       afterCommit(tx, "removing what a project runs and stores", () => clear(leftovers));
     },
 

@@ -84,18 +84,17 @@ export function appsService(ports: Ports) {
 
   const own = runtime && ports.runtimeId !== undefined ? { id: ports.runtimeId, names: runtime.name } : undefined;
   const sharing = ports.isShared
-    ? createSharing({ ...ports, own, supervisor, ensure: (tx, key) => ensure(tx, key) })
+    ? createSharing({ ...ports, own, supervisor, ensure: (tx, key) => giveHost(tx, key) })
     : undefined;
   const others = sharing?.others;
   /** What runs deployments, here or on other servers; undefined where they are simulated. */
   const runtimeName = () => runtime?.name ?? sharing?.registry.names();
-  const isOwn = ({ runtime_id }: { runtime_id: string | null }) => runtime_id === null || runtime_id === own?.id;
+  /** Whether an environment runs here. Rows that were copied from PostgreSQL to a file still name a runtime. */
+  const isOwn = ({ runtime_id: at }: { runtime_id: string | null }) => !sharing || at === null || at === own?.id;
 
-  const registry = sharing?.registry;
-  const urls = createAppUrls({ ...ports, registry, others, runtimeName });
+  const urls = createAppUrls({ ...ports, registry: sharing?.registry, others, runtimeName });
   const { urlOf, hostsOf, ofProject, urlsOf } = urls;
   proxy.setElsewhere(urls.urlElsewhere);
-
   /** Runs after the commit; a failure is a fault of the service, and no request waits for it. */
   const afterCommit = (tx: Tx, what: string, run: () => Promise<unknown> | undefined) =>
     tx.afterCommit(() => {
@@ -109,9 +108,9 @@ export function appsService(ports: Ports) {
     for (const release of (await deployments.releases(key)).slice(keep)) await runtime?.discard(release);
   };
 
-  /** Gives an environment its host. Nothing changes where it has one, or where nothing runs. */
-  const ensure = async (tx: Tx, key: AppKey): Promise<void> => {
-    if (runtimeName() === undefined || (await rows(tx).find(key))) return;
+  /** Gives an environment its host, unless it has one. */
+  const giveHost = async (tx: Tx, key: AppKey): Promise<void> => {
+    if (await rows(tx).find(key)) return;
     const { organization_id, project_id, environment } = key;
     const project = (await ports.projectName(tx, organization_id, project_id)) ?? "";
     for (const slug of labelsOf(environment, project, `${project_id} ${environment}`)) {
@@ -121,6 +120,9 @@ export function appsService(ports: Ports) {
       return;
     }
   };
+
+  /** The same, where something runs deployments. */
+  const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
 
   return {
     ensure,
@@ -174,7 +176,7 @@ export function appsService(ports: Ports) {
       return paginate(query, "environment logs", filters, rows().logs, { everything: true, key: "seq" });
     },
 
-    ...createAppRemoval({ ...ports, supervisor, others, afterCommit }),
+    ...createAppRemoval({ ...ports, supervisor, others, isOwn, afterCommit }),
     /** Undefined where one server does everything. */
     sharing,
     runtimeName,

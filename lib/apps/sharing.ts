@@ -27,7 +27,7 @@ interface Ports {
   readonly forgetsRuntimes: boolean;
   /** Deployments may go on. */
   readonly onBack: () => Promise<unknown>;
-  /** Gives an environment its host. */
+  /** Gives an environment its host, whether this server has heard of a runtime or not. */
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
@@ -62,8 +62,7 @@ export function createSharing(ports: Ports) {
 
     /** The runtime that a deployment is given to; null where none is needed, and undefined while none is up. */
     async assign(tx: Tx, key: AppKey): Promise<string | null | undefined> {
-      if (registry.names() !== undefined) await ports.ensure(tx, key);
-      return registry.choose(tx, key);
+      return registry.choose(tx, key, () => ports.ensure(tx, key));
     },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
 import { createClient } from "../../lib/client.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
@@ -62,8 +63,20 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   assert.ok(existsSync(release));
   assert.deepEqual(processesWith(release), []);
 
+  // As a copy from PostgreSQL leaves it.
+  const database = new Database(join(folder, "svc.db"));
+  assert.equal(database.prepare("update apps set runtime_id = 'abcdefghijkl'").run().changes, 1);
+  database.close();
   const third = await begin(t, folder, repos.root);
   assert.equal(await ask(third), "200 two");
   assert.deepEqual(readdirSync(join(`${folder}/svc.db-apps`, "releases")).sort(), [id, next].sort());
   assert.equal((await third.stop()).code, 0);
+
+  const fourth = await begin(t, folder, repos.root);
+  assert.equal(await ask(fourth), "200 two");
+  await createClient({ baseUrl: fourth.base_url, apiKey: key }).projects.delete({ id: project_id });
+  assert.match(await ask(fourth), /^404 /);
+  for (let left = 200; left > 0 && processesWith(release).length > 0; left--) await ask(fourth);
+  assert.deepEqual(processesWith(release), []);
+  assert.equal((await fourth.stop()).code, 0);
 });
