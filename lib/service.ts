@@ -5,6 +5,7 @@ import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
 import { createHost, type Host } from "./app/snapshots.ts";
 import { wire } from "./app/wiring.ts";
+import type { AppsService } from "./apps/service.ts";
 import { type Options, parseOptions } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
@@ -33,9 +34,11 @@ export async function beginService(options: Options, notes: readonly string[] = 
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
   let host: Host | undefined;
+  let apps: AppsService | undefined;
   try {
     host = createHost(settings);
     const wiring = wire(foundation, settings, host);
+    apps = wiring.features.apps;
     const { features, periodic, loop } = wiring;
     const apiKey = await bootstrap(foundation, features, settings, seed);
     await addPeriodicJobs(periodic, store, clock);
@@ -65,6 +68,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
     return { service: createFacade(host), warnings, runtime };
   } catch (error) {
+    await apps?.sharing?.rows.end();
     await host?.runtimes.close();
     host?.runtimes.release();
     await store.close();

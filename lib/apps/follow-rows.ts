@@ -30,12 +30,13 @@ export const noneUp = "no server with a runtime is up, so deployments wait";
  */
 export function createRowFollower({ store, log, feed, registry, supervisor, ownHostOf, onBack }: Ports) {
   const rows = store.using(appsRepository);
+  let hasBegun = false;
   let hasEnded = false;
   let cancel = () => {};
   let looking: Promise<void> | undefined;
   let again = false;
   let isWaiting = false;
-  /** Live releases that ran nowhere here at the last look: a deployment that has just ended comes by itself. */
+  /** Live releases that did not run here at the last look: a deployment that has just ended comes by itself. */
   let missed: ReadonlySet<string> = new Set();
 
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
@@ -56,8 +57,10 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
       const key = { organization_id, project_id, environment };
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
       const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [ownHostOf(slug), ...own] };
-      if (run.liveIn(key)) run.setHosts(key, found.hosts);
-      else if (hasTaken || missed.has(name)) void run.resume(key, found);
+      const current = run.liveIn(key);
+      if (current?.deployment_id === found.deployment_id) run.setHosts(key, found.hosts);
+      else if (missed.has(name) && current) run.promote(key, found);
+      else if (missed.has(name) || (hasTaken && !current)) void run.resume(key, found);
       else missing.add(name);
     }
     missed = missing;
@@ -89,6 +92,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   };
 
   const look = (): Promise<void> => {
+    hasBegun = true;
     if (looking !== undefined) {
       again = true;
       return looking;
@@ -109,7 +113,8 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   };
 
   feed.onWake((name) => {
-    if (name === "runtimes" && !hasEnded) void look();
+    // Before the start is complete, nothing must be given to this server.
+    if (name === "runtimes" && hasBegun && !hasEnded) void look();
   });
 
   return {

@@ -67,9 +67,11 @@ export function createAppLifecycle(ports: Ports) {
 
     /** Ends builds at once, and what runs once its requests are answered. The next start brings it back. */
     async close(drained: Promise<unknown>): Promise<void> {
-      await sharing?.rows.end();
+      // A database that hangs must not keep the apps from their end.
+      const unregistered = sharing?.rows.end();
       supervisor?.pause();
       await runtime?.close(drained);
+      await unregistered;
     },
   };
 }
