@@ -89,6 +89,16 @@ function messageOf(change: Change): Message {
   return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
 }
 
+/** Undefined for what another program sends. */
+function messageIn(text: string): Message | undefined {
+  try {
+    const message: Message | null = JSON.parse(text);
+    return message ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
   kind: "event",
   ...row,
@@ -114,7 +124,8 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
   const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
 
   const hear = (text: string) => {
-    const message: Message = JSON.parse(text);
+    const message = messageIn(text);
+    if (!message) return;
     if (message.kind === "events") events.read(message.organization_id);
     else if (message.kind !== "wake") notifyAll(message);
     else for (const waker of wakers) notify(({ name }) => waker(name), message);

@@ -1,3 +1,4 @@
+import { systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
@@ -31,6 +32,7 @@ export function createEventReader(ports: {
   /** Organizations that may have newer ones. */
   const asked = new Set<string>();
   let isReading = false;
+  let cancelRetry = () => {};
 
   const readOnce = async (from: Map<string, string>) => {
     const organizations = [...asked].slice(0, organizationsBatch);
@@ -64,9 +66,12 @@ export function createEventReader(ports: {
 
   const run = (work: (from: Map<string, string>) => Promise<void>) => {
     if (!last) return;
-    // The next hint, or the next connection to the database, reads what could not be read.
     work(last).catch((error) => {
-      if (!isLogged(error) && !store.retired) log.warn("events could not be read", { reason: reasonOf(error) });
+      if (store.ended) return;
+      if (!isLogged(error)) log.warn("events could not be read", { reason: reasonOf(error) });
+      // The connections of reads may come back after that of the messages.
+      cancelRetry();
+      cancelRetry = systemTimer("1s", readAll);
     });
   };
 
@@ -80,15 +85,17 @@ export function createEventReader(ports: {
     start();
   };
 
+  const readAll = () => {
+    run(async (from) => {
+      for (const { organization_id, id } of await events().newest({}))
+        if (id !== null && id > (from.get(organization_id) ?? "")) asked.add(organization_id);
+      start();
+    });
+  };
+
   return {
     read,
-    readAll() {
-      run(async (from) => {
-        for (const { organization_id, id } of await events().newest({}))
-          if (id !== null && id > (from.get(organization_id) ?? "")) asked.add(organization_id);
-        start();
-      });
-    },
+    readAll,
     committed({ organization_id, id }, before, publish) {
       // A reading that has begun brings this one too.
       if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);

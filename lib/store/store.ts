@@ -23,6 +23,8 @@ export interface Store {
   /** Refuses all reads and writes from now on, because another store has replaced this one. */
   retire(): void;
   readonly retired: boolean;
+  /** Whether it is retired or closed. */
+  readonly ended: boolean;
   readonly engine: Engine;
   close(): Promise<void>;
 }
@@ -121,6 +123,9 @@ export function createStore(engine: Engine): Store {
     },
     get retired() {
       return refusal === stateReplaced;
+    },
+    get ended() {
+      return refusal !== undefined;
     },
     async close() {
       await engine.close();

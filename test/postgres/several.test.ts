@@ -186,3 +186,12 @@ test("after a lost connection streams end, to begin anew, and waiting requests g
   assert.equal((await stream.closed)[0], 1001);
   assert.equal((await waiting).body.status, "active");
 });
+
+test("what another program notifies is passed over", async (t) => {
+  const { services, ask, key } = await severalServices(t, 2);
+  for (const payload of ["", "x", "someone x", "someone null", 'someone {"kind":"new"}'])
+    await ask(`select pg_notify('svc_server', '${payload}')`);
+  const [one, two] = services as [Service, Service];
+  const made = (await call(one, key, "POST", "/v1/projects", project("web"))).body;
+  assert.equal((await call(two, key, "GET", `/v1/projects/${made.id}`)).status, 200);
+});
