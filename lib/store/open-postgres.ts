@@ -15,7 +15,7 @@ export function describePostgres(error: unknown): string {
   const code = String((error as { code?: unknown }).code ?? "");
   const { message } = error as Error;
   if (error instanceof Problem && error.cause) return describePostgres(error.cause);
-  if (code === "28P01" || /^SASL/.test(message) || /role .* does not exist/.test(message))
+  if (code === "28P01" || /^SASL/.test(message) || (code === "28000" && message.endsWith(" does not exist")))
     return "its server refuses the user or the password; correct the URL, or set PGPASSWORD";
   if (/^28/.test(code)) return `its server lets nobody in like this (${message}); change its pg_hba.conf, or the URL`;
   if (code === "3D000") return "its server has no database of this name; make it first";
