@@ -3,7 +3,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { packageFile } from "../lib/kernel/version.ts";
-import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import { databaseRule, isOtherUrl, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
 
 /** A command that was used wrongly: exit code 2. */
 export class UsageError extends Error {}
@@ -85,7 +85,13 @@ export const fromEnvironment = (variable: string): string | undefined => process
 
 /** The database of a command: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
-  String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data");
+  requireDatabase("the database", String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data"));
+
+/** Refuses the URL of another kind of database, and does not repeat it. */
+export function requireDatabase(name: string, database: string): string {
+  if (isOtherUrl(database)) throw new UsageError(`${name} ${databaseRule}`);
+  return database;
+}
 
 /** The same for a command that works on a file alone; `instead` is the command that does the same on PostgreSQL. */
 export function databaseFileOf(args: Readonly<Record<string, unknown>>, instead: (url: string) => string): string {

@@ -2,7 +2,7 @@ import { givenKey } from "../lib/app/open-store.ts";
 import type { CopyReport, Progress } from "../lib/store/copy.ts";
 import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
-import { UsageError } from "./arguments.ts";
+import { requireDatabase, UsageError } from "./arguments.ts";
 import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { counted, describeLost, say } from "./output.ts";
@@ -28,7 +28,7 @@ export const copy = command(
 function databasesOf(args: Given): { readonly from: string; readonly to: string } {
   const [from, to] = [args["from"], args["to"]];
   if (from === undefined || to === undefined) throw new UsageError("copy needs the options --from and --to");
-  const [source, target] = [String(from), String(to)];
+  const [source, target] = [requireDatabase("--from", String(from)), requireDatabase("--to", String(to))];
   if (isPostgres(source) === isPostgres(target))
     throw new UsageError(
       isPostgres(source)

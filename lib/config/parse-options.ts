@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { didYouMean } from "../kernel/did-you-mean.ts";
 import { parseUrl } from "../kernel/url.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
-import { isPostgres } from "../store/database-url.ts";
+import { databaseRule, isOtherUrl, isPostgres } from "../store/database-url.ts";
 import type { OptionHelp } from "./options/option-types.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
@@ -94,9 +94,7 @@ function checkPostgres(settings: Settings): void {
 }
 
 function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings): void {
-  // It would become the name of a folder, with the password in it.
-  if (/^\w[\w+.-]*:\/\//.test(database))
-    throw new BadOptions("database", "must be the path of a file, or a URL that begins with postgres://");
+  if (isOtherUrl(database)) throw new BadOptions("database", databaseRule);
   const rule = "is for PostgreSQL; a database file has its key and its files beside it";
   if (encryptionKey !== undefined) throw new BadOptions("encryptionKey", rule);
   if (keyFile !== undefined) throw new BadOptions("keyFile", rule);

@@ -62,8 +62,9 @@ export function pushesService({ store, clock, endpoints, deployments }: Ports) {
     },
 
     /** Deploys a push once; "a repeated delivery id creates nothing". */
-    receive: (push: Push, { id, delivery, signed }: PushOrigin) =>
-      store.transaction(async (tx) => {
+    async receive(push: Push, { id, delivery, signed }: PushOrigin) {
+      const known = id === undefined ? undefined : await endpoints.codeHost(id);
+      return store.transaction(async (tx) => {
         const created: { integration_id: string; deployment_id: string }[] = [];
         const name = indexText(`${id ?? "app"} ${delivery}`);
         if (delivery !== undefined && (await pushes(tx).insertOnce({ id: name, received_at: clock.iso() })) === 0)
@@ -75,7 +76,8 @@ export function pushesService({ store, clock, endpoints, deployments }: Ports) {
           if (deployment_id !== undefined) created.push({ integration_id: integration.id, deployment_id });
         }
         return created;
-      }),
+      }, known && { organization_id: known.organization_id });
+    },
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);

@@ -69,6 +69,12 @@ export function invitationsService({
 
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
+  const pendingWith = async (token: string, tx?: Tx) => {
+    const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
+    if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
+    return found;
+  };
+
   const newToken = () => {
     const token = random.alphanumeric(43);
     return {
@@ -155,22 +161,27 @@ export function invitationsService({
       }, caller),
 
     /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
-    accept: ({ token, name }: v.InferOutput<typeof acceptance>) =>
-      store.transaction(async (tx) => {
-        const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
-        if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
-        const { organization_id, email, role } = found;
-        await invitations(tx).remove(found);
-        publish(tx, found);
-        const user = await users.insert(tx, organization_id, { name, email, role });
-        const { key } = await keys.insert(tx, {
-          organization_id,
-          user_id: user.id,
-          name: "first key",
-          scopes: ["*"],
-        });
-        return { ...user, api_key: key };
-      }),
+    async accept({ token, name }: v.InferOutput<typeof acceptance>) {
+      // Before the transaction: it names the organization, and a wrong token waits for nobody.
+      const { organization_id } = await pendingWith(token);
+      return store.transaction(
+        async (tx) => {
+          const found = await pendingWith(token, tx);
+          const { email, role } = found;
+          await invitations(tx).remove(found);
+          publish(tx, found);
+          const user = await users.insert(tx, organization_id, { name, email, role });
+          const { key } = await keys.insert(tx, {
+            organization_id,
+            user_id: user.id,
+            name: "first key",
+            scopes: ["*"],
+          });
+          return { ...user, api_key: key };
+        },
+        { organization_id },
+      );
+    },
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);

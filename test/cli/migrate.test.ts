@@ -54,3 +54,26 @@ test("migrate refuses a file whose server runs, a lost mount, and a newer databa
   await refused(/must be a file or a URL/, 2, ":memory:");
   assert.match((await run(["start", "--migrate", "maybe"])).stderr, /option --migrate must be true or false/);
 });
+
+test("no command takes the URL of another kind of database for the name of a file, or prints it", async () => {
+  const url = "mysql://u:secret@h/db";
+  const database = ["--database", url];
+  const commands = [
+    ["migrate", ...database],
+    ["doctor", ...database],
+    ["doctor", "--deep", "--json", ...database],
+    ["backup", "copy.db", ...database],
+    ["restore", "copy.db", ...database],
+    ["keys", "create", ...database],
+    ["start", ...database],
+    ["copy", "--from", url, "--to", "postgres://h/db"],
+    ["copy", "--from", "postgres://h/db", "--to", url],
+  ];
+  for (const words of commands) {
+    const { status, stdout, stderr } = await run(words);
+    assert.equal(status, 2, words.join(" "));
+    assert.match(stderr, /must be the path of a file, or a URL that begins with postgres:\/\//);
+    assert.doesNotMatch(stdout + stderr, /secret/);
+    assert.ok(!existsSync("mysql:"));
+  }
+});

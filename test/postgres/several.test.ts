@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Client } from "pg";
 import { createService, type Service } from "../../lib/index.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { hashOf } from "../../lib/keys/service.ts";
+import { lockOf } from "../../lib/store/postgres-locks.ts";
 import { bearer } from "../helpers/headers.ts";
 import { call, openSocket, severalServices } from "./several.ts";
 
@@ -158,6 +161,27 @@ test("a job of a process that ended is taken back when its lease is over, and no
   const left = async () => (await ask("select id from jobs where id in ('job_LIVE', 'job_DEAD')")).map(({ id }) => id);
   while ((await left()).length > 1) await call(two, key, "GET", "/v1/me");
   assert.deepEqual(await left(), ["job_LIVE"]);
+});
+
+test("an acceptance does not wait for transactions of other organizations", { timeout: 60_000 }, async (t) => {
+  const { services, key, ask, url } = await severalServices(t, 1);
+  const [service] = services as [Service];
+  const invited = await call(service, key, "POST", "/v1/users/invite", { email: "a@example.com", role: "viewer" });
+  assert.equal(invited.status, 201);
+  await ask(`update invitations set token_hash = '${hashOf("known")}'`);
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  try {
+    await other.query(`select pg_advisory_lock_shared(${lockOf("transaction")})`);
+    const accept = (token: string) => call(service, "", "POST", "/v1/invitations/accept", { token, name: "Ada" });
+    assert.equal((await accept("unknown")).status, 404);
+    assert.deepEqual(
+      (await Promise.all([accept("known"), accept("known")])).map(({ status }) => status).sort(),
+      [201, 404],
+    );
+  } finally {
+    await other.end();
+  }
 });
 
 test("processes show the time of the database, although the clocks of their machines are 30 s apart", async (t) => {
