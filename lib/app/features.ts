@@ -5,6 +5,7 @@ import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { openaiImages } from "../drivers/generation/openai.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { withRequestSlot } from "../drivers/outbound/request-slots.ts";
 import { createPainter } from "../drivers/painter/painter.ts";
 import { createAttempts } from "../endpoints/attempts.ts";
 import { createDeliveryApi } from "../endpoints/delivery-api.ts";
@@ -79,7 +80,15 @@ export function createFeatures(
   const queue = createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
   feed.onWake((name) => name === "jobs" && wake(ports.clock.now()));
   const endpoints = createEndpoints({ ...ports, queue });
-  const attempts = createAttempts({ ...ports, ...settings.deliveries, queue, endpoints, formats, outbound });
+  const attempts = createAttempts({
+    ...ports,
+    ...settings.deliveries,
+    queue,
+    endpoints,
+    formats,
+    outbound,
+    withRequestSlot,
+  });
   const retention_ms = settings.deliveries.retention;
   const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });

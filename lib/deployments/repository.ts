@@ -208,7 +208,7 @@ export function deploymentsRepository(query: Queries) {
       db
         .updateTable("deployments")
         .set({ lined_up: 2 })
-        // Whoever has one locked looks for heads that are ready afterwards.
+        // A transaction that has one locked starts ready heads itself before it commits.
         .where(
           "id",
           "in",

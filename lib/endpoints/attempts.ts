@@ -25,6 +25,8 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly outbound: Pick<Outbound, "send">;
+  /** Does `work` once a further request may be open, and says whether it had to wait. */
+  readonly withRequestSlot: <T>(work: (hasWaited: boolean) => Promise<T>) => Promise<T>;
   /** The largest share by which a retry delay grows at random, 0 to 0.1. */
   readonly jitter: number;
   /** Whether signed deliveries carry the headers of Standard Webhooks too. */
@@ -56,7 +58,7 @@ export type Attempts = ReturnType<typeof createAttempts>;
 
 /** One attempt of a delivery: counted, sent, settled. Counting comes first, so a crash cannot cause a seventh attempt. */
 export function createAttempts(ports: Ports) {
-  const { store, feed, clock, random, queue, endpoints, formats, outbound } = ports;
+  const { store, feed, clock, random, queue, endpoints, formats, outbound, withRequestSlot } = ports;
   const { jitter, standardWebhooks, retryAfter } = ports;
   const deliveries = store.using(deliveriesRepository);
   const endpointRows = store.using(endpointsRepository);
@@ -167,12 +169,17 @@ export function createAttempts(ports: Ports) {
       return target && { ...target, delivery };
     },
 
-    async send({ delivery, format, settings, redact }: StartedAttempt, signal: AbortSignal): Promise<AttemptResult> {
-      const at = clock.iso();
-      const request = requestOf({ delivery, format, settings }, at, standardWebhooks);
-      const sent = await outbound.send({ ...request, signal });
-      return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
-    },
+    send: (started: StartedAttempt, signal: AbortSignal): Promise<AttemptResult> =>
+      withRequestSlot(async (hasWaited) => {
+        const { delivery } = started;
+        // The time and the secret are those of the request, not of when the wait began.
+        const target = (hasWaited && (await targetOf(undefined, delivery.endpoint_id))) || started;
+        const at = clock.iso();
+        const { format, settings, redact } = target;
+        const request = requestOf({ delivery, format, settings }, at, standardWebhooks);
+        const sent = await outbound.send({ ...request, signal });
+        return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
+      }),
 
     /** What a delivery sends, without secrets; undefined where its endpoint is gone. */
     async request(delivery: Delivery, showsSignature: boolean): Promise<DeliveryRequest | undefined> {

@@ -149,7 +149,9 @@ export function createOutbox(ports: Ports) {
      * which settles the responses that arrived and counts the next attempts.
      */
     async pump(endpoint_id: string, organization_id?: string): Promise<Outcome> {
-      const scope = organization_id === undefined ? {} : { organization_id };
+      // Older jobs do not name it.
+      const scope =
+        organization_id === undefined ? await endpointRows().forJob({ id: endpoint_id }) : { organization_id };
       const inFlight = new Map<string, Promise<void>>();
       const results: AttemptResult[] = [];
       let settled = 0;
@@ -178,7 +180,7 @@ export function createOutbox(ports: Ports) {
       };
       try {
         for (;;) {
-          const begun = await store.transaction(tick, scope);
+          const begun = await store.transaction(tick, scope && { organization_id: scope.organization_id });
           // Not in the transaction, which may run again.
           results.splice(0, settled);
           for (const started of begun) inFlight.set(started.delivery.id, send(started));

@@ -149,9 +149,11 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   const pumpOnce = async () => {
     clearTimeout(timer);
     armedFor = Number.POSITIVE_INFINITY;
+    let claimedAt = 0;
     do {
       pumpAgain = false;
       while (!stopped && running.size < concurrency) {
+        claimedAt = clock.now();
         const rows = await runner.claim();
         if (rows.length === 0) break;
         for (const row of rows) begin(row);
@@ -160,7 +162,8 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     const next = await runner.next();
     // A due job that was not claimed waits until another one ends, which starts the next pump, or a transaction that locks it.
     const mayClaim = running.size < (isShared ? concurrency : 1);
-    if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + 5));
+    const isLocked = isShared && next !== undefined && next <= claimedAt;
+    if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));
   };
 
   const pump = () => {

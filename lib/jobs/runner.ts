@@ -57,7 +57,10 @@ export function createRunner(ports: {
   clock: Clock;
   log: Log;
   owner: string;
-  /** Whether other processes run jobs of the same rows: then only an expired lease says that one has ended, and jobs of other runtimes are theirs. */
+  /**
+   * Whether other processes run jobs of the same rows. Then only an expired lease says that a process has ended, and jobs of
+   * other runtimes are not claimed.
+   */
   isShared?: boolean;
   runtimeId?: string | undefined;
   jobs: readonly Job[];

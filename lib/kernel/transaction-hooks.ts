@@ -11,7 +11,7 @@ export interface Tx {
   readonly newest?: string | undefined;
   /**
    * Waits until no other transaction is past this point, until the commit: for a limit over all organizations. Undefined
-   * where transactions run one after the other. It comes before rows of jobs are changed.
+   * where transactions run one after the other. It comes before rows of jobs that others add to.
    */
   readonly alone?: ((limit: "deployments" | "generations" | "scenarios") => Promise<void>) | undefined;
 }
@@ -26,7 +26,7 @@ export interface TransactionHooks {
   readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
   /**
    * The organization whose records it changes. On PostgreSQL those of others run at the same time. Without one it changes
-   * those of several, and no other runs meanwhile.
+   * those of several, and no other runs meanwhile, except those with `locksRowsOnly`.
    */
   readonly organization_id?: string;
   /** It changes only what its statements lock row by row, such as jobs, and runs beside all others. */

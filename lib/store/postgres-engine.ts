@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
 import type { Connection, Engine, Shared, TransactionOptions } from "./engine.ts";
 import { connectionConfig, limits, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import { commit } from "./postgres-commit.ts";
 import { codeOf, isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf, lockOf } from "./postgres-locks.ts";
@@ -111,18 +112,6 @@ function writingConnection(client: Client, texts: Set<string>) {
       return open;
     },
   };
-}
-
-/** Commits, sends the messages and unlocks. Messages that found no room undo nothing: the transaction is committed by then. */
-async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
-  try {
-    return firstOf(await client.query(`COMMIT; ${sending}${unlock}`));
-  } catch (error) {
-    // Nothing but NOTIFY has a limit there.
-    if (codeOf(error) !== "54000") throw error;
-    await client.query(`ROLLBACK; ${unlock}`);
-    return { command: "COMMIT" };
-  }
 }
 
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
@@ -243,8 +232,6 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   return { engine, shared };
 }
 
-const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
-  Array.isArray(results) ? results[0] : (results as QueryResult);
 /** The result of the last of several statements. */
 const lastOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
   Array.isArray(results) ? results.at(-1) : (results as QueryResult);

@@ -115,6 +115,23 @@ test("a transaction that fails, is cut off or cannot commit keeps no lock", asyn
   assert.deepEqual(await ask("select name from settings"), []);
 });
 
+test("messages that fail undo no commit and keep no lock", async (t) => {
+  const { first, second, locks, ask } = await twoProcesses(t);
+  await ask(`create function public.pg_notify(text, text) returns void language plpgsql
+    as $$ begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`);
+  for (const [name, options] of Object.entries({ one, everything })) {
+    await first.transaction(async (connection) => {
+      // The function above instead of PostgreSQL's.
+      await connection.statement("set search_path = public, pg_catalog").run([]);
+      await put(connection, name);
+      connection.tell?.("news");
+    }, options);
+    await second.transaction(async () => {}, options);
+  }
+  assert.equal(await locks(), 0);
+  assert.deepEqual(await ask("select name from settings order by name"), [{ name: "everything" }, { name: "one" }]);
+});
+
 test("a body runs again where another transaction stood in its way, and finds what that one left", async (t) => {
   const { first, second, ask } = await twoProcesses(t);
   // A name that is unique over all organizations, taken while the body looks.

@@ -7,7 +7,6 @@ import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { failed, type HttpResult, sendRequest } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
-import { withRequestSlot } from "./request-slots.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
 import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
 import {
@@ -201,16 +200,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   return {
     async send(request) {
-      return withRequestSlot(async () => {
-        const started = clock.now();
-        const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
-        if (result === outside) return { status: null, error: null, response: null, duration_ms: 0, isOutside: true };
-        const { status, error, response, retry_after } = result;
-        const ended = clock.now();
-        const retry_after_ms = parseRetryAfter(retry_after, ended);
-        const sent = { status, error, response, duration_ms: Math.max(0, ended - started) };
-        return retry_after_ms === undefined ? sent : { ...sent, retry_after_ms };
-      });
+      const started = clock.now();
+      const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
+      if (result === outside) return { status: null, error: null, response: null, duration_ms: 0, isOutside: true };
+      const { status, error, response, retry_after } = result;
+      const ended = clock.now();
+      const retry_after_ms = parseRetryAfter(retry_after, ended);
+      const sent = { status, error, response, duration_ms: Math.max(0, ended - started) };
+      return retry_after_ms === undefined ? sent : { ...sent, retry_after_ms };
     },
 
     async callBackend(request) {

@@ -4,12 +4,13 @@ import { descriptorShares } from "../../kernel/descriptors.ts";
 let free = descriptorShares().requests;
 const waiting: (() => void)[] = [];
 
-/** Does `work` once fewer requests are open than the process has descriptors for. */
-export async function withRequestSlot<T>(work: () => Promise<T>): Promise<T> {
-  if (free > 0) free -= 1;
+/** Does `work` once fewer requests are open than the process has descriptors for, and says whether it had to wait. */
+export async function withRequestSlot<T>(work: (hasWaited: boolean) => Promise<T>): Promise<T> {
+  const hasWaited = free <= 0;
+  if (!hasWaited) free -= 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
-    return await work();
+    return await work(hasWaited);
   } finally {
     // The next one gets this slot, without it being free in between.
     const next = waiting.shift();

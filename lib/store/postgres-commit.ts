@@ -1,0 +1,23 @@
+import type { Client, QueryResult } from "pg";
+import { isLost } from "./postgres-errors.ts";
+
+const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
+  Array.isArray(results) ? results[0] : (results as QueryResult);
+
+/** Commits, sends the messages and unlocks. Messages that fail undo nothing: the transaction is committed by then. */
+export async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
+  if (sending === "") return firstOf(await client.query(`COMMIT; ${unlock}`));
+  let isCommitted = false;
+  // Asked for the column of SELECT, which runs only after a COMMIT that succeeded.
+  const getTypeParser = () => {
+    isCommitted = true;
+    return String;
+  };
+  try {
+    return firstOf(await client.query({ text: `COMMIT; SELECT 1; ${sending}${unlock}`, types: { getTypeParser } }));
+  } catch (error) {
+    if (!isCommitted || isLost(error)) throw error;
+    await client.query(`ROLLBACK; ${unlock}`);
+    return { command: "COMMIT" };
+  }
+}
