@@ -58,7 +58,7 @@ const command = [
   // One more than there are cores, since some of them wait for the disk; Node's own choice is one fewer.
   `--test-concurrency=${availableParallelism() + 1}`,
   // A process has up to ten files, and their long forms take minutes on a machine with other work. So do they on PostgreSQL.
-  `--test-timeout=${process.env["TEST_LONG"] || process.env["SVC_TEST_POSTGRES"] ? 1_800_000 : 240_000}`,
+  `--test-timeout=${process.env["TEST_LONG"] ? 1_800_000 : process.env["SVC_TEST_POSTGRES"] ? 900_000 : 240_000}`,
   ...flags,
   ...processes,
 ];
