@@ -211,11 +211,13 @@ test("A generation that waits for the painter is not running, so a kill does not
   expect(await here.call("owner", "GET", `/v1/generations/${made[0]?.id}?wait=30`), 200);
   const state = new Database(database, { readonly: true });
   const jobs = "select count(*) from jobs where kind = 'generations.advance'";
-  const [all, running] = [jobs, `${jobs} and state = 'running'`].map(
-    (sql) => state.prepare(sql).pluck().get() as number,
-  );
+  const count = (sql: string) => state.prepare(sql).pluck().get() as number;
+  const [whole, part] = [jobs, `${jobs} and state = 'running'`];
+  // A claim takes all that are due, and each only asks: they wait again at once.
+  for (let left = 20; left > 0 && count(part) > 6; left--) await here.call("owner", "GET", "/v1/me");
+  const [all, running] = [count(whole), count(part)];
   state.close();
-  assert.ok(all !== undefined && all >= many - 4, `${all} jobs`);
+  assert.ok(all >= many - 4, `${all} jobs`);
   // Four threads at most, and some that are just asking.
-  assert.ok(running !== undefined && running <= 6, `${running} of ${all} run`);
+  assert.ok(running <= 6, `${running} of ${all} run`);
 });
