@@ -32,6 +32,24 @@ export const app = (version: string) => ({
   "server.js": server(version),
 });
 
+/** Asks an app at the port of the apps, by its host; answers status and body. */
+export const askApp = (
+  port: string,
+  host: string,
+  path = "/",
+  { method = "GET", body }: { readonly method?: string; readonly body?: string } = {},
+) =>
+  new Promise<string>((resolve, reject) => {
+    const asked = request({ host: "127.0.0.1", port, path, method, headers: { host } }, (response) => {
+      let text = `${response.statusCode} `;
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(text));
+    });
+    asked.on("error", reject).end(body);
+  });
+
 export interface Running extends World {
   readonly repos: ReturnType<typeof repositories>;
   /** Deploys the repository acme/web and waits for the end. */
@@ -83,17 +101,7 @@ function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | 
       const { id } = await deploy(project_id, { environment, source: { type: "git", repo: "acme/web", ...source } });
       return expect(await call("developer", "GET", `/v1/deployments/${id}?wait=60`), 200);
     },
-    ask: (host, path = "/", { method = "GET", body } = {}) =>
-      new Promise((resolve, reject) => {
-        const asked = request({ host: "127.0.0.1", port, path, method, headers: { host } }, (response) => {
-          let text = `${response.statusCode} `;
-          response.on("data", (chunk) => {
-            text += chunk;
-          });
-          response.on("end", () => resolve(text));
-        });
-        asked.on("error", reject).end(body);
-      }),
+    ask: (host, path, init) => askApp(port, host, path, init),
     async messages(id) {
       const { data } = expect(await call("viewer", "GET", `/v1/deployments/${id}/logs`), 200);
       return data.map(({ message }: { message: string }) => message);

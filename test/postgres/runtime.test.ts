@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { bearer } from "../helpers/headers.ts";
 import { launch, run, temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
-import { app, noSandbox, processesWith } from "../helpers/running-apps.ts";
+import { app, askApp, noSandbox, processesWith } from "../helpers/running-apps.ts";
 import { emptyDatabase } from "./databases.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
@@ -49,19 +48,10 @@ const callsWith = (key: string) => async (server: Server, method: string, path: 
 };
 
 /** Asks an app at its URL, or by another host. */
-const ask = (url: string, name = new URL(url).hostname) =>
-  new Promise<string>((resolve, reject) => {
-    const { port, pathname: path } = new URL(url);
-    request({ host: "127.0.0.1", port, path, headers: { host: name } }, (response) => {
-      let text = `${response.statusCode} `;
-      response.on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve(text));
-    })
-      .on("error", reject)
-      .end();
-  });
+const ask = (url: string, name = new URL(url).hostname) => {
+  const { port, pathname } = new URL(url);
+  return askApp(port, name, pathname);
+};
 
 /** Waits until an app answers with a text: a server switches to a release right after the commit that others hear of. */
 async function answers(url: string, text: string) {

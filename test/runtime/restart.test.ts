@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
-import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createClient } from "../../lib/client.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
-import { app, noSandbox, processesWith } from "../helpers/running-apps.ts";
+import { app, askApp, noSandbox, processesWith } from "../helpers/running-apps.ts";
 
 type Program = Awaited<ReturnType<typeof launch>>;
 
@@ -19,21 +18,7 @@ async function begin(t: TestContext, folder: string, repos: string): Promise<Pro
   return launch(t, [...words, "--apps-port", "0"], folder);
 }
 
-const ask = (program: Program) => {
-  const { port } = new URL(program.apps_url ?? "");
-  return new Promise<string>((resolve, reject) => {
-    const headers = { host: "production-web.localhost" };
-    request({ host: "127.0.0.1", port, headers }, (response) => {
-      let text = `${response.statusCode} `;
-      response.on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve(text));
-    })
-      .on("error", reject)
-      .end();
-  });
-};
+const ask = ({ apps_url }: Program) => askApp(new URL(apps_url ?? "").port, "production-web.localhost");
 
 test("A live release comes back after kill -9 and after a stop of the server; nothing is left behind", {
   skip: noSandbox,
