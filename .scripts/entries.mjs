@@ -10,6 +10,7 @@ export const entries = {
   "lib/painting": "lib/drivers/painter/worker.ts",
   "lib/checking": "lib/store/invariants-worker.ts",
   "lib/checkpoints": "lib/store/checkpoint-worker.ts",
+  "lib/static-server": "lib/drivers/box/static-server.ts",
 };
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));

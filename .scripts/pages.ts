@@ -3,6 +3,7 @@ import type { CommandDef, Resolvable } from "citty";
 import { main } from "../bin/commands.ts";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
+import { failures, outcomeFields } from "../lib/drivers/simulated-outcome.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
@@ -84,6 +85,37 @@ const recipes = readdirSync("fixtures/recipes")
     };
   });
 
+/** How a deployment ends after each answer of the simulated driver. */
+const endings = {
+  failed: ["`failed`, with `deployment.failed`", "`failed`, with `deployment.failed`; the live release stays"],
+  unhealthy: [
+    "`failed`, with `deployment.failed`",
+    "`rolled_back`, with `deployment.rolled_back` and the reason `health_check`; the live release stays. With the option `deployments.autoRollback: false`, `failed`",
+  ],
+} as const;
+
+function outcomes(): string {
+  const failed = Object.entries(failures).map(([at, { state, message }]) => [
+    `\`{"result":"fail","at":"${at}"}\``,
+    ...endings[state],
+    message,
+  ]);
+  const live = "`active`, with `deployment.succeeded`";
+  return table(
+    ["outcome", "where nothing is live yet", "where a release is live", "message by default"],
+    [['`{}`, `{"result":"succeed"}`', live, live, ""], ...failed],
+  );
+}
+
+const scenarioFields = () =>
+  Object.entries(
+    jsonSchema(outcomeFields)["properties"] as Record<string, { enum?: string[]; description?: string }>,
+  ).map(([name, { enum: values = [], description = "" }]) => [
+    `\`${name}\``,
+    values.map((value) => `\`${value}\``).join(", "),
+    description,
+  ]);
+
 const parts: Record<string, () => string | Promise<string>> = {
   options: () => optionTable(allOptions),
   commonOptions: () => optionTable(commonOptions),
@@ -120,6 +152,8 @@ const parts: Record<string, () => string | Promise<string>> = {
           .join(", "),
       ]),
     ),
+  scenarioOutcomes: outcomes,
+  scenarioFields: () => table(["field of an outcome", "values", "what it does"], scenarioFields()),
   commands: async () => table(["command", "what it does"], await commandRows(main, "svc-server")),
   recipes: () =>
     table(

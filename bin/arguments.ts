@@ -80,6 +80,21 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
     }),
   );
 
+/** The arguments with every value of a list whose flag was given more than once, of which citty keeps the last. */
+export function withRepeats<T extends Readonly<Record<string, unknown>>>(given: T, raw: readonly string[]): T {
+  const end = raw.indexOf("--");
+  const words = end < 0 ? raw : raw.slice(0, end);
+  const repeated = allOptions.flatMap(({ flag, format }) => {
+    if (flag === undefined || format !== "list" || given[flag] === undefined) return [];
+    const values = words.flatMap((word, i) => {
+      if (word === `--${flag}`) return words.slice(i + 1, i + 2);
+      return word.startsWith(`--${flag}=`) ? [word.slice(flag.length + 3)] : [];
+    });
+    return values.length > 1 ? [[flag, values.join(",")] as const] : [];
+  });
+  return { ...given, ...Object.fromEntries(repeated) };
+}
+
 /** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 

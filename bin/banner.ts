@@ -10,27 +10,51 @@ const deliveriesRow = ({ outbound }: Options) =>
     ? "are sent to public addresses (--send)"
     : "go to this machine and private networks; the inbox catches all others (--send sends them)";
 
-/** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
-export function banner(about: {
-  mode: "dev" | "start";
-  url: string;
-  base_url: string;
-  dashboard_url: string | null;
-  api_key: string | null;
-  apps_url: string | null;
+interface About {
+  readonly mode: "dev" | "start";
+  readonly url: string;
+  readonly base_url: string;
+  readonly dashboard_url: string | null;
+  readonly api_key: string | null;
+  readonly apps_url: string | null;
   /** What deployments run on; null where they are simulated. */
-  runtime?: string | null;
-  options: Options;
+  readonly runtime?: string | null;
+  /** The parts of the box in which builds and apps run. */
+  readonly protections?: readonly string[];
+  readonly options: Options;
   /** Whether this start made the database. */
-  isNew: boolean;
+  readonly isNew: boolean;
   readonly warnings: readonly string[];
-  color: boolean;
-}): string {
-  const { mode, url, base_url, dashboard_url, api_key, apps_url, runtime, options, isNew, warnings } = about;
+  readonly color: boolean;
+}
+
+/** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
+export function banner(about: About): string {
+  const { mode, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
+  const lines = [
+    "",
+    `${bold("svc-server")} ${version()} · ${mode === "dev" ? "emulator" : "self-hosted"}`,
+    "",
+    ...rowsOf(about).map(([name, value]) => `  ${bold(name.padEnd(10))} ${value}`),
+    "",
+    ...warnings.flatMap((warning) => [`${bold("WARNING")} ${warning}`, ""]),
+    "Try this, one line after the other:",
+    "",
+    ...commandsOf(about).map((line) => `  ${line}`),
+    "",
+    "Press Ctrl+C to stop.",
+    "",
+  ];
+  const text = lines.join("\n");
+  return about.color ? text : stripVTControlCharacters(text);
+}
+
+function rowsOf(about: About): Row[] {
+  const { mode, url, base_url, dashboard_url, api_key, apps_url, runtime, protections = [], options, isNew } = about;
   const database = options.database ?? ":memory:";
   const isShownOnce = database !== ":memory:" && options.seed === undefined && options.key === undefined;
-  const rows: Row[] = [
+  return [
     ["Interface", base_url],
     ...(dashboard_url === null ? [] : [["Dashboard", dashboard_url] as Row]),
     [
@@ -46,35 +70,41 @@ export function banner(about: {
         ? "in memory; it is lost when this program ends"
         : `${describeDatabase(database)}${isNew ? " (new)" : ""}`,
     ],
-    ...(mode === "dev" ? [["Control", `${url}/_svc: svc-server clock, trigger, snapshots, reset`] as Row] : []),
+    ...(mode === "dev"
+      ? [["Control", `${url}/_svc: svc-server clock, trigger, inbox, mail, scenarios, faults, snapshots, reset`] as Row]
+      : []),
+    ...(options.trustNetwork?.length ? [["Trusted", trustedRow(options.trustNetwork)] as Row] : []),
     ...(mode === "dev" && options.seed === undefined && (isNew || database === ":memory:")
       ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
       : []),
     ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as Row] : []),
-    ...(apps_url === null ? [] : [["Apps", apps_url] as Row]),
+    ...(apps_url === null ? [] : [["Apps", appsRow(apps_url, options)] as Row]),
     ["Runtime", runtime ?? "none: deployments are simulated; svc-server doctor says which --runtime works here"],
+    ...protections.map((line, i): Row => [i === 0 ? "Box" : "", line]),
     ...(options.clock && options.clock !== "real" ? [["Clock", options.clock] as Row] : []),
   ];
-  const key = api_key ?? "sk_live_YOUR_KEY";
-  const auth = `-H 'Authorization: Bearer ${key}'`;
-  const lines = [
-    "",
-    `${bold("svc-server")} ${version()} · ${mode === "dev" ? "emulator" : "self-hosted"}`,
-    "",
-    ...rows.map(([name, value]) => `  ${bold(name.padEnd(10))} ${value}`),
-    "",
-    ...warnings.flatMap((warning) => [`${bold("WARNING")} ${warning}`, ""]),
-    "Try this:",
-    "",
-    `  curl ${auth} ${base_url}/me`,
-    `  curl ${auth} -H 'Content-Type: application/json' -d '{"name":"my-project","region":"eu-west-1"}' ${base_url}/projects`,
+}
+
+const appsRow = (local: string, { apps }: Options) =>
+  apps?.url === undefined ? local : `${apps.url}, which a proxy leads to ${local}`;
+
+const trustedRow = (networks: readonly string[]) =>
+  `${networks.join(", ")}: no key for the control interface, plain http for receivers`;
+
+/** Each works as it is printed, once those before it have run. */
+function commandsOf({ mode, url, base_url, api_key, options }: About): string[] {
+  const auth = `-H 'Authorization: Bearer ${api_key ?? "sk_live_YOUR_KEY"}'`;
+  const json = "-H 'Content-Type: application/json'";
+  const newest = (list: string, prefix: string) =>
+    `$(curl -s ${auth} '${base_url}/${list}?per_page=1' | grep -o '${prefix}_[0-9A-Z]*' | head -n 1)`;
+  const source = '{"type":"git","repo":"acme/web","branch":"main"}';
+  return [
+    `curl ${auth} ${base_url}/me`,
+    `curl ${auth} ${json} -d '{"name":"my-project","region":"eu-west-1"}' ${base_url}/projects`,
+    `curl ${auth} ${json} -d '{"project_id":"'${newest("projects", "proj")}'","environment":"production","source":${source}}' ${base_url}/deployments`,
     ...(mode === "dev" && options.clock?.startsWith("manual")
-      ? [`  curl -H 'Content-Type: application/json' -d '{"by":"10s"}' ${url}/_svc/clock/advance`]
+      ? [`curl ${json} -d '{"by":"10s"}' ${url}/_svc/clock/advance`]
       : []),
-    "",
-    "Press Ctrl+C to stop.",
-    "",
+    `curl -N ${auth} "${base_url}/deployments/${newest("deployments", "dep")}/logs?follow=true"`,
   ];
-  const text = lines.join("\n");
-  return about.color ? text : stripVTControlCharacters(text);
 }

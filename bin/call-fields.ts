@@ -108,10 +108,12 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
 }
 
 /** The allowed values of a field; empty if it allows any. */
-export const enumOf = (schema: Json): string[] =>
-  formsOf(schema)
-    .flatMap((form) => (form["enum"] ?? (form["const"] === undefined ? [] : [form["const"]])) as unknown[])
-    .map(String);
+export const enumOf = (schema: Json): string[] => allowedIn(schema).map(String);
+
+const allowedIn = (schema: Json) =>
+  formsOf(schema).flatMap(
+    (form) => (form["enum"] ?? (form["const"] === undefined ? [] : [form["const"]])) as unknown[],
+  );
 
 const withArticle = (type: unknown) =>
   type === "null" ? "null" : `${/^[aeiou]/.test(String(type)) ? "an" : "a"} ${type}`;
@@ -121,19 +123,26 @@ function typed(text: string, schema: Json, place: string): unknown {
   const forms = formsOf(schema);
   const types = new Set(forms.map(({ type }) => type).filter(Boolean));
   if (text === "null" && types.has("null")) return null;
+  const allowed = allowedIn(schema).find((value) => typeof value !== "string" && String(value) === text);
+  if (allowed !== undefined) return allowed;
   if (types.has("boolean") && /^(true|false)$/.test(text)) return text === "true";
   if ((types.has("integer") || types.has("number")) && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (types.has("array")) {
     const items = forms.find(({ items }) => items)?.["items"] as Json | undefined;
+    if (text.startsWith("[")) return parsed(text, types, place);
     return text === "" ? [] : text.split(",").map((one) => typed(one, items ?? {}, place));
   }
   const isText = types.has("string") || forms.some((form) => form["const"] || form["enum"]);
   if (isText && !(types.has("object") && text.startsWith("{"))) return text;
+  // If the schema allows any value, text that is not JSON stays text.
+  return parsed(text, types, place, isText || types.size === 0);
+}
+
+function parsed(text: string, types: ReadonlySet<unknown>, place: string, mayBeText = false): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // If the schema allows any value, text that is not JSON stays text.
-    if (isText || types.size === 0) return text;
+    if (mayBeText) return text;
     throw new UsageError(`${place} must be ${[...types].map(withArticle).join(" or ")}, not "${text}"`);
   }
 }

@@ -1,40 +1,43 @@
 import { defineCommand } from "citty";
 import { pathExamples } from "../lib/client/typed-client.ts";
-import { UsageError } from "./arguments.ts";
+import { standingClock } from "../lib/client/wait.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
+import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, operationOf } from "./call-fields.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
-import { say, table } from "./output.ts";
+import { formatAnswer, isRecord, say } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const cell = (value: unknown) =>
-  value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
+/** Says on stderr that a manual clock holds up a call, unless the call ends at once. */
+async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise<void> {
+  const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock").catch(() => undefined);
+  if (clock?.mode !== "manual") return;
+  const moment = new Promise<true>((resolve) => void systemTimer("200ms", () => resolve(true)));
+  const over = () => false;
+  if (await Promise.race([waiting.then(over, over), moment]))
+    process.stderr.write(`svc-server: ${standingClock(clock.now)}\n`);
+}
 
-/** Formats an answer for people: a list as a table, a record as lines. */
-function format(answer: unknown): string {
-  if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);
-  const { data, meta, ...record } = answer;
-  if (!Array.isArray(data))
-    return table(
-      Object.entries({ ...(data !== undefined && { data }), ...record }).map(([key, value]) => [key, cell(value)]),
-    );
-  const rows = data.filter(isRecord);
-  const names = [...new Set(rows.flatMap(Object.keys))];
-  const lines =
-    rows.length > 0
-      ? table([names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cell(row[name])))])
-      : "The list is empty.";
-  const next =
-    isRecord(meta) && typeof meta["next_cursor"] === "string" ? `\nNext page: cursor=${meta["next_cursor"]}` : "";
-  return lines + next;
+const unsuccessful: readonly unknown[] = ["failed", "cancelled", "rolled_back"];
+
+/** For a call with `wait`: the exit code tells a script that the work has ended without success. */
+function requireSuccess(id: string, record: unknown): void {
+  if (!isRecord(record) || !unsuccessful.includes(record["status"])) return;
+  const { error } = record;
+  const why = isRecord(error) ? `: ${error["message"]}` : `; its log: svc-server deployments logs ${record["id"]}`;
+  throw new EndedWith(3, `${id} waited for work that ended as ${record["status"]}${why}`);
 }
 
 /** Calls the operation named by the first word, with the fields in the others. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
   const operation = operationOf(id);
+  const [feature, verb] = id.split(".");
+  // A generation would take it as an input of its model.
+  if (verb === "create" && words.some((word) => word.startsWith("wait=")))
+    throw new UsageError(`${id} does not wait; wait for what it makes: svc-server call ${feature}.get ID wait=30`);
   const input = inputOf(operation, words);
   const missing = operation.path.find((name) => !Object.hasOwn(input, name));
   if (missing !== undefined)
@@ -42,15 +45,16 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
-  const answer = await clientOf(connection)
-    .call(id, input)
-    .catch((error: unknown) => Promise.reject(explainedError(error, connection)));
-  say(args["json"] ? JSON.stringify(answer ?? null) : format(answer));
+  const answering = clientOf(connection).call(id, input);
+  if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
+  const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
+  say(args["json"] ? JSON.stringify(answer ?? null) : formatAnswer(answer));
+  if (input["wait"] !== undefined) requireSuccess(id, answer);
 }
 
 const callCommand = command(
   "call",
-  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE.",
+  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
     ...connectionArgs,

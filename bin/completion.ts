@@ -5,6 +5,7 @@ import { UsageError } from "./arguments.ts";
 import { documentedOperations, enumOf, type OperationInfo, partsOf } from "./call-fields.ts";
 import { readProfiles } from "./connection.ts";
 import { command } from "./define-command.ts";
+import { instrumentOf } from "./instruments.ts";
 import { say } from "./output.ts";
 
 const scripts: Readonly<Record<string, string>> = {
@@ -88,7 +89,7 @@ async function completionsOf(words: readonly string[], commands: Commands): Prom
   const inline = /^--([\w-]+)=/.exec(last)?.[1];
   if (inline !== undefined) return valuesOf(inline).map((value) => `--${inline}=${value}`);
   if (last.startsWith("-")) return flagsOf(((await command?.args) ?? {}) as ArgsDef);
-  return [...Object.keys(next), ...wordsOf(words[0], positionals, last)];
+  return [...Object.keys(next), ...wordsOf(words, positionals, last)];
 }
 
 const valuesOf = (flag: string) => (Object.hasOwn(flagValues, flag) ? (flagValues[flag]?.() ?? []) : []);
@@ -97,7 +98,9 @@ const flagsOf = (args: ArgsDef) =>
   Object.entries(args).flatMap(([name, { type }]) => (type === "positional" ? [] : [`--${name}`]));
 
 /** The words that a command takes beside its flags. */
-function wordsOf(command: string | undefined, [id]: readonly string[], last: string): readonly string[] {
+function wordsOf([command, verb = ""]: readonly string[], [id]: readonly string[], last: string): readonly string[] {
+  const instrument = command === undefined ? undefined : instrumentOf([command, verb]);
+  if (instrument) return fieldsOf(instrument.fields, "", last);
   if (command === "trigger") return id === undefined ? Object.keys(catalog) : [];
   if (command === "completion") return id === undefined ? Object.keys(scripts) : [];
   if (command !== "call" && command !== "users") return [];

@@ -1,5 +1,6 @@
 import { createSender } from "../lib/client/send.ts";
 import { ClientProblem } from "../lib/client.ts";
+import type { Call } from "../lib/control/call.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
 
@@ -7,14 +8,14 @@ import type { Given } from "./define-command.ts";
 const patience_ms = 10 * 60_000;
 
 /** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
-export type Control = <T>(call: `${"GET" | "POST"} ${string}`, body?: object) => Promise<T>;
+export type Control = <T>(call: `${Call<never>["method"]} ${string}`, body?: object) => Promise<T>;
 
-/** The control interface of the service that the options or SVC_URL name. It needs no key. */
-export function controlOf(args: Given): Control {
+/** The control interface of the service that the options or SVC_URL name. It needs no key. `timeout` is in milliseconds. */
+export function controlOf(args: Given, timeout = patience_ms): Control {
   const connection = connectionOf(args);
   const { url } = connection;
   // A retry could advance the clock twice.
-  const sender = createSender({ baseUrl: `${new URL(url).origin}/_svc`, retries: 0, timeout: patience_ms });
+  const sender = createSender({ baseUrl: `${new URL(url).origin}/_svc`, retries: 0, timeout });
   const send = (method: string, path: string, body?: object) =>
     sender.call({
       id: path,
@@ -31,7 +32,9 @@ export function controlOf(args: Given): Control {
       return record as T;
     } catch (error) {
       if (error instanceof ClientProblem && error.status === 404 && !(await hasClock(send)))
-        throw new Error(`${url} has no control interface; svc-server dev has one, on a loopback address`);
+        throw new Error(
+          `${url} has no control interface for this machine (${error.message}); svc-server dev has one, on a loopback address and in the networks of --trust-network`,
+        );
       throw explainedError(error, connection);
     }
   };

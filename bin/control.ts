@@ -64,32 +64,6 @@ export const clock = defineCommand({
   subCommands: { show, advance },
 });
 
-const create = command(
-  "create",
-  "Take a snapshot of the whole state of an emulator, and print its ID.",
-  connectionArgs,
-  async (args) => {
-    const kept = await controlOf(args)<{ id: string; now: string }>("POST snapshots");
-    print(args, kept, kept.id);
-  },
-);
-
-const restore = command(
-  "restore",
-  "Restore a snapshot.",
-  { id: { type: "positional", description: "The ID from snapshots create." }, ...connectionArgs },
-  async (args) => {
-    const id = encodeURIComponent(String(args["id"]));
-    const restored = await controlOf(args)<{ id: string; now: string }>(`POST snapshots/${id}/restore`);
-    print(args, restored, `${restored.id} is restored; the clock shows ${restored.now}.`);
-  },
-);
-
-export const snapshots = defineCommand({
-  meta: { name: "snapshots", description: "Take snapshots of the whole state of an emulator, and restore them." },
-  subCommands: { create, restore },
-});
-
 export const reset = command(
   "reset",
   "Reset an emulator to its state just after the start. To restore the backup of a database file, use svc-server restore.",

@@ -1,5 +1,5 @@
 import { type ArgsDef, defineCommand } from "citty";
-import { requireKnown } from "./arguments.ts";
+import { requireKnown, withRepeats } from "./arguments.ts";
 
 /** The arguments of a command: its options by name, and in `_` the words that are no options. */
 export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
@@ -19,5 +19,5 @@ export const command = (
     meta: { name, description },
     args,
     setup: ({ rawArgs }) => requireKnown(rawArgs, args, { more }),
-    run: ({ args }) => run(args),
+    run: ({ args, rawArgs }) => run(withRepeats(args, rawArgs)),
   });

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from "node:fs";
 import type { Settings } from "../lib/config/parse-options.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { describeError } from "../lib/store/database-error.ts";
@@ -21,6 +22,12 @@ export async function finds(check: string, look: () => string | Promise<string>)
   }
 }
 
+/** Throws for a file with a key that other users of the machine can read. */
+export function requireOwnerOnly(path: string): void {
+  if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
+    throw new Error(`other users can read ${path}; run: chmod 600 ${path}`);
+}
+
 function keyOf({ encryptionKey, keyFile }: Settings): Buffer | undefined {
   if (encryptionKey !== undefined) return parseKey(encryptionKey);
   if (keyFile === undefined) return undefined;
@@ -40,6 +47,15 @@ export async function findingsOfPostgres(url: string, settings: Settings | undef
   if (!driver.ok) return [driver];
   const { now } = createClock("real");
   const findings = [driver];
+  const { keyFile } = settings ?? {};
+  // A file that is missing is found with the encryption key.
+  if (keyFile !== undefined && existsSync(keyFile))
+    findings.push(
+      await finds("key file", () => {
+        requireOwnerOnly(keyFile);
+        return `only its owner can read ${keyFile}`;
+      }),
+    );
   const reached = await finds("database", () =>
     onPostgres(url, { readOnly: true }, async (client) => {
       const key = () => settings && keyOf(settings);

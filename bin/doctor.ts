@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import { describeProtection, type Protection } from "../lib/drivers/box/protections.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
@@ -16,7 +17,7 @@ import { withCopy } from "../lib/store/online-copy.ts";
 import { rulesOfPostgres } from "../lib/store/postgres-inspection.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
-import { type Finding, findingsOfPostgres, finds } from "./doctor-postgres.ts";
+import { type Finding, findingsOfPostgres, finds, requireOwnerOnly } from "./doctor-postgres.ts";
 import { describeLost, say, table } from "./output.ts";
 import { tryRuntimes } from "./runtimes.ts";
 import { isPortFree, portInUse } from "./serve.ts";
@@ -75,8 +76,7 @@ const ofFile: Readonly<Record<string, Check>> = {
       throw new Error(
         `${key} exists without its database; is a volume not mounted? If the database is lost, make a new one with --create`,
       );
-    if (process.platform !== "win32" && (statSync(key).mode & 0o077) !== 0)
-      throw new Error(`other users can read ${key}; run: chmod 600 ${key}`);
+    requireOwnerOnly(key);
     checkKey(database);
     return `only its owner can read ${key}, and it decrypts the secrets`;
   },
@@ -214,14 +214,21 @@ async function runChecks(args: Given): Promise<void> {
     `backend ${name}`,
     () => backend(name, one),
   ]);
-  const runs: [string, Check] = ["runtime", () => tryRuntimes(settings)];
+  const parts: Finding[] = [];
+  const found = (protections: readonly Protection[]) => {
+    // What a machine lacks is a fault for several organizations alone, which a start refuses.
+    for (const one of protections) parts.push({ check: "box", ok: true, says: describeProtection(one) });
+  };
+  const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, found)];
   const look = async (checks: readonly [string, Check][]) => {
     for (const [check, of] of checks) findings.push(await finds(check, () => of({ database, port, host })));
   };
   await look(Object.entries(ofMachine));
   if (isPostgres(database)) findings.push(...(await findingsOfPostgres(database, settings)));
   else await look(Object.entries(ofFile));
-  await look([...Object.entries(ofServer), runs, ...backends]);
+  await look([...Object.entries(ofServer), runs]);
+  findings.push(...parts);
+  await look(backends);
   if (args["deep"]) findings.push(...(await rulesOf(database)));
   say(
     args["json"]

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { type ArgsDef, defineCommand } from "citty";
-import { EndedWith, optionArgs, requireKnown, UsageError } from "./arguments.ts";
+import { EndedWith, optionArgs, requireKnown, UsageError, withRepeats } from "./arguments.ts";
 import { begin } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
@@ -28,7 +28,7 @@ export const exec = defineCommand({
   setup: ({ rawArgs }) => void commandIn(rawArgs),
   async run({ args: given, rawArgs }) {
     const host = "127.0.0.1";
-    const { service } = await begin(configuration("dev", { ...given, port: "0", host }));
+    const { service } = await begin(configuration("dev", { ...withRepeats(given, rawArgs), port: "0", host }));
     try {
       const { url } = await service.listen({ port: 0, host });
       // The key of an existing database was shown at its first start and cannot be shown again.

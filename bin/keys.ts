@@ -13,7 +13,7 @@ const organizationOf = ({ organization }: Given) =>
 
 const create = command(
   "create",
-  "Create an API key. It is shown only once.",
+  "Create an API key, and print it alone on stdout: KEY=$(svc-server keys create). It is shown only once.",
   {
     ...databaseArgs,
     role: {
@@ -66,10 +66,10 @@ const create = command(
         ...(expires !== undefined && { expires_at: isoOf(expires) }),
         ...(rate_limit !== undefined && { rate_limit }),
       });
-      say(
-        args.json
-          ? JSON.stringify(made)
-          : `${made.key}\n\nThis is ${made.id}, of a user with the role ${role}. Its scopes are ${given.join(", ")}${given.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.`,
+      if (args.json) return say(JSON.stringify(made));
+      say(made.key);
+      process.stderr.write(
+        `\nThis is ${made.id}, of a user with the role ${role}. Its scopes are ${given.join(", ")}${given.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.\n`,
       );
     });
   },

@@ -1,22 +1,53 @@
 import type { ArgsDef } from "citty";
+import type { SentMail } from "../lib/mails/service.ts";
+import { isMissing } from "../lib/store/database-url.ts";
+import { databaseOf, fromEnvironment, UsageError } from "./arguments.ts";
+import { connectionArgs, connectionOf } from "./connection.ts";
+import { type Control, controlOf } from "./control-client.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg } from "./database-settings.ts";
-import { command, json } from "./define-command.ts";
+import { command, type Given } from "./define-command.ts";
 import { say } from "./output.ts";
+
+const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
+
+/** The mails of the emulator that is named, or runs at the default address; undefined where a database is meant. */
+async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undefined> {
+  const isDatabase = args["database"] !== undefined || args["key-file"] !== undefined;
+  const isServer = args["url"] !== undefined || args["profile"] !== undefined;
+  if (isDatabase && isServer) throw new UsageError("give a database or the address of an emulator, not both");
+  if (isDatabase) return undefined;
+  if (isServer) return mailsOf(controlOf(args));
+  if (fromEnvironment("SVC_DATABASE")) return undefined;
+  if (fromEnvironment("SVC_URL") || fromEnvironment("SVC_PROFILE")) return mailsOf(controlOf(args));
+  const { url } = connectionOf(args);
+  const mails = await mailsOf(controlOf(args, 2_000)).catch(() => undefined);
+  const database = databaseOf(args);
+  if (mails && !isMissing(database))
+    process.stderr.write(
+      `svc-server: these are the mails of the emulator at ${url}; those of a database: --database ${database}\n`,
+    );
+  return mails;
+}
+
+function print(args: Given, mails: readonly SentMail[]): void {
+  if (args["json"]) say(JSON.stringify(mails));
+  else if (mails.length === 0) say("No e-mails were sent yet.");
+  else for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
+}
 
 export const mail = command(
   "mail",
-  "Show the e-mails that the service would have sent, such as invitations.",
+  "Show the e-mails that the service would have sent, such as invitations: of a running emulator, or of a database.",
   {
-    database: databaseArgs.database as ArgsDef[string],
+    database: databaseArgs["database"] as ArgsDef[string],
     "key-file": keyFileArg,
-    ...json,
+    ...connectionArgs,
   },
-  (args) =>
-    withAdmin(args, "GET /_svc/mail", async (admin) => {
-      const mails = await admin.mails();
-      if (args.json) return say(JSON.stringify(mails));
-      if (mails.length === 0) say("No e-mails were sent yet.");
-      for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
-    }),
+  async (args) => {
+    const mails = await mailsOfEmulator(args);
+    if (mails) return print(args, mails);
+    const elsewhere = "svc-server mail --url URL (no emulator answers at the default address)";
+    await withAdmin(args, elsewhere, async (admin) => print(args, await admin.mails()));
+  },
 );

@@ -41,8 +41,11 @@ async function help(words: readonly string[]): Promise<string> {
   const usage = await renderUsage(command, above);
   // Padding after the last column would wrap to empty lines in a narrow terminal.
   const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
-  if (path[0] !== "call" && path[0] !== "users") return text;
-  const { operationHelp, operationList } = await import("./operation-help.ts");
+  const { fieldHelp, operationHelp, operationList } = await import("./operation-help.ts");
+  if (path[0] !== "call" && path[0] !== "users") {
+    const { instrumentOf } = await import("./instruments.ts");
+    return [text, ...fieldHelp(instrumentOf(path)?.fields ?? {})].join("\n");
+  }
   if (next.startsWith("-")) return path[0] === "call" ? `${text}\n${operationList()}` : text;
   return operationHelp(path[0] === "call" ? next : `users.${next}`);
 }

@@ -19,20 +19,25 @@ export const operationList = (): string =>
 
 function about({ id, summary, description, fields, path, example }: OperationInfo): string {
   const words = [...path.map((name) => `${name}=…`), ...wordsOf(example, "")];
-  const rows = rowsOf(fields, "", 0);
   return [
     `${summary}.`,
     "",
     description,
     "",
     `USAGE svc-server call ${[id, ...words].join(" ")}`,
-    ...(rows.length > 0 ? ["", "FIELDS", "", table(rows)] : []),
+    ...fieldHelp(fields),
     "",
   ].join("\n");
 }
 
+/** The lines about the fields; none without fields. */
+export function fieldHelp(fields: Schema): string[] {
+  const rows = rowsOf(fields, "", 0);
+  return rows.length > 0 ? ["", "FIELDS", "", table(rows)] : [];
+}
+
 /** The words that give this record on the command line. */
-const wordsOf = (record: Schema, prefix: string): string[] =>
+export const wordsOf = (record: Schema, prefix: string): string[] =>
   Object.entries(record).flatMap(([name, value]) => {
     const place = prefix + name;
     if (Array.isArray(value)) return [`${place}=${value.join(",")}`];

@@ -18,3 +18,27 @@ export function table(cells: readonly (readonly string[])[]): string {
   const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - [...cell].length);
   return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
 }
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const cell = (value: unknown) =>
+  value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
+
+/** Formats an answer for people: a list as a table, a record as lines. */
+export function formatAnswer(answer: unknown): string {
+  if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);
+  const { data, meta, ...record } = answer;
+  if (!Array.isArray(data))
+    return table(
+      Object.entries({ ...(data !== undefined && { data }), ...record }).map(([key, value]) => [key, cell(value)]),
+    );
+  const rows = data.filter(isRecord);
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const lines =
+    rows.length > 0
+      ? table([names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cell(row[name])))])
+      : "The list is empty.";
+  const next =
+    isRecord(meta) && typeof meta["next_cursor"] === "string" ? `\nNext page: cursor=${meta["next_cursor"]}` : "";
+  return lines + next;
+}

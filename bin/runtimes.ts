@@ -1,17 +1,26 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runsForReal, type Settings } from "../lib/config/parse-options.ts";
+import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
+import { reachOf } from "../lib/drivers/box/network.ts";
+import type { Protection } from "../lib/drivers/box/protections.ts";
 import { connectEngine } from "../lib/drivers/engine/connect.ts";
-import { probeSandbox } from "../lib/drivers/process/probe.ts";
+import { probeMachine } from "../lib/drivers/process/probe.ts";
 
 /** Each runtime, tried out; answers what it runs on, or throws an error that says how to get it. */
 const runtimes = {
-  async process(settings: Settings | undefined) {
+  async process(settings: Settings | undefined, found: (protections: readonly Protection[]) => void) {
     const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
     try {
-      const { name } = await probeSandbox(folder, settings?.deployments.isolation ?? "bubblewrap");
-      return `with the isolation ${name}`;
+      const { isolation, users, reach } = (settings ?? parseOptions({})).deployments;
+      const machine = await probeMachine(folder, {
+        isolation,
+        users,
+        reach: reachOf(reach, settings?.outbound.allow ?? []),
+      });
+      machine.close();
+      found(machine.protections);
+      return `with the isolation ${isolation}`;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -19,14 +28,20 @@ const runtimes = {
   engine: async () => `with ${(await connectEngine()).name}`,
 } as const;
 
-/** Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. */
-export async function tryRuntimes(settings: Settings | undefined): Promise<string> {
+/**
+ * Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. `found` gets the parts of the
+ * box of `process`.
+ */
+export async function tryRuntimes(
+  settings: Settings | undefined,
+  found: (protections: readonly Protection[]) => void,
+): Promise<string> {
   const chosen = settings && runsForReal(settings) ? settings.deployments.runtime : [];
   const says = chosen.length > 0 ? [] : ["deployments are simulated"];
   for (const [name, look] of Object.entries(runtimes)) {
     const isChosen = chosen.some((one) => one === name);
     try {
-      const detail = await look(settings);
+      const detail = await look(settings, found);
       says.push(`${name} ${isChosen ? "is chosen and works here" : `works here (--runtime ${name})`}, ${detail}`);
     } catch (error) {
       if (isChosen) throw error;

@@ -1,12 +1,12 @@
 import { type ArgsDef, defineCommand } from "citty";
-import { parseOptions, runsForReal } from "../lib/config/parse-options.ts";
+import { mayBeReached, parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
 import { isMissing } from "../lib/store/database-url.ts";
-import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError } from "./arguments.ts";
+import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError, withRepeats } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
@@ -23,7 +23,7 @@ function command(mode: Mode, description: string) {
     meta: { name: mode, description },
     args,
     setup: ({ rawArgs }) => requireKnown(rawArgs, args),
-    run: ({ args: given }) => serve(mode, given),
+    run: ({ args: given, rawArgs }) => serve(mode, withRepeats(given, rawArgs)),
   });
 }
 
@@ -37,17 +37,19 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const configured = configuration(mode, args);
   const { options, port, host } = configured;
   const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
-  if (!isLoopbackHost(host) && options.publicUrl === undefined && !options.behindProxy) {
+  const settings = checkedSettings(configured);
+  if (!isLoopbackHost(host) && !mayBeReached(settings)) {
+    const network = mode === "dev" ? ", or --trust-network for a network of containers" : "";
     throw new UsageError(
-      `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it`,
+      `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it${network}`,
     );
   }
   const { database = ":memory:" } = options;
-  const { apps } = checkOptions(configured);
+  const apps = runsForReal(settings) ? settings.apps : undefined;
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
   const isNew = database !== ":memory:" && isMissing(database);
-  const { service, warnings, runtime } = await begin(configured, host);
+  const { service, warnings, runtime, protections } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
   // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.
   const end = untilStopped(service);
@@ -64,6 +66,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
       : banner({
           ...address,
           runtime,
+          protections,
           mode,
           options,
           isNew,
@@ -86,11 +89,10 @@ export async function begin({ options, notes, explainedError }: Configuration, h
   );
 }
 
-/** Checked before the ports, so that a port in use does not hide a wrong option. Returns the apps' port, if it opens. */
-function checkOptions({ options, explainedError }: Configuration) {
+/** Checked before the ports, so that a port in use does not hide a wrong option. */
+function checkedSettings({ options, explainedError }: Configuration): Settings {
   try {
-    const settings = parseOptions(options);
-    return { apps: runsForReal(settings) ? settings.apps : undefined };
+    return parseOptions(options);
   } catch (error) {
     throw explainedError(error);
   }

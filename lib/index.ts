@@ -36,6 +36,7 @@ export type { ReceivedDelivery } from "./instruments/received-deliveries.ts";
 export type { Upcoming } from "./jobs/upcoming.ts";
 export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
+export type { SentMail } from "./mails/service.ts";
 export type { NewScenario } from "./scenarios/schema.ts";
 export type { Scenario } from "./scenarios/service.ts";
 export { createService } from "./service.ts";

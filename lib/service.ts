@@ -4,18 +4,29 @@ import { crowdOf } from "./app/open-port.ts";
 import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
 import { createHost, type Host } from "./app/snapshots.ts";
+import { requireSeparation } from "./app/tenancy.ts";
 import { wire } from "./app/wiring.ts";
 import type { AppsService } from "./apps/service.ts";
-import { type Options, parseOptions } from "./config/parse-options.ts";
+import { type Options, parseOptions, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
+import { describeProtection } from "./drivers/box/protections.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
+import type { Log } from "./kernel/log.ts";
+import { underRules } from "./kernel/validation.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
+
+/** The options with which each start has a key: of a new database without a seed, or the one that is given. */
+export type WithKey =
+  | { readonly database?: ":memory:" | undefined; readonly seed?: undefined }
+  | { readonly key: string };
 
 /**
  * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
  * @throws {BadOptions} for a wrong option, {BadSeed} for a wrong seed, {DatabaseError} for an unusable database.
  */
+export async function createService(options?: Options & WithKey): Promise<Service<string>>;
+export async function createService(options?: Options): Promise<Service>;
 export async function createService(options: Options = {}): Promise<Service> {
   return (await beginService(options)).service;
 }
@@ -25,12 +36,14 @@ interface Begun {
   readonly warnings: readonly string[];
   /** What deployments run on; null where they are simulated. */
   readonly runtime: string | null;
+  /** The parts of the box of the runtime `process`, one line each. */
+  readonly protections: readonly string[];
 }
 
 /** The same, with warnings for the operator, which are logged too: `notes` first, then those about the database. */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
-  const seed = parseSeed(settings.seed ?? defaultSeed);
+  const seed = underRules({ trusted: settings.trustNetwork }, () => parseSeed(settings.seed ?? defaultSeed));
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
   let host: Host | undefined;
@@ -44,6 +57,8 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await addPeriodicJobs(periodic, store, clock);
     await features.feed.begin();
     await features.apps.begin();
+    const protections = host.runtimes.driver.runtime?.protections?.() ?? [];
+    await requireSeparation(features, settings, protections);
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
     await features.apps.open();
     // Before any job writes a file, which the sweep would take for one that a crash left.
@@ -54,9 +69,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await features.execution.resume();
     if (opened.created && settings.database !== ":memory:")
       log.info("a new database was made", { database: describeDatabase(settings.database) });
-    const { allow } = settings.outbound;
-    if (allow.length > 0)
-      log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
+    warnOfOpenings(settings, log);
     const found = [opened.warning, foundation.clockWarning].filter((warning) => warning !== undefined);
     const warnings = [...notes, ...found, ...(await devDatabaseWarnings(foundation, features, settings))];
     for (const warning of warnings) log.warn(warning);
@@ -66,7 +79,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     const elsewhere = features.apps.runtimeName();
     const runtime =
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
-    return { service: createFacade(host), warnings, runtime };
+    return { service: createFacade(host), warnings, runtime, protections: protections.map(describeProtection) };
   } catch (error) {
     await apps?.sharing?.rows.end();
     await host?.runtimes.close();
@@ -75,4 +88,19 @@ export async function beginService(options: Options, notes: readonly string[] = 
     opened.release();
     throw asDatabaseError(withoutPassword(settings.database), error);
   }
+}
+
+/** What the operator opens by name is said at every start. */
+function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {
+  if (allow.length > 0)
+    log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
+  if (names.length > 0)
+    log.warn("the control interface answers these networks without a key", {
+      networks: names.join(", "),
+    });
+  const { driver, runtime, isolation } = deployments;
+  if (driver === undefined && runtime.includes("process") && isolation === "none")
+    log.warn(
+      "deployed code runs without isolation (--isolation none): it can read whatever the user of the service can",
+    );
 }

@@ -1,7 +1,7 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
 import type { Service } from "./app/service-facade.ts";
 import type { Options } from "./config/parse-options.ts";
-import { createService } from "./service.ts";
+import { createService, type WithKey } from "./service.ts";
 
 export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 
@@ -42,7 +42,7 @@ function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
 }
 
 /** Makes a service that closes when the test ends. The test fails if a sink threw, or jobs still run then. */
-async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> {
+async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Promise<S> {
   // First, so that a wrong context is refused before a service is made.
   const register = registrarOf(t);
   const service = await make();
@@ -64,12 +64,17 @@ async function forTest(t: Test, make: () => Promise<Service>): Promise<Service> 
  * seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the process, and the
  * test fails for a scenario that was never used.
  */
+export async function createTestService(t?: Test, options?: Options & WithKey): Promise<Service<string>>;
+export async function createTestService(t?: Test, options?: Options): Promise<Service>;
 export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
   return forTest(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 
 /** A fork that closes when its test ends: a suite makes one expensive service, and each test takes its own copy. */
-export async function forkTestService(t: Test, service: Service): Promise<Service> {
+export async function forkTestService<Key extends string | null>(
+  t: Test,
+  service: Service<Key>,
+): Promise<Service<Key>> {
   // It can be undefined in JavaScript, and where a `beforeEach` makes it too late.
   if (!service) throw new TypeError("pass the service to fork: forkTestService(t, service)");
   return forTest(t, () => service.fork());

@@ -11,7 +11,7 @@ const transactionsTwice = {
   name: "transactions-twice",
   setup({ onLoad }) {
     onLoad({ filter: /\/lib\/store\/store\.ts$/ }, ({ path }) => {
-      const [before, after, ...more] = readFileSync(path, "utf8").split("await engine.transaction(async");
+      const [before, after, ...more] = readFileSync(path, "utf8").split("await engine.transaction(scope, async");
       if (after === undefined || more.length > 0) throw new Error("store.ts does not have one transaction");
       const twice = `const twice = (work: any) => async (connection: any) => {
         const control = (text: string) => connection.statement(text).run([]);
@@ -22,10 +22,22 @@ const transactionsTwice = {
         return work(connection);
       };\n`;
       return {
-        contents: `${before}await engine.transaction(twice(async${after.replace("}, hooks);", "}), hooks);")}\n${twice}`,
+        contents: `${before}await engine.transaction(scope, twice(async${after.replace("\n      });", "\n      }));")}\n${twice}`,
         loader: "ts",
       };
     });
+  },
+};
+
+/** Other work of the process goes on between the statements of a transaction, by a seed. `TEST_INTERLEAVE=1` */
+const timeBetweenStatements = {
+  name: "time-between-statements",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/lib\/store\/pauses\.ts$/ }, () => ({
+      contents: `import { createPauses } from "${resolve("test/helpers/pauses.ts")}";
+        export const pauses = { current: createPauses(${Number(process.env.TEST_INTERLEAVE)}) };`,
+      loader: "ts",
+    }));
   },
 };
 
@@ -75,6 +87,7 @@ export async function compile({ tests = true } = {}) {
       plugins: [
         webFromNode,
         ...(process.env.TEST_RERUN ? [transactionsTwice] : []),
+        ...(process.env.TEST_INTERLEAVE ? [timeBetweenStatements] : []),
         ...(process.env.SVC_TEST_POSTGRES ? [memoryIsPostgres] : []),
       ],
     });

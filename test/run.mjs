@@ -52,13 +52,18 @@ const processes = groups().map((group, i) => {
   return path;
 });
 
+// A process has up to ten files, and their long forms take minutes on a machine with other work. So do they on PostgreSQL,
+// and with pauses.
+const isLong = process.env["TEST_LONG"] || process.env["SVC_SERVER_DELIVERIES"];
+const isSlow = process.env["SVC_TEST_POSTGRES"] || process.env["TEST_INTERLEAVE"];
+const timeout_ms = isLong ? 3_600_000 : isSlow ? 900_000 : 240_000;
+
 const command = [
   "--enable-source-maps",
   "--test",
   // One more than there are cores, since some of them wait for the disk; Node's own choice is one fewer.
   `--test-concurrency=${availableParallelism() + 1}`,
-  // A process has up to ten files, and their long forms take minutes on a machine with other work. So do they on PostgreSQL.
-  `--test-timeout=${process.env["TEST_LONG"] ? 1_800_000 : process.env["SVC_TEST_POSTGRES"] ? 900_000 : 240_000}`,
+  `--test-timeout=${timeout_ms}`,
   ...flags,
   ...processes,
 ];

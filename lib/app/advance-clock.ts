@@ -1,6 +1,6 @@
 import type { Loop } from "../jobs/loop.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
-import { invalid } from "../kernel/errors.ts";
+import { invalid, Problem } from "../kernel/errors.ts";
 
 /** The result of moving the clock: the time that it shows now, and how many jobs ran. */
 export interface Advanced {
@@ -49,9 +49,10 @@ export function createClockControl({
   const requireManual = (path: string) => {
     requireOutsideSink();
     if (clock.mode !== "manual")
-      throw invalid(
-        path,
-        'cannot be moved: the clock runs by itself. Only a manual clock can be advanced: start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
+      throw new Problem(
+        "validation_failed",
+        'only a manual clock can be moved, and this one runs by itself: start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
+        { details: [{ path, message: "needs a manual clock" }] },
       );
   };
   const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {

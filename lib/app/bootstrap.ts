@@ -33,7 +33,7 @@ async function fill({ store }: Foundation, features: Features, { regions }: Sett
   const { isEmpty } = features.organizations;
   if (!(await isEmpty())) return false;
   requireValidRegions(seed, regions);
-  return store.transaction(async (tx) => {
+  return store.transaction("all", async (tx) => {
     const isFirst = await isEmpty(tx);
     if (isFirst) await insertSeed(tx, features, seed);
     return isFirst;
@@ -100,7 +100,7 @@ export async function createKey(
         ? "there is no organization yet"
         : `no organization is named "${wanted.organization}"`,
     );
-  return store.transaction(async (tx) => {
+  return store.transaction({ organization_id: organization.id }, async (tx) => {
     const user = await users.firstWithRole(organization.id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
@@ -123,8 +123,11 @@ export async function createOrganization(
   given: { name: string; plan?: Plan },
 ) {
   const wanted = checkArgument(newOrganization, "wanted", given, '{ name: "acme" }');
-  if (await organizations.named(wanted.name)) throw invalid("name", "is already the name of another organization");
-  const { id, name, plan } = await store.transaction((tx) => organizations.insert(tx, wanted));
+  const { id, name, plan } = await store.transaction("rows", async (tx) => {
+    if (await organizations.named(wanted.name, tx))
+      throw invalid("name", "is already the name of another organization");
+    return organizations.insert(tx, wanted);
+  });
   return { id, name, plan };
 }
 

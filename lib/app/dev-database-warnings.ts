@@ -13,7 +13,7 @@ export async function recordFixedKey({ store, serviceState }: State, id: string)
   const before = await readFixedKeys({ store, serviceState });
   if (before.includes(id)) return;
   const value = [...before, id].join(" ");
-  await store.transaction((tx) => serviceState(tx).write({ name: "fixed_keys", value }));
+  await store.transaction("rows", (tx) => serviceState(tx).write({ name: "fixed_keys", value }));
 }
 
 /** Warnings about a database that was used in the mode dev: its fixed keys. Each says how to fix it. */

@@ -13,7 +13,7 @@ import { deliveriesJobs } from "../endpoints/jobs.ts";
 import { createOutbox } from "../endpoints/outbox.ts";
 import { createEndpoints } from "../endpoints/service.ts";
 import { signedJson } from "../endpoints/signed-json.ts";
-import { createBus } from "../events/bus.ts";
+import { type Bus, createBus } from "../events/bus.ts";
 import { type ChangeFeed, createChangeFeed } from "../events/change-feed.ts";
 import { eventsService } from "../events/service.ts";
 import { createWaiting, type Waiting } from "../events/wait-for-change.ts";
@@ -26,14 +26,16 @@ import { generationsService } from "../generations/service.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { pushesService } from "../integrations/pushes.ts";
 import { integrationsService } from "../integrations/service.ts";
-import { invitationsService } from "../invitations/service.ts";
+import { type InvitationsService, invitationsService } from "../invitations/service.ts";
 import { createQueue, type Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { EndsPorts } from "../keys/ends.ts";
 import { createKeyWatch } from "../keys/revocation-watch.ts";
 import { keysService } from "../keys/service.ts";
 import { createSessions } from "../keys/sessions.ts";
 import { mailsService } from "../mails/service.ts";
 import { openapiService } from "../openapi/service.ts";
+import { codeHostRights } from "../organizations/code-host-rights.ts";
 import type { Plan } from "../organizations/schema.ts";
 import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
@@ -92,16 +94,13 @@ export function createFeatures(
   const retention_ms = settings.deliveries.retention;
   const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
-  const keys = keysService(ports);
-  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
-  const sessions = createSessions({ ...ports, keys });
-  const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
-  const mails = mailsService(ports);
-  const users = usersService({ ...ports, bus, keys });
+  const people = createPeople({ ...ports, bus, origin }, settings);
+  const { keys, users } = people;
   const scenarios = scenariosService(ports);
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
+  const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
   const deploying = createDeploying(
-    { ...ports, bus, queue, driver, proxy, runtimeId, appsUrl, scenarios: devScenarios },
+    { ...ports, bus, queue, driver, proxy, runtimeId, appsUrl, rights, isOnly: rights.isOnly, scenarios: devScenarios },
     settings,
   );
   const { projects, deployments } = deploying;
@@ -109,17 +108,13 @@ export function createFeatures(
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;
-  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf });
+  const rules = { trusted: settings.trustNetwork };
+  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules });
   return {
     ...createGenerations({ ...ports, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
     bus,
     feed,
-    keys,
-    watchKey,
-    sessions,
-    watchSession,
-    mails,
-    users,
+    ...people,
     ...deploying,
     endpoints,
     outbox,
@@ -128,11 +123,26 @@ export function createFeatures(
     integrations,
     scenarios,
     organizations,
-    invitations: invitationsService({ ...ports, bus, users, keys, mails, origin, hasDashboard: settings.dashboard }),
-    pushes: pushesService({ ...ports, endpoints, deployments }),
+    pushes: pushesService({ ...ports, endpoints, deployments, rights }),
     events: eventsService(ports),
     openapi: openapiService(settings),
   };
+}
+
+/** People and their access. */
+function createPeople(
+  ports: Foundation & { readonly feed: ChangeFeed; readonly bus: Bus; readonly origin: () => string },
+  { rateLimit, dashboard: hasDashboard }: Settings,
+) {
+  const onEnded: EndsPorts["onEnded"] = (...ended) => invitations.voidSentWith(...ended);
+  const keys = keysService({ ...ports, rateLimit, onEnded });
+  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
+  const sessions = createSessions({ ...ports, keys });
+  const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
+  const mails = mailsService(ports);
+  const users = usersService({ ...ports, keys, onLeave: (...left) => invitations.voidOf(...left) });
+  const invitations: InvitationsService = invitationsService({ ...ports, users, keys, mails, hasDashboard });
+  return { keys, watchKey, sessions, watchSession, mails, users, invitations };
 }
 
 function createGenerations(

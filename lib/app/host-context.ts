@@ -12,7 +12,7 @@ import type { Runtimes } from "./runtimes.ts";
 export interface HostContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
-  /** Whether the options say how other machines reach it: a public URL, or a proxy in front. */
+  /** Whether the options say how other machines reach it: a public URL, a proxy in front, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;

@@ -2,6 +2,7 @@ import { ClientProblem, flatOf, problemOf } from "../client/problem.ts";
 import { createSender, type Sender } from "../client/send.ts";
 import type { Answer } from "../http/answer.ts";
 import type { App } from "../http/app.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { AbortController, Headers, Request } from "../kernel/web.ts";
 
 const never = new AbortController().signal;
@@ -10,12 +11,13 @@ const never = new AbortController().signal;
  * Sends the typed client's calls without a port: straight to their operations, without routes and requests, but through
  * the same checks, rate limits and faults. It never retries, because no connection can break by itself.
  */
-export function inProcessSender(app: () => App, apiKey: string | undefined): Sender {
+export function inProcessSender(app: () => App, clock: () => Clock, apiKey: string | undefined): Sender {
   const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new Request(url, init));
   const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: fetchInProcess, retries: 0 });
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
   return {
     ...sender,
+    standsStill: () => clock().mode === "manual",
     async call({ id, method, path, params, query, body, headers }, { signal = never, idempotencyKey } = {}) {
       signal.throwIfAborted();
       const text = body === undefined ? undefined : JSON.stringify(body);

@@ -26,7 +26,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     const from = clock.iso();
     let by = 0;
     try {
-      await store.transaction(async (tx) => {
+      await store.transaction("all", async (tx) => {
         // It may run again.
         clock.shift(-by);
         by = clock.setBy();

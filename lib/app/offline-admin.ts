@@ -1,6 +1,7 @@
 import type { Settings } from "../config/parse-options.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
+import type { SentMail } from "../mails/service.ts";
 import { createKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
@@ -18,7 +19,7 @@ export interface Admin {
   }): Promise<{ id: string; key: string }>;
   listKeys(organization?: string): Promise<readonly KeyEntry[]>;
   revokeKey(id: string, organization?: string): Promise<void>;
-  mails(): Promise<readonly { to: string; subject: string; text: string; sent_at: string }[]>;
+  mails(): Promise<readonly SentMail[]>;
   close(): Promise<void>;
 }
 
@@ -65,7 +66,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
     },
     async revokeKey(id, organization) {
       const organization_id = await idOf(organization);
-      await store.transaction((tx) => features.keys.remove(tx, organization_id, id));
+      await store.transaction({ organization_id }, (tx) => features.keys.remove(tx, organization_id, id));
     },
     mails: () => features.mails.all(),
     async close() {

@@ -16,7 +16,7 @@ const listenAddress = record({
 const openToOthers = () =>
   invalid(
     "host",
-    "can be reached from other machines; set the option publicUrl, or behindProxy if a proxy is in front of it",
+    "can be reached from other machines; set the option publicUrl, behindProxy if a proxy is in front of it, or in dev trustNetwork",
   );
 interface Host extends Pick<HostContext, "mayBeReached" | "hosts" | "listening"> {
   readonly state: HostState;

@@ -51,12 +51,14 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
         option: settings.clock,
       });
     const fingerprint = (await serviceState().read({ name: "vault" }))?.value;
+    // Drawn where the database has a key of its own, too: the same seed draws the same identifiers on every engine.
+    const drawn = random.bytes(32);
     const encryption = createEncryption(
-      settings.database === inMemory ? random.bytes(32) : keyOf(settings, fingerprint),
+      settings.database === inMemory ? drawn : keyOf(settings, fingerprint),
       random.bytes,
     );
     if (fingerprint !== undefined && fingerprint !== encryption.fingerprint) throw wrongKeyOf(settings);
-    await store.transaction(async (tx) => {
+    await store.transaction(fingerprint === undefined ? "all" : "rows", async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint !== undefined) return;
       // Another first start may have been quicker.
@@ -120,7 +122,7 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   if (database === inMemory) return openMemory();
   if (isPostgres(database)) {
     // Before anything is made there.
-    givenKey(settings);
+    givenKey(settings, { mayBeNew: exclusive });
     const { openPostgres } = await import("../store/open-postgres.ts");
     return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
   }
@@ -148,13 +150,21 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
   return assetsInFolder(folder);
 }
 
-/** The key of a database of PostgreSQL, which no start makes: another process would make another one. */
-export function givenKey({ database, encryptionKey, keyFile }: GivenKey): Buffer {
+/**
+ * The key of a database of PostgreSQL, which no start makes: another process would make another one. `mayBeNew`: the database
+ * may be one without data, for which the operator has to make a key.
+ */
+export function givenKey(
+  { database, encryptionKey, keyFile }: GivenKey,
+  { mayBeNew = false }: { readonly mayBeNew?: boolean } = {},
+): Buffer {
   const key = encryptionKey === undefined ? undefined : parseKey(encryptionKey);
   if (key) return key;
   if (keyFile === undefined) {
     const reason = "it needs its encryption key, in SVC_ENCRYPTION_KEY or a file that --key-file names";
-    throw new DatabaseError(withoutPassword(database), `${reason}; make one with: openssl rand -base64 32`);
+    const which = "; no other key reads the secrets of a database with data";
+    const made = mayBeNew ? ". For a new database, make one with: openssl rand -base64 32" : "";
+    throw new DatabaseError(withoutPassword(database), reason + which + made);
   }
   try {
     return readKey(keyFile);

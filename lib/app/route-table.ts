@@ -1,5 +1,5 @@
 import type { Settings } from "../config/parse-options.ts";
-import { callsOf } from "../control/calls.ts";
+import { controlCalls } from "../control/calls.ts";
 import { controlRoutes } from "../control/control-routes.ts";
 import { createDashboardAccess } from "../dashboard/access.ts";
 import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
@@ -37,8 +37,8 @@ export interface Ports {
   readonly features: Features;
   readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
   readonly meter: Meter;
-  /** Answers the metrics as text. */
-  readonly metrics: () => Promise<string>;
+  /** Answers the metrics as text: of the service, or of one organization. */
+  readonly metrics: (organization_id?: string) => Promise<string>;
   readonly queueLoad: () => Promise<QueueLoad>;
   readonly clockControl: ClockControl;
   readonly instruments: {
@@ -68,7 +68,9 @@ export function routeTable(
   ports: Ports & Access,
 ): Route[] {
   const { serviceState, log, clock, store } = foundation;
-  const { bodyLimit, behindProxy, mode, codeHost, publicUrl } = settings;
+  const { bodyLimit, behindProxy, mode, codeHost, publicUrl, trustNetwork: trusted } = settings;
+  const { key: metricsKey } = settings.metrics;
+  const rules = { trusted };
   const { features, limits, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } =
     ports;
   const run = createRunOperation({
@@ -77,6 +79,7 @@ export function routeTable(
     idempotency: limits.idempotency,
     writer,
     bodyLimit,
+    rules,
     meter,
     log,
     closing,
@@ -92,7 +95,7 @@ export function routeTable(
     allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
   });
   const { snapshots, forks, preview, deliverInEveryOrder } = host;
-  const calls = callsOf({
+  const controlled = {
     ...features,
     ...instruments,
     clock,
@@ -101,7 +104,7 @@ export function routeTable(
     forks,
     preview,
     deliverInEveryOrder,
-  });
+  };
   const readable = async () => serviceState().read({ name: "vault" });
   const obstacle = () =>
     store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.sharing?.rows.obstacle();
@@ -111,10 +114,16 @@ export function routeTable(
     live,
     ...operationRoutes({ operations, authenticator, run }),
     ...(mode === "dev"
-      ? controlRoutes({ calls, now: host.iso, changed: () => instruments.notices.tell("instruments") })
+      ? controlRoutes({
+          calls: controlCalls,
+          ports: controlled,
+          now: host.iso,
+          rules,
+          changed: () => instruments.notices.tell("instruments"),
+        })
       : []),
-    ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy }),
-    ...hookRoutes({ pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
+    ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
+    ...hookRoutes({ authenticator, pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
     ...assetRoutes(features),
     { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
   ];
@@ -137,7 +146,7 @@ const uncached = (route: Route): Route => ({
 /** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
 function dashboardTable(
   { log, clock }: Foundation,
-  { mode, publicUrl, behindProxy, bodyLimit }: Settings,
+  { mode, publicUrl, behindProxy, bodyLimit, trustNetwork: trusted }: Settings,
   { features, limits, meter, queueLoad, closing, authenticator, instruments }: Ports & Access,
 ): Route[] {
   const { sessions, watchSession, organizations, users, feed } = features;
@@ -158,6 +167,7 @@ function dashboardTable(
     idempotency: limits.idempotency,
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
     bodyLimit,
+    rules: { trusted },
     meter,
     log,
     closing,

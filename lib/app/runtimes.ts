@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { runsForReal, type Settings } from "../config/parse-options.ts";
+import { reachOf } from "../drivers/box/network.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { createRuntimeList } from "../drivers/deployment/runtime-list.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
@@ -19,6 +20,8 @@ export interface Runtimes {
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
+  readonly localUrl: () => string | undefined;
+  /** The same as people open it: the option `apps.url`, else the local one. */
   readonly appsUrl: () => string | undefined;
   /** What other servers of the service know this one's runtime by; undefined without a runtime, and for a database file. */
   readonly id: string | undefined;
@@ -45,15 +48,14 @@ export function createRuntimes(settings: Settings): Runtimes {
     keepOpen(request.socket);
     return proxy.upgrade(request, socket, head);
   };
+  const localUrl = () => server && `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
   return {
     driver,
     proxy,
     id: folder?.id,
     release: () => folder?.release(),
-    appsUrl() {
-      if (!server) return undefined;
-      return `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
-    },
+    localUrl,
+    appsUrl: () => (server ? (apps.url ?? localUrl()) : undefined),
     async open(crowd) {
       if (driver.runtime)
         server = await listen(
@@ -70,7 +72,8 @@ export function createRuntimes(settings: Settings): Runtimes {
 }
 
 function realDriver({ mode, strict, outbound, database, deployments, apps, codeHost }: Settings): DeploymentDriver {
-  const { isolation, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk, registries } = deployments;
+  const { isolation, users, reach, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk, registries } =
+    deployments;
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -85,7 +88,13 @@ function realDriver({ mode, strict, outbound, database, deployments, apps, codeH
   const made = deployments.runtime.map((name) =>
     name === "engine"
       ? createEngineDriver(folder, { registries, outbound: network, isLasting, ...common })
-      : createProcessDriver(folder, { isolation, leavesDockerfiles, ...common }),
+      : createProcessDriver(folder, {
+          isolation,
+          users,
+          reach: reachOf(reach, outbound.allow),
+          leavesDockerfiles,
+          ...common,
+        }),
   );
   return createRuntimeList(made);
 }

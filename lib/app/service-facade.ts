@@ -18,13 +18,21 @@ import { openPort } from "./open-port.ts";
 import type { Host } from "./snapshots.ts";
 import { type StateTools, stateTools } from "./state-tools.ts";
 
-/** A whole deployment-and-generation service, in this process. */
-export interface Service extends Instruments<Service>, StateTools<Service> {
+/**
+ * A whole deployment-and-generation service, in this process. `Key` is `string` where the options say that each start has
+ * a key.
+ */
+export interface Service<Key extends string | null = string | null>
+  extends Instruments<Service<Key>>,
+    StateTools<Service<Key>> {
   /** A key of the first owner; null unless this start made it or was given it. */
-  readonly apiKey: string | null;
+  readonly apiKey: Key;
   /** The address of the open port; undefined without one. */
   readonly url: string | undefined;
-  /** Where deployed apps are: `http://<environment>-<project>.` before its host. Null without a runtime. */
+  /**
+   * Where deployed apps are on this machine: `http://<environment>-<project>.` before its host, whatever the option
+   * `apps.url` says. Null without a runtime.
+   */
   readonly appsUrl: string | null;
   /**
    * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
@@ -111,7 +119,7 @@ export function createFacade(host: Host): Service {
       return host.listening[0]?.url;
     },
     get appsUrl() {
-      return host.runtimes.appsUrl() ?? null;
+      return host.runtimes.localUrl() ?? null;
     },
     async fetch(input, init) {
       const current = app();
@@ -121,7 +129,7 @@ export function createFacade(host: Host): Service {
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
-      return clientOver(inProcessSender(app, apiKey || undefined));
+      return clientOver(inProcessSender(app, () => host.state.foundation.clock, apiKey || undefined));
     },
     async listen(at = {}) {
       requireOpen();
@@ -174,6 +182,7 @@ export function createFacade(host: Host): Service {
     get faults() {
       return tools().faults;
     },
+    mails: async (...given: []) => tools().mails(...given),
     get journal() {
       return tools().journal;
     },

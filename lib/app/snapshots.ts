@@ -1,9 +1,9 @@
-import { runsForReal, type Settings } from "../config/parse-options.ts";
+import { mayBeReached, runsForReal, type Settings } from "../config/parse-options.ts";
 import { comparison, snapshotOptions } from "../control/state-calls.ts";
 import { shuttingDown } from "../http/cancellation.ts";
 import { createHosts } from "../http/hosts.ts";
 import { attemptsInEveryOrder } from "../instruments/delivery-orders.ts";
-import { createSinks, type SinkError, type Sinks } from "../instruments/sinks.ts";
+import { createSinks, describeSinkError, type SinkError, type Sinks } from "../instruments/sinks.ts";
 import type { Problem } from "../kernel/errors.ts";
 import { checkArgument } from "../kernel/validation.ts";
 import type { Scenario } from "../scenarios/service.ts";
@@ -64,7 +64,7 @@ const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): 
 /** Throws if a strict service has an unused scenario or an error of a sink. */
 function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]): void {
   const found = [
-    ...errors.map(({ sink, error }) => `the sink "${sink}" threw ${String(error)}`),
+    ...errors.map(describeSinkError),
     ...unused.map(
       ({ match, next }) => `the scenario ${next ? `for the next ${next}` : JSON.stringify(match)} was never used`,
     ),
@@ -170,7 +170,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     deliverInEveryOrder,
     listening: [],
     hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
-    mayBeReached: settings.publicUrl !== undefined || settings.behindProxy,
+    mayBeReached: mayBeReached(settings),
     sinks: inherited?.sinks.copy() ?? createSinks(),
     runtimes: createRuntimes(settings),
     iso: () => current().foundation.clock.iso(),

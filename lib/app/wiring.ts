@@ -51,7 +51,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const closing = createClosing();
 
   const network = host.isMuted ? mutedOutbound : networkOf(settings);
-  const inbox = createInbox({ network, transport: settings.transport, now: clock.iso, log, sinks: host.sinks });
+  const inbox = createInbox({ ...settings, network, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
 
@@ -132,8 +132,9 @@ function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
   return { notices, journal };
 }
 
-function networkOf({ strict, mode, outbound: { allow, send } }: Settings): Outbound {
-  return strict ? closedOutbound : createOutbound({ mode, allow, confined: mode === "dev" && send !== true });
+function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, send } }: Settings): Outbound {
+  const confined = mode === "dev" && send !== true;
+  return strict ? closedOutbound : createOutbound({ mode, allow, trusted, confined });
 }
 
 interface Prunable {
@@ -143,8 +144,8 @@ interface Prunable {
 /** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
   const { store, clock, log, serviceState, owner, opened } = foundation;
-  const { mails, invitations, pushes, outbox, generations, sessions } = features;
-  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions];
+  const { mails, invitations, pushes, outbox, generations, sessions, apps } = features;
+  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions, apps];
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };
@@ -160,7 +161,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
   });
   const storeClock = async (at: number) => {
-    await store.transaction((tx) => writeTime(serviceState(tx), isoOf(at), clock));
+    await store.transaction("rows", (tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
   const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.shared !== undefined });
   return { periodic, runner, loop, storeClock };

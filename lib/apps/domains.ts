@@ -1,4 +1,9 @@
+import type { TextRecords } from "../drivers/outbound/text-records.ts";
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { appsRepository } from "./repository.ts";
@@ -6,33 +11,125 @@ import type { AppKey } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;
-  /** Option `apps.domain`. */
-  readonly domain: string;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  /** The domains under which the service gives out hosts itself. */
+  readonly domains: readonly string[];
   /** The host of `publicUrl`, which is no app's. */
   readonly ownHost: string | undefined;
+  readonly textRecords: TextRecords;
+  /** Whether a domain of this organization has to be verified before it serves. */
+  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
+  /** The domains that serve an environment have changed. */
+  readonly changed: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
-/** The own host names of environments, each unique in the service. */
-export function createDomains({ store, domain, ownHost }: Ports) {
+/** A domain that is to be verified, and how often it was looked up before. */
+export type Check = AppKey & { readonly name: string; readonly tries: number };
+
+/** CONTRACT section 11: "a host that was given up stays with its organization for 7 days". */
+const kept_ms = milliseconds("7d");
+const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
+/** Seven days of them; then the next PUT begins again. */
+const mostTries = 38;
+
+export const recordOf = (name: string) => `_svc.${name}`;
+/** It is public, as everything in DNS: it says which organization may have the domain. */
+export const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
+/** Until when a host that is given up now stays with its organization. */
+export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
+
+/** The own host names of environments. Any number of environments may wait for one; it serves one of them. */
+export function createDomains(ports: Ports) {
+  const { store, clock, queue, domains, ownHost, textRecords, verifies, changed } = ports;
   const rows = store.using(appsRepository);
 
+  /** Until when a host that another organization gave up stays with that one; undefined where it does not. */
+  const keptFor = async (tx: Tx | undefined, { organization_id }: Pick<AppKey, "organization_id">, name: string) => {
+    const before = await rows(tx).givenUp({ name, now: clock.iso() });
+    return before && before.organization_id !== organization_id ? before.until : undefined;
+  };
+
+  /** Why an environment cannot have a host now; undefined where it can. */
+  const obstacle = async (key: AppKey, name: string, tx?: Tx) => {
+    if (await rows(tx).domainOfOther({ ...key, name }))
+      return `the domain ${name} belongs to another environment; remove it there first`;
+    const until = await keptFor(tx, key, name);
+    if (until === undefined) return undefined;
+    return `the domain ${name} was given up by another organization, with which it stays until ${until}`;
+  };
+
   const refuse = async (tx: Tx, key: AppKey, name: string, i: number) => {
-    if (name === domain || name.endsWith(`.${domain}`))
+    const domain = domains.find((one) => name === one || name.endsWith(`.${one}`));
+    if (domain !== undefined)
       throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service gives out those hosts itself`);
     if (name === ownHost) throw invalid(`domains.${i}`, "must not be the host of this service");
-    const other = await rows(tx).domain({ name });
-    if (other && (other.project_id !== key.project_id || other.environment !== key.environment))
-      throw new Problem("domain_taken", `the domain ${name} belongs to another environment; remove it there first`);
+    const reason = await obstacle(key, name, tx);
+    if (reason !== undefined) throw new Problem("domain_taken", reason);
+  };
+
+  const activate = async (tx: Tx, { tries: _, name, ...key }: Check) => {
+    const reason = await obstacle(key, name, tx);
+    await rows(tx).setDomainStatus({
+      ...key,
+      name,
+      status: reason === undefined ? "active" : "pending",
+      reason: reason ?? null,
+    });
+    await changed(tx, key);
   };
 
   return {
-    /** Replaces the domains of an environment. */
+    keptFor,
+
+    /** Replaces the domains of an environment. Those that are new, or still wait, are looked up at once. */
     async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
       for (const [i, name] of names.entries()) await refuse(tx, key, name, i);
       const { organization_id, project_id, environment } = key;
-      await rows(tx).removeDomains({ project_id, environment });
-      for (const name of new Set(names))
-        await rows(tx).insertDomain({ name, organization_id, project_id, environment });
+      const before = await rows(tx).domainsOf({ project_id, environment });
+      const mustVerify = await verifies(tx, organization_id);
+      for (const { name, status } of before) {
+        if (names.includes(name)) continue;
+        if (status === "active") await rows(tx).giveUp({ name, organization_id, until: keptUntil(clock) });
+        await rows(tx).removeDomain({ project_id, environment, name });
+      }
+      for (const name of new Set(names)) {
+        const known = before.find((one) => one.name === name);
+        const status = known?.status === "active" || !mustVerify ? "active" : "pending";
+        const row = { name, project_id, environment, organization_id, status, reason: null } as const;
+        if (!known) await rows(tx).insertDomain(row);
+        else if (known.status !== status) await rows(tx).setDomainStatus(row);
+        const check: Check = { ...key, name, tries: 0 };
+        const id = `domain ${project_id} ${environment} ${name}`;
+        if (status === "pending") await queue.addUnique(tx, "apps.verify-domain", check, id);
+      }
+    },
+
+    /** The job `apps.verify-domain`: looks for the organization's token in DNS, less and less often for seven days. */
+    async verify(check: Check): Promise<Outcome> {
+      const { tries, name, ...key } = check;
+      const row = (await rows().domainsOf(key)).find((one) => one.name === name);
+      if (row?.status !== "pending") return discard("the domain was removed, or serves already");
+      const token = tokenOf(key.organization_id);
+      const found = await textRecords(recordOf(name)).catch((error: Error) => error);
+      const taken = await obstacle(key, name);
+      const isProven = !(found instanceof Error) && found.includes(token);
+      if (isProven && taken === undefined) return done((tx) => activate(tx, check), key);
+      const reason =
+        found instanceof Error
+          ? `the TXT record ${recordOf(name)} could not be looked up: ${found.message}`
+          : isProven
+            ? (taken ?? "")
+            : `no TXT record ${recordOf(name)} with the value ${token} was found`;
+      const write = async (tx: Tx) => void (await rows(tx).setDomainReason({ ...key, name, reason }));
+      if (tries >= mostTries) return done(write, key);
+      const wait_ms = Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
+      return snooze(wait_ms, write, key, { ...check, tries: tries + 1 });
+    },
+
+    /** Removes what is remembered of hosts that others may have again. */
+    async prune(): Promise<void> {
+      await store.transaction("rows", (tx) => rows(tx).forgetGivenUp({ before: clock.iso() }));
     },
   };
 }

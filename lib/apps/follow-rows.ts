@@ -17,7 +17,7 @@ interface Ports {
   /** Undefined without a runtime. */
   readonly supervisor: Supervisor | undefined;
   /** The hosts of an environment that are no domains of its own. */
-  readonly ownHostOf: (slug: string) => string;
+  readonly ownHostsOf: (slug: string) => readonly string[];
   /** This server's runtime was down, as other servers saw it: deployments may have waited for it. */
   readonly onBack: () => Promise<unknown>;
 }
@@ -28,7 +28,7 @@ export const noneUp = "no server with a runtime is up, so deployments wait";
  * Every five seconds, and when other servers say so: renews the lease of this server's runtime, takes over what runs on those
  * that are gone, and lets run here what the rows say, and nothing else.
  */
-export function createRowFollower({ store, log, feed, registry, supervisor, ownHostOf, onBack }: Ports) {
+export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack }: Ports) {
   const rows = store.using(appsRepository);
   let hasBegun = false;
   let hasEnded = false;
@@ -56,7 +56,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     for (const [name, { organization_id, project_id, environment, slug, deployment_id }] of here) {
       const key = { organization_id, project_id, environment };
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
-      const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [ownHostOf(slug), ...own] };
+      const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [...ownHostsOf(slug), ...own] };
       const current = run.liveIn(key);
       if (current?.deployment_id === found.deployment_id) run.setHosts(key, found.hosts);
       else if (missed.has(name) && current) run.promote(key, found);

@@ -6,12 +6,17 @@ const job = jobsOf<{ apps: AppsService }>();
 const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
 const names = v.array(v.string());
 
-/** What one server asks of the one that runs an environment: each kind has the id of its runtime. */
+/** What one server asks of the one that runs an environment: each kind has the id of its runtime. Any looks domains up. */
 export const appsJobs = [
   job({
     kind: "apps.restart",
     args: v.object({ ...key, restart_id: v.string() }),
     run: (order, { apps }) => apps.runRestart(order),
+  }),
+  job({
+    kind: "apps.verify-domain",
+    args: v.object({ ...key, name: v.string(), tries: v.number() }),
+    run: (check, { apps }) => apps.verifyDomain(check),
   }),
   job({
     kind: "apps.clear",

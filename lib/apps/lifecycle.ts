@@ -1,5 +1,6 @@
 import type { StoredReleases } from "../deployments/stored-releases.ts";
 import type { Runtime } from "../drivers/deployment/contract.ts";
+import type { Log } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -8,6 +9,7 @@ import type { Sharing } from "./sharing.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
 
 interface Ports {
+  readonly log: Log;
   readonly store: Store;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
@@ -23,7 +25,7 @@ interface Ports {
 
 /** The start and the end of what runs here. */
 export function createAppLifecycle(ports: Ports) {
-  const { store, runtime, supervisor, sharing, deployments, keep, ensure, hostsOf, isOwn } = ports;
+  const { log, store, runtime, supervisor, sharing, deployments, keep, ensure, hostsOf, isOwn } = ports;
   const rows = store.using(appsRepository);
   return {
     /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
@@ -40,15 +42,18 @@ export function createAppLifecycle(ports: Ports) {
           return !!app && isOwn(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
         },
         project: async (project_id) => (await rows().ofProject({ project_id })).some(isOwn),
+        warn: (message) => log.warn(message),
         async live(deployment_id) {
           const app = live.find((one) => one.deployment_id === deployment_id);
           return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
         },
       });
       // Environments that were made while deployments were simulated.
-      await store.transaction(async (tx) => {
-        for (const key of await rows(tx).withoutApp({})) await ensure(tx, key);
-      });
+      for (const organization_id of new Set((await rows().withoutApp({})).map((one) => one.organization_id)))
+        await store.transaction({ organization_id }, async (tx) => {
+          for (const key of await rows(tx).withoutApp({}))
+            if (key.organization_id === organization_id) await ensure(tx, key);
+        });
     },
 
     /** The port of the apps is open, and no job runs yet: other servers may count on this one. */

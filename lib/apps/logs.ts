@@ -40,7 +40,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
   const rows = store.using(appsRepository);
 
   const write = (key: AppKey, lines: readonly LogLine[]) =>
-    store.transaction(async (tx) => {
+    store.transaction(key, async (tx) => {
       const app = await rows(tx).find(key);
       // The environment was deleted meanwhile.
       if (!app) return;
@@ -55,7 +55,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
       await rows(tx).pruneLog({ project_id, environment, before: seq - kept });
       feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
-    }, key);
+    });
 
   return {
     /** Adds lines; one that cannot be stored is missed by nobody but its reader. */

@@ -86,7 +86,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
       const restart_id = ids.next("job");
       const order = { organization_id, project_id, environment, restart_id };
       const kind = kindAt("apps.restart", runtime_id);
-      await store.transaction((tx) => queue.addUnique(tx, kind, order, restart_id), { organization_id });
+      await store.transaction({ organization_id }, (tx) => queue.addUnique(tx, kind, order, restart_id));
       try {
         while (await jobs.isWaiting(`job_${restart_id}`)) {
           requireUp(runtime_id);
@@ -103,7 +103,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
     async atHost(host: string): Promise<Row<"apps"> | undefined> {
       const domains = registry.known().map(({ apps_url }) => `.${new URL(apps_url).hostname}`);
       const domain = domains.find((one) => host.endsWith(one));
-      const own = domain === undefined ? await rows().domain({ name: host }) : undefined;
+      const own = domain === undefined ? await rows().activeDomain({ name: host }) : undefined;
       const app = own ? await rows().find(own) : await rows().ofSlug({ slug: host.slice(0, -(domain?.length ?? 0)) });
       return app && app.runtime_id !== null && app.runtime_id !== registry.own ? app : undefined;
     },

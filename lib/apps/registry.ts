@@ -68,7 +68,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
   return {
     own: own?.id,
     look,
-    renew: async () => own !== undefined && store.transaction(renew, { locksRowsOnly: true }),
+    renew: async () => own !== undefined && store.transaction("rows", renew),
 
     /** The runtimes as they were at the last look. */
     known: () => known,
@@ -86,7 +86,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
 
     /** At a start, before any job runs: what an earlier process of this runtime left is this one's. */
     register: () =>
-      store.transaction(async (tx) => {
+      store.transaction("rows", async (tx) => {
         if (!own) return;
         await runtimes(tx).remove({ id: own.id });
         await renew(tx);
@@ -96,14 +96,11 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
 
     /** In an orderly end: nothing new is given to this runtime. */
     unregister: () =>
-      store.transaction(
-        async (tx) => {
-          if (!own) return;
-          await runtimes(tx).renew({ id: own.id, until: clock.iso() });
-          tellOthers(tx);
-        },
-        { locksRowsOnly: true },
-      ),
+      store.transaction("rows", async (tx) => {
+        if (!own) return;
+        await runtimes(tx).renew({ id: own.id, until: clock.iso() });
+        tellOthers(tx);
+      }),
 
     /**
      * The runtime on which an environment runs from now on: its present one, or another one while that is down. Null where no
@@ -127,33 +124,36 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
      * Answers the hosts of their servers.
      */
     async takeOver(): Promise<readonly string[]> {
-      // No other transaction runs beside this one.
       if (!known.some(isGone)) return [];
-      return store.transaction(async (tx) => {
+      return store.transaction("all", async (tx) => {
         const all = await runtimes(tx).all({});
         const self = all.find(({ id }) => id === own?.id);
         if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
-        const gone = all.filter(isGone);
-        for (const { id } of gone) {
+        const taken: string[] = [];
+        for (const { id, host } of all.filter(isGone)) {
+          // Its row is locked first, as `register` does. Its server may have come back meanwhile, and have made another one.
+          if ((await runtimes(tx).remove({ id })) === 0) continue;
           await apps(tx).moveApps({ from: id, to: self.id });
           await jobs.moveAdvances(tx, id, self.id);
-          await runtimes(tx).remove({ id });
+          taken.push(host);
         }
-        if (gone.length > 0) tellOthers(tx);
-        return gone.map(({ host }) => host);
+        if (taken.length > 0) tellOthers(tx);
+        return taken;
       });
     },
 
     /** Runtimes that are down do not come back, but for those of these names: this server's take their place, or none does. */
-    forget: (names?: string) =>
-      store.transaction(async (tx) => {
-        const down = (await runtimes(tx).all({})).filter((one) => !isUp(one) && one.names !== names);
-        for (const { id } of down) {
+    async forget(names?: string): Promise<void> {
+      const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;
+      if (!(await look()).some(isForgotten)) return;
+      await store.transaction("all", async (tx) => {
+        for (const { id } of (await runtimes(tx).all({})).filter(isForgotten)) {
+          if ((await runtimes(tx).remove({ id })) === 0) continue;
           await apps(tx).moveApps({ from: id, to: null });
           await jobs.moveAdvances(tx, id, undefined);
-          await runtimes(tx).remove({ id });
         }
-        if (down.length > 0) tellOthers(tx);
-      }),
+        tellOthers(tx);
+      });
+    },
   };
 }

@@ -1,10 +1,12 @@
 import type { StoredReleases } from "../deployments/stored-releases.ts";
 import type { Runtime } from "../drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { done, type Outcome } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { keptUntil } from "./domains.ts";
 import { logNameOf } from "./logs.ts";
 import type { Leftovers, OtherServers } from "./other-servers.ts";
 import { appsRepository, batch } from "./repository.ts";
@@ -12,6 +14,7 @@ import type { AppKey, Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;
+  readonly clock: Clock;
   readonly feed: ChangeFeed;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
@@ -27,7 +30,8 @@ interface Ports {
 
 /** Takes away what runs of deleted environments and projects, and what is stored of it. */
 export function createAppRemoval(ports: Ports) {
-  const { store, feed, runtime, supervisor, others, isOwn, deployments, onEnvironmentRemoved, afterCommit } = ports;
+  const { store, clock, feed, runtime, supervisor, others, isOwn, deployments, onEnvironmentRemoved, afterCommit } =
+    ports;
   const rows = store.using(appsRepository);
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
@@ -37,6 +41,7 @@ export function createAppRemoval(ports: Ports) {
     ]);
     for (const release of releases) await runtime?.discard(release);
     if (project_id !== null) await runtime?.forget(project_id);
+    else for (const key of keys) await runtime?.forget(key.project_id, key.environment);
   };
 
   /** What environments leave behind. */
@@ -66,6 +71,7 @@ export function createAppRemoval(ports: Ports) {
       const elsewhere = await others?.runtimeOf(key, tx);
       const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
+      await rows(tx).giveUpOf({ ...key, until: keptUntil(clock) });
       await rows(tx).removeDomains(key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
@@ -94,6 +100,7 @@ export function createAppRemoval(ports: Ports) {
     /** Removes a batch of a deleted project's rows; answers whether none are left. */
     async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
       if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
+      await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });
       await rows(tx).removeDomainsOfProject({ project_id });
       await rows(tx).removeOfProject({ project_id });
       return true;

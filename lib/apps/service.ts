@@ -1,5 +1,6 @@
 import type { StoredReleases } from "../deployments/stored-releases.ts";
 import type { Runtime } from "../drivers/deployment/contract.ts";
+import type { TextRecords } from "../drivers/outbound/text-records.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Waiting } from "../events/wait-for-change.ts";
 import type { Queue } from "../jobs/queue.ts";
@@ -19,8 +20,8 @@ import { createAppLogs, logNameOf } from "./logs.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
-import { createSharing } from "./sharing.ts";
-import { type AppKey, createSupervisor } from "./supervisor.ts";
+import { createSharing, type Sharing } from "./sharing.ts";
+import { type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
 import { createAppUrls } from "./urls.ts";
 
 type Environment = Omit<AppKey, "organization_id">;
@@ -41,14 +42,17 @@ interface Ports {
   /** What other servers know the runtime by. */
   readonly runtimeId: string | undefined;
   readonly proxy: AppsProxy;
-  /** Option `apps.domain`. */
-  readonly domain: string;
+  /** Those of the options `apps.domain` and `apps.url`. */
+  readonly domains: readonly string[];
   /** The host of `publicUrl`, which is no app's. */
   readonly ownHost: string | undefined;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly appsUrl: () => string | undefined;
   /** Option `deployments.keep`. */
   readonly keep: number;
+  readonly textRecords: TextRecords;
+  /** Whether a domain of this organization has to be verified before it serves. */
+  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
   /** Ends the deployment that builds or rolls out in a deleted environment. */
@@ -68,7 +72,6 @@ export function appsService(ports: Ports) {
   const keep = Math.max(2, ports.keep);
   const rows = store.using(appsRepository);
   const logs = createAppLogs(ports);
-  const domains = createDomains(ports);
   const supervisor =
     runtime &&
     createSupervisor({
@@ -103,37 +106,34 @@ export function appsService(ports: Ports) {
         .catch((error) => log.error(`${what} failed`, { reason: reasonOf(error) }));
     });
 
-  /** The releases beyond those that are kept. */
-  const prune = async (key: Environment) => {
+  const pruneReleases = async (key: Environment) => {
     for (const release of (await deployments.releases(key)).slice(keep)) await runtime?.discard(release);
   };
 
+  const changed = domainChanges({ ...ports, rows, hostsOf, supervisor, tellOthers: sharing?.tellOthers });
+  const domains = createDomains({ ...ports, changed });
   /** Gives an environment its host, unless it has one. */
   const giveHost = async (tx: Tx, key: AppKey): Promise<void> => {
     if (await rows(tx).find(key)) return;
     const { organization_id, project_id, environment } = key;
     const project = (await ports.projectName(tx, organization_id, project_id)) ?? "";
     for (const slug of labelsOf(environment, project, `${project_id} ${environment}`)) {
-      if (await rows(tx).withSlug({ slug })) continue;
+      if ((await rows(tx).withSlug({ slug })) || (await domains.keptFor(tx, key, slug))) continue;
       const row = { organization_id, project_id, environment, slug, deployment_id: null, log_entries: 0 };
-      await rows(tx).insert({ ...row, runtime_id: null });
-      return;
+      return void (await rows(tx).insert({ ...row, runtime_id: null }));
     }
   };
 
-  /** The same, where something runs deployments. */
   const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
-
   return {
     ensure,
     /** Sets the own domains of an environment. */
     async setDomains(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
       await domains.set(tx, key, names);
-      const app = await rows(tx).find(key);
-      const hosts = app ? await hostsOf(key, app.slug, tx) : [];
-      tx.afterCommit(() => supervisor?.setHosts(key, hosts));
-      sharing?.tellOthers(tx);
+      await changed(tx, key);
     },
+    verifyDomain: domains.verify,
+    prune: domains.prune,
 
     ofProject,
     urlsOf,
@@ -154,12 +154,12 @@ export function appsService(ports: Ports) {
       const live = app && { deployment_id, slug: app.slug, hosts: await hostsOf(key, app.slug, tx) };
       afterCommit(tx, "removing old releases", () => {
         if (live) supervisor?.promote(key, live);
-        return prune(key);
+        return pruneReleases(key);
       });
     },
 
     /** The URL of a deployment while its release is live. */
-    urlOf({ id, project_id, environment }: Deployment): string | null {
+    urlOf({ id, project_id, environment }: Environment & { readonly id: string }): string | null {
       const live = supervisor?.liveIn({ project_id, environment });
       return live?.deployment_id === id ? urlOf(live) : null;
     },
@@ -184,3 +184,20 @@ export function appsService(ports: Ports) {
     ...createAppLifecycle({ ...ports, keep, supervisor, sharing, ensure, hostsOf, isOwn }),
   };
 }
+
+/** What follows from a change of the domains that serve an environment: here, on other servers, and in open pages. */
+const domainChanges =
+  (ports: {
+    readonly rows: (tx: Tx) => Pick<ReturnType<typeof appsRepository>, "find">;
+    readonly hostsOf: (key: AppKey, slug: string, tx: Tx) => Promise<readonly string[]>;
+    readonly supervisor: Supervisor | undefined;
+    readonly tellOthers: Sharing["tellOthers"] | undefined;
+    readonly feed: ChangeFeed;
+  }) =>
+  async (tx: Tx, key: AppKey): Promise<void> => {
+    const app = await ports.rows(tx).find(key);
+    const hosts = app ? await ports.hostsOf(key, app.slug, tx) : [];
+    tx.afterCommit(() => ports.supervisor?.setHosts(key, hosts));
+    ports.tellOthers?.(tx);
+    ports.feed.publish(tx, { kind: "record", organization_id: key.organization_id, id: key.project_id });
+  };

@@ -10,6 +10,7 @@ import { createRowFollower } from "./follow-rows.ts";
 import { createOtherServers } from "./other-servers.ts";
 import { createRegistry } from "./registry.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
+import { hostsUnder } from "./urls.ts";
 
 interface Ports {
   readonly store: Store;
@@ -18,7 +19,7 @@ interface Ports {
   readonly log: Log;
   readonly feed: ChangeFeed;
   readonly queue: Queue;
-  readonly domain: string;
+  readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   /** The runtime of this server, if it has one. */
   readonly own: { readonly id: string; readonly names: string } | undefined;
@@ -33,12 +34,12 @@ interface Ports {
 
 /** Where several servers share the rows: the runtimes of all of them, and what they ask of each other. */
 export function createSharing(ports: Ports) {
-  const { store, feed, domain, own } = ports;
+  const { store, feed, domains, own } = ports;
   const jobs = createRuntimeJobs(store);
   const tellOthers = (tx: Tx) => feed.wake(tx, "runtimes");
   const registry = createRegistry({ ...ports, jobs, tellOthers });
   const others = createOtherServers({ ...ports, jobs, registry });
-  const rows = createRowFollower({ ...ports, registry, ownHostOf: (slug) => `${slug}.${domain}` });
+  const rows = createRowFollower({ ...ports, registry, ownHostsOf: (slug) => hostsUnder(domains, slug) });
   return {
     registry,
     others,

@@ -1,5 +1,7 @@
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { recordOf, tokenOf } from "./domains.ts";
 import type { OtherServers } from "./other-servers.ts";
 import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
@@ -10,7 +12,7 @@ type Deployment = Environment & { readonly id: string; readonly status: string }
 
 interface Ports {
   readonly store: Store;
-  readonly domain: string;
+  readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   readonly registry: Registry | undefined;
   readonly others: OtherServers | undefined;
@@ -18,14 +20,31 @@ interface Ports {
   readonly runtimeName: () => string | undefined;
 }
 
+/** Whether a domain serves, and what proves that its organization may have it. */
+export interface DomainStatus {
+  readonly name: string;
+  readonly status: "active" | "pending";
+  readonly record: string;
+  readonly token: string;
+  readonly reason: string | null;
+}
+
 /** Without a runtime, an environment has no URL, and only its domains are shown, if there are any. */
 export interface EnvironmentApp {
   domains?: string[];
+  domain_status?: DomainStatus[];
   url?: string | null;
 }
 
+const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
+  return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
+};
+
+/** The hosts that the service itself gives an environment. */
+export const hostsUnder = (domains: readonly string[], slug: string) => domains.map((domain) => `${slug}.${domain}`);
+
 /** Where apps are reached: their hosts, and the URLs that callers see. */
-export function createAppUrls({ store, domain, appsUrl, registry, others, runtimeName }: Ports) {
+export function createAppUrls({ store, domains, appsUrl, registry, others, runtimeName }: Ports) {
   const rows = store.using(appsRepository);
 
   /** The URL of an environment: that of the server that runs it. */
@@ -38,8 +57,8 @@ export function createAppUrls({ store, domain, appsUrl, registry, others, runtim
     urlOf,
 
     hostsOf: async (key: Environment, slug: string, tx?: Tx) => [
-      `${slug}.${domain}`,
-      ...(await rows(tx).domainsOf(key)).map(({ name }) => name),
+      ...hostsUnder(domains, slug),
+      ...(await rows(tx).domainsOf(key)).filter(({ status }) => status === "active").map(({ name }) => name),
     ],
 
     /** The URL of what another server runs at a host. */
@@ -54,9 +73,10 @@ export function createAppUrls({ store, domain, appsUrl, registry, others, runtim
       const apps = new Map((await rows(tx).ofProject({ project_id })).map((one) => [one.environment, one]));
       return (environment) => {
         const app = apps.get(environment);
-        const domains = own.filter((one) => one.environment === environment).map(({ name }) => name);
-        if (runtimeName() === undefined) return domains.length > 0 ? { domains } : {};
-        return { domains, url: app ? urlOf(app) : null };
+        const its = own.filter((one) => one.environment === environment);
+        const domains = its.map(({ name }) => name);
+        const shown = its.length > 0 ? { domains, domain_status: its.map(statusOf) } : {};
+        return runtimeName() === undefined ? shown : { domains, ...shown, url: app ? urlOf(app) : null };
       };
     },
 

@@ -7,7 +7,7 @@ export interface ClientOptions {
   readonly apiKey?: string | null | undefined;
   /** The function that sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** The limit of one attempt, in milliseconds. Default 30,000. */
+  /** The limit of one attempt, in milliseconds; a call with `wait` has so many seconds more. Default 30,000. */
   readonly timeout?: number | undefined;
   /** The number of retries after 429, 502, 503, 504, a lost connection or an incomplete answer. Default 3. */
   readonly retries?: number | undefined;
@@ -50,6 +50,8 @@ export interface Sender {
   call(request: Request, options?: CallOptions): Promise<unknown>;
   /** Rejects with the signal's reason when it is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
+  /** Whether the service's clock is manual; undefined where the sender cannot see it. */
+  readonly standsStill?: () => boolean;
 }
 
 type Signal = AbortSignal | undefined;

@@ -4,7 +4,7 @@ import type { EveryOperation } from "../operations.ts";
 import { calls, prefixes } from "./calls.ts";
 import { follow } from "./follow.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
-import { type WaitOptions, wait_s, waitFor } from "./wait.ts";
+import { type WaitOptions, waitFor } from "./wait.ts";
 
 /** `projects.list`, `deployments.create`, … */
 export type OperationId = EveryOperation["id"];
@@ -70,7 +70,8 @@ export type Client = Calls & {
   ): AsyncGenerator<T>;
   /**
    * The record once its work has ended, with any outcome; `timeout` (milliseconds) or a `signal` limits the wait. Rejects with
-   * `timed_out` after that, and if the service's clock stands still for half a minute of the wait.
+   * `timed_out` after that, and once nobody has moved a manual clock for two seconds; over a port that takes four seconds at
+   * the beginning of the wait, and half a minute later.
    *
    * @throws {TypeError} for a feature whose records never end.
    */
@@ -96,8 +97,10 @@ export function clientOver(sender: Sender): Client {
     call,
     paginate,
     // The service shapes its answers by the schemas from which these types are inferred.
-    waitUntilDone: (async (feature: string, id: string, given?: WaitOptions) =>
-      waitFor(sender, requestOf(`${workOf(feature)}.get`, { id, wait: wait_s }), given)) as never,
+    waitUntilDone: (async (feature: string, id: string, given?: WaitOptions) => {
+      const get = `${workOf(feature)}.get`;
+      return waitFor(sender, (wait) => requestOf(get, { id, wait }), given);
+    }) as never,
     followLogs: (id, given = {}) =>
       follow(sender, requestOf("deployments.logs", { id, follow: "true" }), given) as never,
   };
@@ -148,7 +151,9 @@ function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): R
   const query = new URLSearchParams();
   if (takesBody) return { id, method, path, params, query, body: rest };
   for (const [name, value] of Object.entries(rest)) if (value !== undefined) query.append(name, String(value));
-  return { id, method, path: query.size > 0 ? `${path}?${query}` : path, params, query };
+  // The service holds a request with `wait` for at most a minute.
+  const extra_ms = 1000 * Math.min(Math.max(Number(rest["wait"]) || 0, 0), 60);
+  return { id, method, path: query.size > 0 ? `${path}?${query}` : path, params, query, extra_ms };
 }
 
 async function* paginate<I extends object | undefined, T>(

@@ -8,35 +8,44 @@ export interface WaitOptions extends CallOptions {
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 
-/** How long the service may hold one request, in seconds. Two answers with the same time show a stopped clock. */
-export const wait_s = 15;
+/** How long the service holds a request, in seconds: at first, so that a clock that stands still is noticed soon, and later. */
+const first_s = 2;
+const later_s = 15;
 
 interface Work {
   readonly status: string;
   readonly meta?: { readonly timestamp?: string };
 }
 
-/** Polls with requests that the service holds until the work ends. Pauses grow, for a service that does not hold them. */
-async function poll({ call, sleep }: Sender, get: Request, options: CallOptions): Promise<unknown> {
-  const request = { ...get, extra_ms: wait_s * 1000 };
+/** The request for the record, which the service holds for so many seconds if the work goes on. */
+type Get = (wait: number) => Request;
+
+/**
+ * Polls with requests that the service holds until the work ends. Two answers with the same time show a stopped clock. Where
+ * the sender sees a manual clock, the first answer comes at once. Pauses grow, for a service that does not hold requests.
+ */
+async function poll({ call, sleep, standsStill }: Sender, get: Get, options: CallOptions): Promise<unknown> {
   let before: Work | undefined;
-  for (let pause = 250; ; pause = Math.min(pause * 2, 5_000)) {
-    const work = (await call(request, options)) as Work;
+  for (let round = 0; ; round++) {
+    const isManual = standsStill?.() === true;
+    const wait = isManual ? Math.min(round, 1) * first_s : round < 2 ? first_s : later_s;
+    const work = (await call(get(wait), options)) as Work;
     if (ended.includes(work.status)) return work;
     const now = work.meta?.timestamp;
     // No work moves while the service's clock stands still, and only the waiting caller may be able to advance it.
     if (now !== undefined && now === before?.meta?.timestamp && work.status === before.status)
-      throw new ClientProblem(
-        "timed_out",
-        `it is ${work.status}, and the service's clock stands still at ${now}; advance the clock before or during the wait`,
-      );
+      throw new ClientProblem("timed_out", `it is ${work.status}; ${standingClock(now)}`);
     before = work;
-    await sleep(pause, options.signal);
+    if (!isManual) await sleep(Math.min(250 * 2 ** round, 5_000), options.signal);
   }
 }
 
+/** Why work under a manual clock goes on for ever, and how to move that clock. */
+export const standingClock = (now: string) =>
+  `the service's clock is manual and stands still at ${now}, so work goes on once somebody moves it: service.clock.advance("10s"), POST /_svc/clock/advance {"by":"10s"}, or svc-server clock advance 10s; service.settle() runs only what is due already`;
+
 /** The record of `get`, once its work has ended. */
-export async function waitFor(sender: Sender, get: Request, options: WaitOptions = {}): Promise<unknown> {
+export async function waitFor(sender: Sender, get: Get, options: WaitOptions = {}): Promise<unknown> {
   const { timeout, signal, ...rest } = options;
   if (timeout === undefined) return poll(sender, get, options);
   if (!(timeout > 0 && timeout < 2 ** 31)) throw new TypeError("timeout must be milliseconds, such as 30_000");

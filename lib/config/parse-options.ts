@@ -31,6 +31,15 @@ export const runsForReal = ({ deployments }: Pick<Settings, "deployments">): boo
   deployments.driver?.runtime !== undefined ||
   (deployments.driver === undefined && !deployments.runtime.includes("simulated"));
 
+/** The domains under which environments have hosts. */
+export const domainsOf = ({ domain, url }: Settings["apps"]): readonly string[] => [
+  ...new Set(url === undefined ? [domain] : [domain, new URL(url).hostname]),
+];
+
+/** Whether the options say how other machines reach the service. */
+export const mayBeReached = ({ publicUrl, behindProxy, trustNetwork }: Settings): boolean =>
+  publicUrl !== undefined || behindProxy || trustNetwork.names.length > 0;
+
 /** Parses the options. Throws {BadOptions}, which names the first wrong option and what it must be. */
 export function parseOptions(given: unknown): Settings {
   if (typeof given !== "object" || given === null || Array.isArray(given))
@@ -62,6 +71,8 @@ export function parseOptions(given: unknown): Settings {
   }
   if (mode === "start" && result.output.outbound.send !== undefined)
     throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
+  if (mode === "start" && result.output.trustNetwork.names.length > 0)
+    throw new BadOptions("trustNetwork", "is for the mode dev; start has no control interface");
   if (isPostgres(database)) checkPostgres(result.output);
   else checkFile(result.output);
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");

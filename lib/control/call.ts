@@ -12,9 +12,15 @@ interface Input<Q, B> {
 
 /**
  * One call of the control interface. It is less than an operation of `/v1`: it has no caller, and refuses every field
- * that its schemas do not name.
+ * that its schemas do not name. Its route is made from this declaration, and so is its command, if it has a name.
  */
-export interface Call {
+export interface Call<Ports> {
+  /** The name of its command: `scenarios.add` for `svc-server scenarios add`. */
+  readonly id: string | undefined;
+  /** What the command does, without a full stop. */
+  readonly summary: string;
+  /** A valid body, for the command's help. */
+  readonly example: Readonly<Record<string, unknown>>;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** After `/_svc/`, with `{name}` for a parameter. */
   readonly path: string;
@@ -23,24 +29,36 @@ export interface Call {
   /** 201 where it creates something. */
   readonly status: 200 | 201;
   /** Answers a record or a list. */
-  run(input: Input<unknown, unknown>): Promise<object | readonly object[]> | object | readonly object[];
+  run(input: Input<unknown, unknown>, ports: Ports): Answer;
 }
 
-/** Declares a call; without a schema for them, it takes no body or no query. */
-export function call<Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(declared: {
-  method: Call["method"];
+type Answer = Promise<object | readonly object[]> | object | readonly object[];
+
+interface Declared<Ports, Q, B> {
+  id?: string;
+  summary?: string;
+  example?: Call<Ports>["example"];
+  method: Call<Ports>["method"];
   path: string;
   query?: Q;
   body?: B;
-  status?: Call["status"];
-  run(input: Input<Output<Q>, Output<B>>): ReturnType<Call["run"]>;
-}): Call {
-  return {
+  status?: Call<Ports>["status"];
+  run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
+}
+
+/** Declares calls that work on these ports; without a schema for them, a call takes no body or no query. */
+export const callsWith =
+  <Ports>() =>
+  <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(
+    declared: Declared<Ports, Q, B>,
+  ): Call<Ports> => ({
+    id: declared.id,
+    summary: declared.summary ?? "",
+    example: declared.example ?? {},
     method: declared.method,
     path: declared.path,
     query: declared.query,
     body: declared.body,
     status: declared.status ?? 200,
-    run: declared.run as Call["run"],
-  };
-}
+    run: declared.run as Call<Ports>["run"],
+  });

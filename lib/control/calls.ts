@@ -11,12 +11,12 @@ import { answers, forwardTo } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
-import { shaper } from "../kernel/result-shape.ts";
-import { record, text } from "../kernel/validation.ts";
+import { writerOf } from "../kernel/result-text.ts";
+import { record, type Schema, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
-import { type Call, call } from "./call.ts";
+import { type Call, callsWith } from "./call.ts";
 import { type StatePorts, stateCalls } from "./state-calls.ts";
 import { eitherOf, type TimePorts, timeCalls } from "./time-calls.ts";
 
@@ -33,20 +33,14 @@ export interface CallsPorts extends TimePorts, StatePorts {
   readonly generations: GenerationsService;
 }
 
-const asMember = shaper(member);
-const asDeployment = shaper(deployment);
-const asGeneration = shaper(generation);
-
-/** Every call of `/_svc`, in the order of CONTRACT section 8. */
-export const callsOf = (ports: CallsPorts): readonly Call[] => [
-  ...timeCalls(ports),
-  ...stateCalls(ports),
-  ...receiverCalls(ports),
-  ...mailCalls(ports),
-  ...workCalls(ports),
-  ...faultCalls(ports),
-  ...journalCalls(ports),
-];
+/** A record as operations show it. */
+const shown = (schema: Schema) => {
+  const write = writerOf(schema);
+  return (record: object): object => JSON.parse(write(record));
+};
+const asMember = shown(member);
+const asDeployment = shown(deployment);
+const asGeneration = shown(generation);
 
 /** Five deliveries have 120 orders, and each is a fork. */
 const maxOrdered = 5;
@@ -59,28 +53,44 @@ const ordered = record({
   muted: v.optional(v.boolean("must be true or false")),
 });
 
+const call = callsWith<CallsPorts>();
+
 /** Deliveries, and the inbox that receives them. */
-const receiverCalls = ({ inbox, outbox, deliverInEveryOrder }: CallsPorts): Call[] => [
+const receiverCalls = [
   call({
+    id: "inbox.list",
+    summary: "List the last thousand deliveries that the inbox has caught, oldest first",
     method: "GET",
     path: "inbox",
     query: record({ endpoint: v.optional(v.string("must be given once")) }),
-    run: ({ query }) => inbox.list(query.endpoint),
+    run: ({ query }, { inbox }) => inbox.list(query.endpoint),
   }),
   call({
+    id: "inbox.clear",
+    summary: "Remove the deliveries from the inbox; what it answers stays",
     method: "DELETE",
     path: "inbox",
-    run() {
+    run(_, { inbox }) {
       inbox.clear();
       return inbox.list();
     },
   }),
-  call({ method: "GET", path: "inboxes", run: inbox.settings }),
   call({
+    id: "inbox.settings",
+    summary: "List what each inbox answers next, and where it forwards to",
+    method: "GET",
+    path: "inboxes",
+    run: (_, { inbox }) => inbox.settings(),
+  }),
+  call({
+    id: "inbox.set",
+    summary:
+      "Set the next answers of https://NAME.inbox.test, or the receiver on this machine that it forwards to (forward=http://localhost:3000/hooks, or null to end that)",
+    example: { responses: [500, 500, 200] },
     method: "PUT",
     path: "inbox/{name}",
     body: record({ responses: v.optional(answers), forward: v.optional(forwardTo) }),
-    run({ params: { name = "" }, body: { responses, forward } }) {
+    run({ params: { name = "" }, body: { responses, forward } }, { inbox }) {
       const endpoint = name.toLowerCase();
       if (responses !== undefined && forward === undefined) {
         inbox.script(name, responses);
@@ -97,41 +107,64 @@ const receiverCalls = ({ inbox, outbox, deliverInEveryOrder }: CallsPorts): Call
     body: record({
       deliveries: v.pipe(v.array(text(), "must be a list"), v.maxLength(1000, "must have at most 1000")),
     }),
-    async run({ body: { deliveries } }) {
+    async run({ body: { deliveries } }, { outbox }) {
       await outbox.deliver(deliveries);
       return { deliveries };
     },
   }),
-  call({ method: "POST", path: "deliveries/orders", body: ordered, run: ({ body }) => deliverInEveryOrder(body) }),
+  call({
+    method: "POST",
+    path: "deliveries/orders",
+    body: ordered,
+    run: ({ body }, { deliverInEveryOrder }) => deliverInEveryOrder(body),
+  }),
 ];
 
 /** Mails, and the invitations in them. */
-const mailCalls = ({ mails, invitations }: CallsPorts): Call[] => [
-  call({ method: "GET", path: "mail", run: () => mails.all() }),
+const mailCalls = [
+  call({ method: "GET", path: "mail", run: (_, { mails }) => mails.all() }),
   call({
     method: "POST",
     path: "invitations/accept",
     body: acceptance,
-    run: async ({ body }) => asMember(await invitations.accept(body)),
+    run: async ({ body }, { invitations }) => asMember(await invitations.accept(body)),
   }),
 ];
 
 /** The outcome of simulated work, and its pace. */
-const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] => [
-  call({ method: "GET", path: "scenarios", run: () => scenarios.list() }),
-  call({ method: "POST", path: "scenarios", body: newScenario, run: ({ body }) => scenarios.add(body) }),
+const workCalls = [
   call({
+    id: "scenarios.list",
+    summary: "List the scenarios in their order, each with the number of times it was used",
+    method: "GET",
+    path: "scenarios",
+    run: (_, { scenarios }) => scenarios.list(),
+  }),
+  call({
+    id: "scenarios.add",
+    summary: "Add a scenario: the outcome of simulated work that matches, or of the next work of a kind",
+    example: { match: { branch: "main" }, outcome: { result: "fail", message: "npm ERR!" }, times: 1 },
+    method: "POST",
+    path: "scenarios",
+    body: newScenario,
+    run: ({ body }, { scenarios }) => scenarios.add(body),
+  }),
+  call({
+    id: "scenarios.clear",
+    summary: "Remove all scenarios",
     method: "DELETE",
     path: "scenarios",
-    async run() {
+    async run(_, { scenarios }) {
       await scenarios.clear();
       return [];
     },
   }),
   call({
+    id: "scenarios.remove",
+    summary: "Remove a scenario, and list the others",
     method: "DELETE",
     path: "scenarios/{id}",
-    async run({ params: { id = "" } }) {
+    async run({ params: { id = "" } }, { scenarios }) {
       await scenarios.remove(id);
       return scenarios.list();
     },
@@ -139,38 +172,67 @@ const workCalls = ({ scenarios, deployments, generations }: CallsPorts): Call[] 
   call({
     method: "POST",
     path: "deployments/{id}/step",
-    run: async ({ params: { id = "" } }) => asDeployment(await deployments.step(id)),
+    run: async ({ params: { id = "" } }, { deployments }) => asDeployment(await deployments.step(id)),
   }),
   call({
     method: "POST",
     path: "generations/{id}/step",
-    run: async ({ params: { id = "" } }) => asGeneration(await generations.step(id)),
+    run: async ({ params: { id = "" } }, { generations }) => asGeneration(await generations.step(id)),
   }),
 ];
 
 /** The journal. */
-const journalCalls = ({ journal }: CallsPorts): Call[] => [
-  call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }) => journal.list(query) }),
+const journalCalls = [
+  call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }, { journal }) => journal.list(query) }),
 ];
 
 /** Faults of the interface itself. */
-const faultCalls = ({ faults }: CallsPorts): Call[] => [
-  call({ method: "GET", path: "faults", run: () => faults.list() }),
-  call({ method: "POST", path: "faults", body: newFault, run: ({ body }) => faults.add(body) }),
+const faultCalls = [
   call({
+    id: "faults.list",
+    summary: "List the faults in their order, each with the number of times it was used",
+    method: "GET",
+    path: "faults",
+    run: (_, { faults }) => faults.list(),
+  }),
+  call({
+    id: "faults.add",
+    summary: "Add a fault: an error, a delay or a broken connection instead of the answer of matching calls",
+    example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },
+    method: "POST",
+    path: "faults",
+    body: newFault,
+    run: ({ body }, { faults }) => faults.add(body),
+  }),
+  call({
+    id: "faults.clear",
+    summary: "Remove all faults",
     method: "DELETE",
     path: "faults",
-    run() {
+    run(_, { faults }) {
       faults.clear();
       return [];
     },
   }),
   call({
+    id: "faults.remove",
+    summary: "Remove a fault, and list the others",
     method: "DELETE",
     path: "faults/{id}",
-    run({ params: { id = "" } }) {
+    run({ params: { id = "" } }, { faults }) {
       faults.remove(id);
       return faults.list();
     },
   }),
+];
+
+/** Every call of `/_svc`, in the order of CONTRACT section 8. */
+export const controlCalls: readonly Call<CallsPorts>[] = [
+  ...timeCalls,
+  ...stateCalls,
+  ...receiverCalls,
+  ...mailCalls,
+  ...workCalls,
+  ...faultCalls,
+  ...journalCalls,
 ];

@@ -1,19 +1,22 @@
 import { createWriter } from "../http/answer.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
-import { isLocal } from "../http/hosts.ts";
+import { requireNear } from "../http/hosts.ts";
 import { queryOf, type RequestContext } from "../http/request-context.ts";
-import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
-import { check, record, type Schema } from "../kernel/validation.ts";
+import { check, type Rules, record, type Schema } from "../kernel/validation.ts";
 import type { Call } from "./call.ts";
 
-interface Ports {
-  readonly calls: readonly Call[];
+interface Ports<P> {
+  readonly calls: readonly Call<P>[];
+  /** What the calls work on. */
+  readonly ports: P;
   /** The current clock as text: a restore replaces the clock that a call began with. */
   readonly now: () => string;
   /** Called after each call that may have changed something. */
   readonly changed: () => void;
+  readonly rules: Rules;
 }
 
 const prefix = "/_svc/";
@@ -24,9 +27,14 @@ const bodyLimit = 16 * 1024 * 1024;
 
 /**
  * The rows of the control interface (mode `dev`): CONTRACT section 8. It needs no key, so it answers only on loopback, only
- * to a loopback `Host`, and to no page of another origin.
+ * to a loopback `Host`, and in trusted networks; and to no page of another origin.
  */
-export function controlRoutes({ calls, now, changed }: Ports): Route[] {
+export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>): Route[] {
+  const access: Access = (request) => {
+    requireNear(request, rules.trusted, "the control interface");
+    refuseForeign(request);
+    return unauthenticated;
+  };
   // Its records have a form of their own, in either envelope of `/v1`.
   const writer = createWriter({ envelope: "flat", now, base: "" });
   const rows = calls.map(
@@ -36,11 +44,12 @@ export function controlRoutes({ calls, now, changed }: Ports): Route[] {
       name: unnamed,
       access,
       async answer(request) {
-        const result = await call.run({
+        const input = {
           params: request.params,
           query: check(call.query ?? noFields, queryOf(request)),
-          body: await bodyOf(request, call.body ?? noFields),
-        });
+          body: await bodyOf(request, call.body ?? noFields, rules),
+        };
+        const result = await call.run(input, ports);
         if (call.method !== "GET") changed();
         return Array.isArray(result) ? writer.list(result, request.id) : writer.object(call.status, result, request.id);
       },
@@ -59,17 +68,11 @@ export function controlRoutes({ calls, now, changed }: Ports): Route[] {
   return [...withOtherMethods(rows), unknown];
 }
 
-function access(request: RequestContext) {
-  if (!isLocal(request)) throw notHere();
-  refuseForeign(request);
-  return unauthenticated;
-}
-
 /** A body that was left out counts as an empty object; GET and HEAD have none. */
-async function bodyOf(request: RequestContext, schema: Schema): Promise<unknown> {
+async function bodyOf(request: RequestContext, schema: Schema, rules: Rules): Promise<unknown> {
   const { method } = request;
   const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(request, bodyLimit);
-  return check(schema, (bytes && parseBody(bytes, false)) ?? {});
+  return check(schema, (bytes && parseBody(bytes, false)) ?? {}, rules);
 }
 
 /** A browser sends `Origin` with the requests of a page: only pages of this same address may send them. */

@@ -3,7 +3,7 @@ import type { ForkOptions, ListeningFork } from "../app/forks.ts";
 import type { StoredSnapshot } from "../app/snapshot-list.ts";
 import { record, textOf } from "../kernel/validation.ts";
 import type { Differences } from "../store/image-differences.ts";
-import { type Call, call } from "./call.ts";
+import { type Call, callsWith } from "./call.ts";
 
 /** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */
 export interface Snapshots {
@@ -41,37 +41,62 @@ export const forkOptions = record({
   muted: v.optional(v.boolean("must be true or false")),
 });
 
+const call = callsWith<StatePorts>();
+
 /** Snapshots of the whole state, and forks. */
-export const stateCalls = ({ snapshots, forks }: StatePorts): Call[] => [
-  call({ method: "GET", path: "snapshots", run: snapshots.list }),
+export const stateCalls: readonly Call<StatePorts>[] = [
   call({
+    id: "snapshots.list",
+    summary: "List the last hundred snapshots, oldest first",
+    method: "GET",
+    path: "snapshots",
+    run: (_, { snapshots }) => snapshots.list(),
+  }),
+  call({
+    id: "snapshots.create",
+    summary: "Take a snapshot of the whole state of an emulator, and print its ID",
     method: "POST",
     path: "snapshots",
     body: snapshotOptions,
     status: 201,
-    run: ({ body }) => snapshots.snapshot(body),
+    run: ({ body }, { snapshots }) => snapshots.snapshot(body),
   }),
   call({
+    id: "snapshots.restore",
+    summary: "Restore a snapshot",
+    method: "POST",
+    path: "snapshots/{id}/restore",
+    run: ({ params: { id = "" } }, { snapshots }) => snapshots.restore(id),
+  }),
+  call({
+    id: "snapshots.remove",
+    summary: "Remove a snapshot, and list the others",
     method: "DELETE",
     path: "snapshots/{id}",
-    run({ params: { id = "" } }) {
+    run({ params: { id = "" } }, { snapshots }) {
       snapshots.remove(id);
       return snapshots.list();
     },
   }),
   call({
-    method: "POST",
-    path: "snapshots/{id}/restore",
-    run: ({ params: { id = "" } }) => snapshots.restore(id),
+    method: "GET",
+    path: "compare",
+    query: comparison,
+    run: ({ query }, { snapshots }) => snapshots.compare(query),
   }),
-  call({ method: "GET", path: "compare", query: comparison, run: ({ query }) => snapshots.compare(query) }),
-  call({ method: "POST", path: "reset", run: snapshots.reset }),
-  call({ method: "GET", path: "forks", run: forks.list }),
-  call({ method: "POST", path: "forks", body: forkOptions, status: 201, run: ({ body }) => forks.create(body) }),
+  call({ method: "POST", path: "reset", run: (_, { snapshots }) => snapshots.reset() }),
+  call({ method: "GET", path: "forks", run: (_, { forks }) => forks.list() }),
+  call({
+    method: "POST",
+    path: "forks",
+    body: forkOptions,
+    status: 201,
+    run: ({ body }, { forks }) => forks.create(body),
+  }),
   call({
     method: "DELETE",
     path: "forks/{id}",
-    async run({ params: { id = "" } }) {
+    async run({ params: { id = "" } }, { forks }) {
       await forks.remove(id);
       return forks.list();
     },

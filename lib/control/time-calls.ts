@@ -6,7 +6,7 @@ import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
 import { durationText, instantText, oneOf, record } from "../kernel/validation.ts";
-import { type Call, call } from "./call.ts";
+import { type Call, callsWith } from "./call.ts";
 
 export interface TimePorts {
   readonly clock: Clock;
@@ -36,27 +36,27 @@ export function targetOf({ by, to }: v.InferOutput<typeof target>): PreviewTarge
   return to === undefined ? { by: parseDuration(by ?? "") ?? 0 } : { to: parseInstant(to) ?? 0 };
 }
 
+const call = callsWith<TimePorts>();
+const show = ({ clock }: TimePorts) => ({ now: clock.iso(), mode: clock.mode });
+
 /** The clock, and the work that falls due. */
-export const timeCalls = ({ clock, clockControl, upcoming, preview }: TimePorts): Call[] => {
-  const show = () => ({ now: clock.iso(), mode: clock.mode });
-  return [
-    call({ method: "GET", path: "clock", run: show }),
-    call({
-      method: "POST",
-      path: "clock/advance",
-      body: target,
-      run: ({ body }) => moveClock(clockControl, targetOf(body)),
-    }),
-    call({
-      method: "POST",
-      path: "clock/freeze",
-      run() {
-        clockControl.freeze();
-        return show();
-      },
-    }),
-    call({ method: "GET", path: "upcoming", run: upcoming }),
-    call({ method: "POST", path: "preview", body: target, run: ({ body }) => preview(targetOf(body)) }),
-    call({ method: "POST", path: "settle", run: clockControl.settle }),
-  ];
-};
+export const timeCalls: readonly Call<TimePorts>[] = [
+  call({ method: "GET", path: "clock", run: (_, ports) => show(ports) }),
+  call({
+    method: "POST",
+    path: "clock/advance",
+    body: target,
+    run: ({ body }, { clockControl }) => moveClock(clockControl, targetOf(body)),
+  }),
+  call({
+    method: "POST",
+    path: "clock/freeze",
+    run(_, ports) {
+      ports.clockControl.freeze();
+      return show(ports);
+    },
+  }),
+  call({ method: "GET", path: "upcoming", run: (_, { upcoming }) => upcoming() }),
+  call({ method: "POST", path: "preview", body: target, run: ({ body }, { preview }) => preview(targetOf(body)) }),
+  call({ method: "POST", path: "settle", run: (_, { clockControl }) => clockControl.settle() }),
+];

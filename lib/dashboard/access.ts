@@ -6,10 +6,11 @@ import {
   unauthenticated,
 } from "../http/authenticate.ts";
 import type { WatchKey } from "../http/cancellation.ts";
-import { isLocal, isLoopbackName } from "../http/hosts.ts";
+import { isLoopbackName, requireNear } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { type Access, notHere } from "../http/route.ts";
+import type { Access } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
+import { noNetworks } from "../kernel/networks.ts";
 import { parseUrl } from "../kernel/url.ts";
 
 interface Ports {
@@ -64,7 +65,7 @@ export function createDashboardAccess(ports: Ports) {
   };
 
   const requireHere = (request: RequestContext): void => {
-    if (mode === "dev" && !isLocal(request)) throw notHere();
+    if (mode === "dev") requireNear(request, noNetworks, "the dashboard of dev");
   };
 
   /** The page itself is open: it holds nothing, and links lead to it from mails. */

@@ -1,4 +1,5 @@
 import type { History } from "../health/history.ts";
+import { acceptedEncoding } from "../http/accept-encoding.ts";
 import { type Answer, createWriter } from "../http/answer.ts";
 import type { Authentication } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
@@ -65,9 +66,8 @@ const always = {
 async function fileAnswer({ header, id }: RequestContext, name: string, caching: string): Promise<Answer> {
   const file = (await pageFiles()).get(name);
   if (!file) throw notFound("file");
-  const accepted = header("accept-encoding") ?? "";
-  const encoding =
-    /\bbr\b/.test(accepted) && file.br ? "br" : /\bgzip\b/.test(accepted) && file.gzip ? "gzip" : undefined;
+  const encodings = (["br", "gzip"] as const).filter((name) => file[name]);
+  const encoding = acceptedEncoding(header("accept-encoding"), encodings);
   return {
     status: 200,
     headers: {

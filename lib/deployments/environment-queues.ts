@@ -5,6 +5,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { turnsRepository } from "../store/turns.ts";
 import { deploymentsRepository } from "./repository.ts";
 
 type Deployment = Row<"deployments">;
@@ -12,22 +13,27 @@ type OfOrganization = Pick<Deployment, "organization_id">;
 type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
+const ownTurns = "deployments";
+
 export interface QueuePorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly queue: Queue;
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
+  /** How many of them one organization may have. */
+  readonly mostOf: (tx: Tx, organization_id: string) => Promise<number>;
   /** Whether nothing can start, because no runtime is up. Undefined where one server does everything. */
   readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
 }
 
 /** The queues of the environments, and the limit over all of them; `start` begins a build, or says that none can begin. */
 export function createEnvironmentQueues(
-  { store, clock, queue, concurrency, isHeld }: QueuePorts,
+  { store, clock, queue, concurrency, mostOf, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
+  const turns = store.using(turnsRepository);
 
   /**
    * The job that starts heads of queues. Where organizations write at the same time, each has one of its own: they would wait
@@ -38,21 +44,46 @@ export function createEnvironmentQueues(
       ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)
       : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
-  /** Starts the heads of queues that are ready, oldest first, up to the limit over all: those of other organizations later. */
+  /**
+   * The head that starts next, while there is a place: of the first organization after the last one that has a head and may
+   * start it. Those that have all they may have are passed over, and there are no more of them than places.
+   */
+  const nextInTurn = async (tx: Tx, running: readonly OfOrganization[]) => {
+    if (running.length >= concurrency) return undefined;
+    const last = (await turns(tx).last({ queue: ownTurns }))?.organization_id ?? "";
+    let hasWrapped = last === "";
+    for (let after = last; ; ) {
+      const head = await deployments(tx).nextReadyHead({ after });
+      if (!head || (hasWrapped && last !== "" && head.organization_id > last)) {
+        if (hasWrapped) return undefined;
+        hasWrapped = true;
+        after = "";
+        continue;
+      }
+      const { organization_id } = head;
+      const own = running.filter((one) => one.organization_id === organization_id).length;
+      if (own === 0 || own < (await mostOf(tx, organization_id))) return { head, isNewTurn: organization_id !== last };
+      after = organization_id;
+    }
+  };
+
+  /** Starts the heads of queues that are ready, in turn over organizations, up to the limits: those of others later. */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
-    if (tx.alone) await tx.alone("deployments");
+    await tx.lockLimit?.("deployments");
     await deployments(tx).markReady({ now: clock.iso() });
-    for (let free = concurrency - (await deployments(tx).countRunning({})); free > 0; free--) {
-      const next = await deployments(tx).nextReadyHead({});
-      if (!next) return;
-      if (tx.alone && next.organization_id !== organization_id) return scheduleStart(tx, next, 0);
-      if (!(await start(tx, next))) return;
+    const running: OfOrganization[] = await deployments(tx).running({});
+    for (let next = await nextInTurn(tx, running); next; next = await nextInTurn(tx, running)) {
+      const { head, isNewTurn } = next;
+      if (tx.lockLimit && head.organization_id !== organization_id) return scheduleStart(tx, head, 0);
+      if (!(await start(tx, head))) return;
+      if (isNewTurn) await turns(tx).set({ queue: ownTurns, organization_id: head.organization_id });
+      running.push(head);
     }
   };
 
   /** CONTRACT section 4: "First in, first out: one builds or rolls out at a time; others wait in `queued`". */
   const startNext = async (tx: Tx, environment: EnvironmentKey) => {
-    if (tx.alone) await tx.alone("deployments");
+    await tx.lockLimit?.("deployments");
     const head = await deployments(tx).head(environment);
     if (head && !head.lined_up && !(await deployments(tx).runningIn(environment))) {
       await deployments(tx).markHead(head);
@@ -67,9 +98,9 @@ export function createEnvironmentQueues(
 
   /** When the job of an organization runs again. */
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
-    const [first, later] = [await deployments(tx).nextReadyHead({}), await deployments(tx).nextReadyAtOf(of)];
-    const isFirst = first?.organization_id === of.organization_id;
-    if (isFirst && (await deployments(tx).countRunning({})) < concurrency && !(await isHeld?.(tx))) return clock.now();
+    const next = await nextInTurn(tx, await deployments(tx).running({}));
+    const later = await deployments(tx).nextReadyAtOf(of);
+    if (next?.head.organization_id === of.organization_id && !(await isHeld?.(tx))) return clock.now();
     return later && Date.parse(later.ready_at);
   };
 
@@ -81,23 +112,26 @@ export function createEnvironmentQueues(
 
     /** Called when the service starts: the limit may have risen, and nothing else would start the waiting deployments. */
     resume: () =>
-      store.transaction(async (tx) => {
+      store.transaction("rows", async (tx) => {
+        await tx.lockLimit?.("deployments");
         await deployments(tx).markReady({ now: clock.iso() });
-        const next = (await deployments(tx).nextReadyHead({})) ?? (await deployments(tx).nextReadyAt({}));
+        const turn = await nextInTurn(tx, await deployments(tx).running({}));
+        const next = turn?.head ?? (await deployments(tx).nextReadyAt({}));
         if (next) await scheduleStart(tx, next, 0);
       }),
 
     /** The job `deployments.turns`: there is one, or one an organization. It runs when the next head of a queue becomes ready. */
     async runStart(organization_id?: string): Promise<Outcome> {
+      // Where organizations write at the same time, it only adds the jobs of those that are ready.
       if (organization_id === undefined)
         return snoozeUntil(async (tx) => {
           await startReady(tx, {});
           const next = await deployments(tx).nextReadyAt({});
           return next && Date.parse(next.ready_at);
-        });
+        }, "rows");
       const of = { organization_id };
-      await store.transaction((tx) => startReady(tx, of), of);
-      return snoozeUntil((tx) => nextStartOf(tx, of), { locksRowsOnly: true });
+      await store.transaction(of, (tx) => startReady(tx, of));
+      return snoozeUntil((tx) => nextStartOf(tx, of), "rows");
     },
   };
 }

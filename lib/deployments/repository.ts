@@ -22,6 +22,7 @@ const released = sql<boolean>`${active} and release is not null`;
 /** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
+const ofId = (db: QueryBuilder, id: string) => db.selectFrom("deployments").where("id", "=", id).where(notRemoved);
 /** In the order of the partial index; in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
@@ -38,6 +39,8 @@ const releasesRead = 2_000;
 /** A list does not read sources, which would be the larger part of a page; the URL is no column. */
 const { url: _, ...columns } = deploymentItem.entries;
 const listed = Object.keys(columns) as (keyof typeof columns)[];
+/** What a GET shows, and what a scenario needs. */
+const shown = [...listed, "source", "script"] as const;
 
 /** Filters by environment and status use the index of the environment, which is more selective than the status. */
 const indexes = [
@@ -86,6 +89,22 @@ const removals = (query: Queries) => ({
   ),
 });
 
+/** Heads of queues that are ready, organization by organization in the order of their identifiers. */
+const turns = (query: Queries) => ({
+  /** The oldest of the first organization after another one. */
+  nextReadyHead: query.first((db, p: { after: string }) =>
+    db
+      .selectFrom("deployments")
+      .selectAll()
+      .where(readyHead)
+      .where("organization_id", ">", p.after)
+      .where(notRemoved)
+      .orderBy("organization_id")
+      .orderBy("id")
+      .limit(sql.lit(1)),
+  ),
+});
+
 export function deploymentsRepository(query: Queries) {
   /** One statement per move: of two concurrent moves from one state, exactly one finds the row in that state. */
   const move = (name: MoveName) =>
@@ -120,16 +139,11 @@ export function deploymentsRepository(query: Queries) {
       filters: ["project_id", "environment", "status"],
       indexes,
       columns: listed,
+      optional: "deployed_at",
       exclude: { column: "project_id", in: removedProjects },
     }),
-    find: query.first((db, p: Key) =>
-      db
-        .selectFrom("deployments")
-        .selectAll()
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where(notRemoved),
-    ),
+    shown: query.first((db, p: Key) => ofId(db, p.id).select(shown).where("organization_id", "=", p.organization_id)),
+    find: query.first((db, p: Key) => ofId(db, p.id).selectAll().where("organization_id", "=", p.organization_id)),
     moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
       MoveName,
       ReturnType<typeof move>
@@ -181,11 +195,8 @@ export function deploymentsRepository(query: Queries) {
     ),
 
     /** For the job loop, which works for every organization. */
-    byId: query.first((db, p: { id: string }) =>
-      db.selectFrom("deployments").selectAll().where("id", "=", p.id).where(notRemoved),
-    ),
-    countRunning: query.count((db, _: object) => allRunning(db).select("id")),
-    running: query.all((db, _: object) => allRunning(db).select("status")),
+    byId: query.first((db, p: { id: string }) => ofId(db, p.id).selectAll()),
+    running: query.all((db, _: object) => allRunning(db).select(["status", "organization_id"])),
     /** A metric over all organizations. Deployments of deleted projects count until they are removed. */
     countQueued: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
     /** The first in the queue of an environment. */
@@ -220,9 +231,7 @@ export function deploymentsRepository(query: Queries) {
       // Not by an index of the organization, which has all that it has queued.
       timedHeads(db).select("ready_at").where(sql<boolean>`organization_id || '' = ${p.organization_id}`),
     ),
-    nextReadyHead: query.first((db, _: object) =>
-      db.selectFrom("deployments").selectAll().where(readyHead).where(notRemoved).orderBy("id").limit(sql.lit(1)),
-    ),
+    ...turns(query),
 
     ...removals(query),
 

@@ -12,16 +12,15 @@ import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.t
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { lifecycle, type MoveName } from "./states.ts";
-import { orderOf, type ReadVariables } from "./stored-releases.ts";
+import { orderOf, type ReadOrder } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
-interface Ports extends QueuePorts {
+interface Ports extends QueuePorts, ReadOrder {
   readonly bus: Bus;
   readonly feed: ChangeFeed;
   readonly driver: DeploymentDriver;
-  readonly variables: ReadVariables;
   /** What runs after a deployment. */
   readonly apps: {
     /** Whether its environment was deleted, so that nothing of it may run. */
@@ -47,7 +46,7 @@ export type Rollout = ReturnType<typeof createRollout>;
  * move of the table of states: the loser of a race changes nothing.
  */
 export function createRollout(ports: Ports) {
-  const { store, bus, feed, clock, queue, driver, variables, apps, autoRollback } = ports;
+  const { store, bus, feed, clock, queue, driver, apps, autoRollback } = ports;
   const deployments = store.using(deploymentsRepository);
   const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[], last?: readonly LogLine[]) => {
     feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
@@ -160,7 +159,7 @@ export function createRollout(ports: Ports) {
   /** Asks the driver for the progress of the current step, and returns the outcome for the job. */
   const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null, more = {}): Promise<Outcome> => {
     const isBuild = row.status === "building";
-    const order = await orderOf(row, variables);
+    const order = await orderOf(row, ports);
     const outcome = storedOutcome(row);
     const answer = await driver.step({
       ...order,
@@ -176,7 +175,7 @@ export function createRollout(ports: Ports) {
       const now = await present(tx, row);
       if (now) await appendLog(tx, now, progress.logs);
     };
-    return snooze(progress.again_ms, logLines, { deployment_id: row.id, handle: progress.handle, ...more }, row);
+    return snooze(progress.again_ms, logLines, row, { deployment_id: row.id, handle: progress.handle, ...more });
   };
 
   return {
@@ -202,8 +201,16 @@ export function createRollout(ports: Ports) {
       await startNext(tx, row);
     },
 
-    /** How many deployments of all organizations are in each state that is not terminal. */
-    async unfinished(): Promise<{ queued: number; building: number; deploying: number }> {
+    /** How many deployments are in each state that is not terminal: of all organizations, or of one. */
+    async unfinished(organization_id?: string): Promise<{ queued: number; building: number; deploying: number }> {
+      if (organization_id !== undefined) {
+        const count = (status: Deployment["status"]) => deployments().list.total({ organization_id, status });
+        return {
+          queued: await count("queued"),
+          building: await count("building"),
+          deploying: await count("deploying"),
+        };
+      }
       const queued = await deployments().countQueued({});
       const running = await deployments().running({});
       const building = running.filter(({ status }) => status === "building").length;

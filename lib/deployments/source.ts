@@ -10,6 +10,16 @@ export interface Source {
   readonly image_url: string | null;
 }
 
+/** A push to deploy: of a commit to a branch, or of a tag. */
+export interface Push {
+  readonly project_id: string | undefined;
+  readonly repo: string;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly commit: string | null;
+  readonly environment: string;
+}
+
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 

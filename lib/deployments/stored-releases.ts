@@ -14,26 +14,36 @@ export type ReadVariables = (of: {
   name: string;
 }) => Promise<{ readonly variables: Readonly<Record<string, string>>; readonly secrets: readonly string[] }>;
 
+/** What an order needs beside its row. */
+export interface ReadOrder {
+  readonly variables: ReadVariables;
+  /** Whether the operator's credential of the code host may fetch a repository for an organization. */
+  readonly mayFetch: (organization_id: string, repo: string) => Promise<boolean>;
+}
+
 const sourceOf = ({ source }: Deployment): Source => JSON.parse(source) as Source;
 
 /** A deployment as a driver takes it, with the present variables of its environment. */
-export async function orderOf(row: Deployment, read: ReadVariables) {
-  const { id: deployment_id, project_id, environment, version, revision, pin, release } = row;
-  const order = { deployment_id, project_id, environment, version, revision, pin, release, source: sourceOf(row) };
-  return { ...order, ...(await read({ project_id, name: environment })) };
+export async function orderOf(row: Deployment, { variables, mayFetch }: ReadOrder) {
+  const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release } = row;
+  const of = { deployment_id, organization_id, project_id, environment };
+  const source = sourceOf(row);
+  const usesCredential = source.repo !== null && (await mayFetch(organization_id, source.repo));
+  const order = { ...of, version, revision, pin, release, source, usesCredential };
+  return { ...order, ...(await variables({ project_id, name: environment })) };
 }
 
 export type StoredReleases = ReturnType<typeof createStoredReleases>;
 
 /** The releases that deployments stored, for a runtime. */
-export function createStoredReleases({ store, variables }: { store: Store; variables: ReadVariables }) {
+export function createStoredReleases({ store, ...read }: ReadOrder & { store: Store }) {
   const deployments = store.using(deploymentsRepository);
   return {
     /** A deployment as a runtime starts it; undefined where it has no release. */
     async app(id: string): Promise<App | undefined> {
       const row = await deployments().byId({ id });
       if (!row) return undefined;
-      const { release, ...order } = await orderOf(row, variables);
+      const { release, ...order } = await orderOf(row, read);
       return release === null ? undefined : { ...order, release };
     },
 

@@ -10,42 +10,86 @@ const duration = v.pipe(
 const line = record({ level: oneOf(["info", "warn", "error"]), message: text() });
 const costRule = "must be a number from 0 to 1000000";
 
-const fields = record({
-  /** `succeed` by default. */
-  result: v.optional(oneOf(["succeed", "fail", "rolled_back"])),
-  /** The state in which it fails; `building` by default. */
-  at: v.optional(oneOf(["building", "deploying"])),
-  message: v.optional(textOf(1, 4000)),
+/** Where a simulated deployment can fail: the state that ends, what the driver answers, and its usual message. */
+export const failures = {
+  building: { phase: "building", state: "failed", message: "the build failed" },
+  deploying: { phase: "deploying", state: "failed", message: "the rollout failed" },
+  health_check: { phase: "deploying", state: "unhealthy", message: "the health check failed" },
+} as const;
+export type FailsAt = keyof typeof failures;
+const places = ["building", "deploying", "health_check"] as const satisfies readonly FailsAt[];
+
+/** The descriptions are the table of the fields in schema/testing.md. */
+export const outcomeFields = record({
+  result: v.optional(
+    v.pipe(
+      oneOf(["succeed", "fail", "rolled_back"]),
+      v.description(
+        "How the work ends; `succeed` by default. `rolled_back`, of deployments, is `fail` at `health_check`.",
+      ),
+    ),
+  ),
+  at: v.optional(
+    v.pipe(
+      oneOf(places),
+      v.description("Where a deployment fails; `building` by default. Without `fail` it has no effect."),
+    ),
+  ),
+  message: v.optional(
+    v.pipe(
+      textOf(1, 4000),
+      v.description(
+        "Why it fails: the last line of the log, and the `reason` of the event, which is `health_check` after a failed health check; of a generation the `error.message`.",
+      ),
+    ),
+  ),
   durations: v.optional(
-    record({
-      queued: v.optional(duration),
-      building: v.optional(duration),
-      deploying: v.optional(duration),
-      in_progress: v.optional(duration),
-    }),
+    v.pipe(
+      record({
+        queued: v.optional(duration),
+        building: v.optional(duration),
+        deploying: v.optional(duration),
+        in_progress: v.optional(duration),
+      }),
+      v.description(
+        "How long each state lasts, such as `30s`. By default `queued` 1 s, `building` 3 s, `deploying` 2 s; of generations `queued` 1 s, `in_progress` 2 s.",
+      ),
+    ),
   ),
-  /**
-   * Log lines of the build, after its usual ones. The limit is higher than a deployment's log, so that that limit can be
-   * tested.
-   */
+  // The limit is higher than a deployment's log, so that that limit can be tested.
   logs: v.optional(
-    v.pipe(v.array(line, "must be a list"), v.maxLength(20_000, "must have at most 20,000 entries"), v.readonly()),
+    v.pipe(
+      v.array(line, "must be a list"),
+      v.maxLength(20_000, "must have at most 20,000 entries"),
+      v.readonly(),
+      v.description("Lines for the log of a deployment, at the end of its build: `{level, message}`."),
+    ),
   ),
-  cost_usd: v.optional(v.pipe(v.number(costRule), v.minValue(0, costRule), v.maxValue(1_000_000, costRule))),
-  /**
-   * How the work advances: `timed` (the default) by its durations, `instant` at once, `polls` by one state at each GET,
-   * `manual` at a tester's step.
-   */
-  pace: v.optional(oneOf(["timed", "instant", "polls", "manual"])),
+  cost_usd: v.optional(
+    v.pipe(
+      v.number(costRule),
+      v.minValue(0, costRule),
+      v.maxValue(1_000_000, costRule),
+      v.description("The cost of a generation that succeeds, instead of its model's price."),
+    ),
+  ),
+  pace: v.optional(
+    v.pipe(
+      oneOf(["timed", "instant", "polls", "manual"]),
+      v.description(
+        "How the work advances: `timed` (the default) by its durations, `instant` at once, `polls` by one state at each GET of it, `manual` by one state at each step of a tester.",
+      ),
+    ),
+  ),
 });
 
 /** The outcome of one simulated deployment or generation; empty for a success in the default time. CONTRACT section 8. */
 export const simulatedOutcome = v.pipe(
-  fields,
+  outcomeFields,
   v.forward(
     v.check(
       ({ at, result }) => at !== "building" || result !== "rolled_back",
-      'must be "deploying" for the result "rolled_back", which is a failed health check',
+      'must be "health_check" for the result "rolled_back", which is a failed health check',
     ),
     ["at"],
   ),

@@ -2,6 +2,7 @@ import type { Outbound, Sent } from "../drivers/outbound/outbound.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
+import type { Lease } from "../kernel/job.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
@@ -169,7 +170,8 @@ export function createAttempts(ports: Ports) {
       return target && { ...target, delivery };
     },
 
-    send: (started: StartedAttempt, signal: AbortSignal): Promise<AttemptResult> =>
+    /** Sends nothing once the lease is lost: another process sends it then. */
+    send: (started: StartedAttempt, signal: AbortSignal, lease?: Lease): Promise<AttemptResult | "lease_lost"> =>
       withRequestSlot(async (hasWaited) => {
         const { delivery } = started;
         // The time and the secret are those of the request, not of when the wait began.
@@ -177,6 +179,7 @@ export function createAttempts(ports: Ports) {
         const at = clock.iso();
         const { format, settings, redact } = target;
         const request = requestOf({ delivery, format, settings }, at, standardWebhooks);
+        if (lease?.isHeld() === false) return "lease_lost";
         const sent = await outbound.send({ ...request, signal });
         return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
       }),

@@ -5,7 +5,7 @@ import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type PageQuery, paginate } from "../kernel/page.ts";
 import { inScope, rolesFor } from "../kernel/roles.ts";
-import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
+import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Attempts } from "./attempts.ts";
@@ -44,10 +44,10 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
   const deliveries = store.using(deliveriesRepository);
 
   /** Consecutive deliveries of an endpoint with their attempts, which one query reads for all of them. */
-  const views = async (endpoint: Endpoint, rows: readonly Delivery[]) => {
+  const views = async (endpoint: Endpoint, rows: readonly Delivery[], tx?: Tx) => {
     const [newest, oldest] = [rows[0], rows.at(-1)];
     const found =
-      newest && oldest ? await deliveries().attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
+      newest && oldest ? await deliveries(tx).attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
     const attempts = new Map(rows.map(({ id }) => [id, [] as Attempt[]]));
     for (const attempt of found) attempts.get(attempt.delivery_id)?.push(attempt);
     const attemptsOf = (id: string) => (attempts.get(id) ?? []).sort((one, other) => one.number - other.number);
@@ -82,7 +82,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
 
     /** Sends a `ping` event to this endpoint alone, even while it is turned off. */
     test: (family: Family, caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
         const event = {
           id: ids.next("evt"),
@@ -94,16 +94,16 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
         const [delivery] = await outbox.enqueue(tx, { ...endpoint, status: "active" }, event);
         if (!delivery) throw invalid("type", `must be a type that receives events; ${endpoint.type} receives none`);
         return { ...delivery, attempts: [] };
-      }, caller),
+      }),
 
     redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
         const found = await find(caller, id, dlv, tx);
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
-        const [view] = await views(endpoint, [found]);
+        const [view] = await views(endpoint, [found], tx);
         return view ?? { ...found, attempts: [] };
-      }, caller),
+      }),
 
     /**
      * "Sends every failed, abandoned or skipped delivery since then"; it does not activate the endpoint. Each batch is its
@@ -113,15 +113,15 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       const start = parseInstant(since) ?? 0;
       const { organization_id, recheckRights } = caller;
       const key = { organization_id, endpoint_id: id };
-      const between: TransactionHooks = recheckRights ? { organization_id, recheckRights } : { organization_id };
-      const recoverRange = (range: { after: string; to: string }, queued: number, hooks: TransactionHooks) =>
-        store.transaction(async (tx) => {
+      const between: OrganizationScope = recheckRights ? { organization_id, recheckRights } : { organization_id };
+      const recoverRange = (range: { after: string; to: string }, queued: number, scope: OrganizationScope) =>
+        store.transaction(scope, async (tx) => {
           const { epoch } = await endpoints.get(family, caller, id, tx);
           const now = clock.iso();
           const recovered = await deliveries(tx).recover({ ...key, ...range, since: isoOf(start), now, epoch });
           if (recovered > 0) await outbox.wake(tx, id, organization_id);
           return { queued: queued + recovered };
-        }, hooks);
+        });
       let [after, queued] = [lowestId("dlv", start), 0];
       for (;;) {
         const next = await deliveries().oldestFirst.rows(key, { after, page: 1, per_page: recoveryBatch });

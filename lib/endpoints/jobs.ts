@@ -9,14 +9,14 @@ export const deliveriesJobs = [
   job({
     kind: "deliveries.pump",
     args: v.object({ endpoint_id: v.string(), organization_id: v.optional(v.string()) }),
-    run: ({ endpoint_id, organization_id }, { outbox }) => outbox.pump(endpoint_id, organization_id),
+    run: ({ endpoint_id, organization_id }, { outbox }, lease) => outbox.pump(lease, endpoint_id, organization_id),
     // A new job takes over, or the pending deliveries would never be sent.
     exhausted: ({ endpoint_id, organization_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id, organization_id),
   }),
   job({
     kind: "deliveries.redeliver",
     args: v.object({ delivery_id: v.string() }),
-    run: ({ delivery_id }, { outbox }) => outbox.redeliver(delivery_id),
+    run: ({ delivery_id }, { outbox }, lease) => outbox.redeliver(lease, delivery_id),
   }),
   job({
     kind: "deliveries.end",
@@ -29,6 +29,7 @@ export const deliveriesJobs = [
       duration_ms: v.number(),
     }),
     run: (attempt, { outbox }) => outbox.end(attempt),
+    exhausted: (attempt, _, { outbox }, tx) => outbox.endLater(tx, attempt),
   }),
   job({
     kind: "endpoints.clear",

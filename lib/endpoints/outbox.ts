@@ -2,15 +2,15 @@ import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed, ServiceEvent } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
-import { discard, done, type Outcome, snoozeUntil } from "../kernel/job.ts";
+import { discard, done, type Lease, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
 import type { DeliveryFormat } from "./delivery-format.ts";
+import { createRedeliveries } from "./redeliveries.ts";
 import { concurrency, deliveriesRepository, endpointsRepository } from "./repository.ts";
 import type { Endpoints } from "./service.ts";
 
@@ -107,28 +107,21 @@ export function createOutbox(ports: Ports) {
     }
   });
 
-  const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlyMap<string, unknown>) => {
+  const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlySet<string>) => {
     const due = (await deliveries(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !inFlight.has(id));
     for (const delivery of due) if (delivery.rung >= maxAttempts) await attempts.abandonLost(tx, delivery);
     return due.filter(({ rung }) => rung < maxAttempts);
   };
 
-  const sendAgain = async (delivery_id: string): Promise<AttemptResult | undefined> => {
-    const delivery = await deliveries().forJob({ id: delivery_id });
-    if (!delivery) return undefined;
-    // Before the attempt is counted: a deletion may share that commit.
-    const deletion = endpoints.deletionSignal(delivery.endpoint_id);
-    try {
-      const started = await store.transaction((tx) => attempts.startRedelivery(tx, delivery_id), delivery);
-      return started && (await attempts.send(started, deletion.signal));
-    } finally {
-      deletion.release();
-    }
+  const nextDue = async (tx: Tx, endpoint_id: string) => {
+    const next = await deliveries(tx).next({ endpoint_id });
+    return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
   };
 
   return {
     enqueue,
     wake,
+    ...createRedeliveries(ports),
     /** Starts no further attempt; deliveries that are due wait for the next start of the service. */
     stop() {
       stopping = true;
@@ -138,53 +131,66 @@ export function createOutbox(ports: Ports) {
     /** Deletes ended deliveries after the retention; until then skipped and abandoned ones can be recovered. */
     async prune() {
       const below = lowestId("dlv", clock.now() - retention_ms);
-      while ((await store.transaction((tx) => deliveries(tx).prune({ below }))) > 0);
+      while ((await store.transaction("rows", (tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
-    /** The number of pending deliveries of all organizations. */
-    pending: () => deliveries().pending({}),
+    /** The number of pending deliveries of all organizations, or of one. */
+    pending: (organization_id?: string) =>
+      organization_id === undefined ? deliveries().pending({}) : deliveries().pendingIn({ organization_id }),
 
     /**
      * The job `deliveries.pump`: sends all that is due for one endpoint, some concurrently. Each tick is one transaction,
-     * which settles the responses that arrived and counts the next attempts.
+     * which settles the responses that arrived and counts the next attempts. Without its lease it settles, and sends no more.
      */
-    async pump(endpoint_id: string, organization_id?: string): Promise<Outcome> {
+    async pump(lease: Lease, endpoint_id: string, organization_id?: string): Promise<Outcome> {
       // Older jobs do not name it.
-      const scope =
-        organization_id === undefined ? await endpointRows().forJob({ id: endpoint_id }) : { organization_id };
+      const scope = organization_id ? { organization_id } : await endpointRows().forJob({ id: endpoint_id });
+      if (!scope) return discard("the endpoint was removed");
+      /** Until their results are committed: as long their rows are due. */
       const inFlight = new Map<string, Promise<void>>();
       const results: AttemptResult[] = [];
-      let settled = 0;
+      let settling: readonly AttemptResult[] = [];
       let failure: { readonly error: unknown } | undefined;
       const deletion = endpoints.deletionSignal(endpoint_id);
-      const nextWakeUp = () => new Promise<void>((wakeUp) => wakeUps.set(endpoint_id, wakeUp));
+      const maySend = () => !stopping && !failure && lease.isHeld();
+      let end = () => {};
+      const nextWakeUp = () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        });
       let wakeUp = nextWakeUp();
+      const wakeThis = () => end();
+      wakeUps.set(endpoint_id, wakeThis);
       const send = async (started: StartedAttempt) => {
         try {
-          const result = await attempts.send(started, deletion.signal);
-          results.push(result);
+          const result = await attempts.send(started, deletion.signal, lease);
+          if (result === "lease_lost") inFlight.delete(started.delivery.id);
+          else results.push(result);
         } catch (error) {
           failure ??= { error };
+          inFlight.delete(started.delivery.id);
         }
-        inFlight.delete(started.delivery.id);
-        wakeUps.get(endpoint_id)?.();
+        wakeThis();
       };
       const tick = async (tx: Tx) => {
         // Read inside the transaction, so that responses that arrive until then share the commit.
-        settled = results.length;
+        settling = [...results];
         wakeUp = nextWakeUp();
-        await attempts.settle(tx, results.slice(0, settled));
-        const free = stopping || failure ? 0 : concurrency - inFlight.size;
-        const due = free > 0 ? await readDue(tx, endpoint_id, inFlight) : [];
-        return attempts.start(tx, endpoint_id, due.slice(0, free));
+        await attempts.settle(tx, settling);
+        const others = new Set(inFlight.keys());
+        for (const { delivery } of settling) others.delete(delivery.id);
+        const free = concurrency - others.size;
+        const due = free > 0 && maySend() ? await readDue(tx, endpoint_id, others) : [];
+        // Asked again: time has passed.
+        return maySend() ? attempts.start(tx, endpoint_id, due.slice(0, free)) : [];
       };
       try {
         for (;;) {
-          const begun = await store.transaction(tick, scope && { organization_id: scope.organization_id });
+          const begun = await store.transaction(scope, tick);
           // Not in the transaction, which may run again.
-          results.splice(0, settled);
+          for (const { delivery } of results.splice(0, settling.length)) inFlight.delete(delivery.id);
           for (const started of begun) inFlight.set(started.delivery.id, send(started));
-          if (inFlight.size === 0 && results.length === 0) break;
+          if (inFlight.size === 0) break;
           // A new event starts a tick although responses are outstanding, unless all places are taken.
           while (results.length === 0 && inFlight.size > 0) {
             await wakeUp;
@@ -192,41 +198,17 @@ export function createOutbox(ports: Ports) {
             wakeUp = nextWakeUp();
           }
         }
-      } finally {
-        wakeUps.delete(endpoint_id);
-        await Promise.all(inFlight.values());
-        deletion.release();
+      } catch (error) {
+        failure ??= { error };
       }
+      // This process may have claimed the job again, after its lease was lost.
+      if (wakeUps.get(endpoint_id) === wakeThis) wakeUps.delete(endpoint_id);
+      await Promise.all(inFlight.values());
+      deletion.release();
+      // A transaction failed. Its results are the job's, which the store gets when it takes writes: lost, they would come again.
+      if (results.length > 0) return snooze(0, (tx) => attempts.settle(tx, results), scope);
       if (failure) throw failure.error;
-      return snoozeUntil(
-        async (tx) => {
-          const next = await deliveries(tx).next({ endpoint_id });
-          return next?.next_attempt_at ? Date.parse(next.next_attempt_at) : undefined;
-        },
-        { locksRowsOnly: true },
-      );
-    },
-
-    /** The job `deliveries.redeliver`: one more attempt, which leaves the retry schedule as it is. */
-    async redeliver(delivery_id: string): Promise<Outcome> {
-      const result = await sendAgain(delivery_id);
-      if (!result) return discard("the delivery or its endpoint was removed");
-      return done((tx) => attempts.settleRedelivery(tx, result), result.delivery);
-    },
-
-    /**
-     * Redelivers at once, one after the other, for tests that choose the order.
-     *
-     * @throws {Problem} `not_found` for an unknown delivery, before the first attempt.
-     */
-    async deliver(ordered: readonly string[]): Promise<void> {
-      for (const id of new Set(ordered)) if (!(await deliveries().forJob({ id }))) throw notFound("delivery");
-      for (const id of ordered) {
-        const result = await sendAgain(id);
-        // The receiver of an earlier one may have deleted it.
-        if (!result) throw notFound("delivery");
-        await store.transaction((tx) => attempts.settleRedelivery(tx, result), result.delivery);
-      }
+      return snoozeUntil((tx) => nextDue(tx, endpoint_id), "rows");
     },
 
     /** The job `deliveries.end`: a simulated time-out ends. */
@@ -241,5 +223,8 @@ export function createOutbox(ports: Ports) {
         await wake(tx, delivery.endpoint_id, delivery.organization_id);
       }, delivery);
     },
+
+    /** The job has no retries left: it runs again a minute later, or the delivery would wait for ever. */
+    endLater: (tx: Tx, attempt: OpenAttempt) => queue.add(tx, "deliveries.end", attempt, 60_000),
   };
 }

@@ -4,7 +4,8 @@ import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { maxAttempts } from "./backoff.ts";
 
-type Key = { organization_id: string; id: string };
+type Of = { organization_id: string };
+type Key = Of & { id: string };
 type OfEndpoint = { organization_id: string; endpoint_id: string };
 type Family = Row<"endpoints">["family"];
 /** `tries` counts every attempt; `rung` those of the retry schedule, which recovering starts again. */
@@ -12,6 +13,14 @@ type Counters = Pick<Row<"deliveries">, "tries" | "rung">;
 
 /** SQLite uses a partial index only if the query contains its condition word for word. */
 const isPending = sql<boolean>`status = 'pending'`;
+/** Metrics count them endpoint by endpoint, since the index of pending deliveries begins with it. */
+const pendingWithin = (db: QueryBuilder) =>
+  db
+    .selectFrom("endpoints")
+    .crossJoin("deliveries")
+    .select("deliveries.id")
+    .where(sql<boolean>`endpoint_id = endpoints.id and deliveries.epoch = endpoints.epoch and type <> 'removed'`)
+    .where(sql<boolean>`deliveries.${isPending}`);
 /**
  * An endpoint's epoch; null once it is deleted, while a job deletes its rows. Turning it off starts a new epoch: deliveries
  * pending in an older one count as skipped, so turning off writes one row (0.4 s for 100,000 deliveries otherwise).
@@ -120,7 +129,8 @@ export function deliveriesRepository(query: Queries) {
         .where("deliveries.id", ">=", p.oldest)
         .where("deliveries.id", "<=", p.newest),
     ),
-    insertAttempt: query.insert("delivery_attempts"),
+    /** A commit whose answer was lost is made again. */
+    insertAttempt: query.insertOnce("delivery_attempts"),
     /** Counts a scheduled attempt, unless another one was counted since the row was read. */
     count: query.change((db, p: Key & Counters & { nextTries: number; nextRung: number }) =>
       db
@@ -182,17 +192,15 @@ export function deliveriesRepository(query: Queries) {
     ),
 
     /** By the time in the identifiers, which needs no index of its own. */
-    prune: query.change((db, p: { below: string }) =>
-      db.deleteFrom("deliveries").where("id", "in", (eb) =>
-        eb
-          .selectFrom("deliveries")
-          .select("id")
-          .where("id", "<", p.below)
-          .where((row) => row.or([row("status", "!=", "pending"), row.not(isCurrent)]))
-          .orderBy("id")
-          .limit(sql.lit(removalBatch)),
-      ),
-    ),
+    prune: query.change((db, p: { below: string }) => {
+      const ended = db
+        .selectFrom("deliveries")
+        .where((row) => row.or([row("status", "!=", "pending"), row.not(isCurrent)]));
+      const oldest = ended.select("id").where("id", "<", p.below).orderBy("id").limit(sql.lit(removalBatch));
+      // One that is locked is recovered at this moment.
+      const old = db.with("old", () => query.unlocked(oldest));
+      return old.deleteFrom("deliveries").where("id", "in", (eb) => eb.selectFrom("old").select("id"));
+    }),
 
     /** For the job of one endpoint, of any organization. Deliveries in flight are still due, so this reaches free ones. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
@@ -201,17 +209,8 @@ export function deliveriesRepository(query: Queries) {
     next: query.first((db, p: { endpoint_id: string }) =>
       pendingOf(db, p.endpoint_id).select("next_attempt_at").where("next_attempt_at", "is not", null).limit(sql.lit(1)),
     ),
-    /** Of every organization: a metric. Endpoint by endpoint, since the index of pending deliveries begins with it. */
-    pending: query.count((db, _: object) =>
-      db
-        .selectFrom("endpoints")
-        .crossJoin("deliveries")
-        .select("deliveries.id")
-        .whereRef("endpoint_id", "=", "endpoints.id")
-        .whereRef("deliveries.epoch", "=", "endpoints.epoch")
-        .where("type", "!=", "removed")
-        .where(sql<boolean>`deliveries.${isPending}`),
-    ),
+    pending: query.count((db, _: object) => pendingWithin(db)),
+    pendingIn: query.count((db, p: Of) => pendingWithin(db).where("endpoints.organization_id", "=", p.organization_id)),
     succeededAfter: query.first((db, p: { endpoint_id: string; id: string }) =>
       db
         .selectFrom("deliveries")

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { parseHttpsUrl } from "../drivers/outbound/target.ts";
+import { parseEndpointUrl } from "../drivers/outbound/target.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { parseInstant } from "../kernel/clock.ts";
-import { datetime, documentedAs, id, paging, textOf } from "../kernel/validation.ts";
+import { datetime, documentedAs, id, paging, rulesInForce, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;
@@ -19,7 +19,7 @@ export const urlRule = v.pipe(
   textOf(1, 2048),
   documentedAs({ format: "uri", pattern: "^https://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const checked = parseHttpsUrl(dataset.value);
+    const checked = parseEndpointUrl(dataset.value, rulesInForce().trusted);
     if ("href" in checked) return checked.href;
     addIssue({ message: checked.problem });
     return NEVER;

@@ -135,7 +135,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       const found = await endpoints(tx).forJob({ id });
       return found?.type === "code_host" ? found : undefined;
     },
-    codeHosts: (tx: Tx) => endpoints(tx).ofType({ type: "code_host" }),
+    codeHosts: () => endpoints().ofType({ type: "code_host" }),
 
     /** Turning it off, even again, makes its pending deliveries `skipped`, so that they can be recovered. */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: EndpointInput) {
@@ -167,7 +167,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
 
     /** "Deleting stops what is pending at once": an endpoint of more than one batch is hidden, and a job deletes its rows. */
     remove: (family: Family, caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const row = await get(family, caller, id, tx);
         if (!(await removeBatch(tx, row))) {
           // This family and type hide it: from lists, the limit, pushes and deliveries.
@@ -177,7 +177,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         publish(tx, row);
         tx.afterCommit(() => abortRequests(id));
         feed.wake(tx, `removed ${id}`);
-      }, caller),
+      }),
 
     /** The job `endpoints.clear`: one batch a run. */
     clear: async (key: Key): Promise<Outcome> =>

@@ -81,6 +81,22 @@ export const environment = v.object({
   name: v.string(),
   variables: v.record(v.string(), v.union([v.string(), storedSecret])),
   domains: v.optional(v.array(v.string())),
+  domain_status: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          name: v.string(),
+          status: v.picklist(["active", "pending"]),
+          record: v.string(),
+          token: v.string(),
+          reason: v.nullable(v.string()),
+        }),
+      ),
+      v.description(
+        "Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says what the last look-up lacked.",
+      ),
+    ),
+  ),
   url: v.optional(v.nullable(v.string())),
 });
 export const environmentsQuery = v.object(paging());

@@ -112,7 +112,7 @@ export function environmentsService({
       // CONTRACT section 1: "an encoded slash or `;x` makes another path".
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         const key = { organization_id, project_id, environment: name };
         const before = await environments(tx).find({ project_id, name });
@@ -126,7 +126,7 @@ export function environmentsService({
         if (domains) await apps.setDomains(tx, key, domains);
         feed.publish(tx, { kind: "record", organization_id, id: project_id });
         return view(row, (await apps.ofProject(project_id, tx))(name));
-      }, caller);
+      });
     },
 
     /** The variables for a driver, secrets included, and the values of the secret ones. */
@@ -147,12 +147,12 @@ export function environmentsService({
 
     /** Removes an environment. Its deployments stay, and a later deployment creates it again. */
     remove: (caller: Caller, id: string, name: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         if ((await environments(tx).remove({ project_id, name })) === 0) throw noneOfThisName();
         await apps.removed(tx, { organization_id, project_id, environment: name });
         feed.publish(tx, { kind: "record", organization_id, id: project_id });
-      }, caller),
+      }),
 
     async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
       const { key } = await find(caller, id, name);
@@ -162,12 +162,12 @@ export function environmentsService({
     /** Starts what is live in an environment anew, with its present variables. */
     async restart(caller: Caller, id: string, name: string) {
       let restarting: AppKey | undefined;
-      const answer = await store.transaction(async (tx) => {
+      const answer = await store.transaction(caller, async (tx) => {
         const { row, key } = await find(caller, id, name, tx);
         await apps.requireLive(tx, key);
         restarting = key;
         return view(row, (await apps.ofProject(key.project_id, tx))(name));
-      }, caller);
+      });
       if (restarting) await apps.restart(restarting);
       return answer;
     },

@@ -59,7 +59,7 @@ export type Change =
 export interface ChangeFeed {
   /** Publishes once the transaction is durable, never if it is rolled back; in the other processes of the service too. */
   publish(tx: Tx, change: Change): void;
-  /** Counts changes of rights in this process, those of open transactions included. */
+  /** Counts changes of rights in this process, when they are made and when they are committed. */
   rightsChanges(): number;
   /** Hears the changes of all processes, those of an organization in the order of their commits. Returns the function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
@@ -154,7 +154,13 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
   return {
     rightsChanges: () => rightsChanges,
     publish(tx, change) {
-      if (change.kind === "rights") rightsChanges += 1;
+      if (change.kind === "rights") {
+        rightsChanges += 1;
+        // Again, for what was read in between.
+        tx.afterCommit(() => {
+          rightsChanges += 1;
+        });
+      }
       if (shared) return publishShared(tx, change);
       // No listener can join before the commit: the transactions of a group hold the event loop until then.
       if (listeners.size === 0) return;

@@ -1,5 +1,7 @@
+import { standingClock } from "../client/wait.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import type { Log } from "../kernel/log.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 
 /** Collects changes from its creation on, so that none is missed between two reads. */
@@ -26,7 +28,7 @@ export interface WaitOptions {
 export type Waiting = ReturnType<typeof createWaiting>;
 
 /** Waiting without polling: a commit wakes the waiting call, which reads the rows again. */
-export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock }) {
+export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: Clock; log: Log }) {
   /** Subscribes to the states and log of one piece of work, and to deletions of projects. Without `seconds` it never ends. */
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
@@ -78,6 +80,8 @@ export function createWaiting({ feed, clock }: { feed: ChangeFeed; clock: Clock 
   ): Promise<R> => {
     const first = await read();
     if (hasEnded(first)) return first;
+    if (clock.mode === "manual")
+      log.warn(`a call waits, but ${standingClock(clock.iso())}`, { id: work.id, wait: seconds });
     const cancelled = signal();
     const subscription = changes(work, cancelled, seconds);
     try {

@@ -67,14 +67,14 @@ export function createExecution(ports: Ports) {
   };
 
   /** Starts the generations that are ready, oldest first, up to the limit over all: those of other organizations later. */
-  const startReady = async (tx: Tx, { organization_id }: Partial<Pick<Generation, "organization_id">>) => {
-    if (tx.alone) await tx.alone("generations");
+  const startReady = async (tx: Tx, { organization_id }: Pick<Generation, "organization_id">) => {
+    await tx.lockLimit?.("generations");
     for (;;) {
       const free = concurrency - (await generations(tx).running({})).length;
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        if (tx.alone && waiting.organization_id !== organization_id) return queue.add(tx, "generations.turn", {});
+        if (tx.lockLimit && waiting.organization_id !== organization_id) return queue.add(tx, "generations.turn", {});
         const row = await move(tx, "begin", waiting);
         if (row && !isStepped(row)) await queue.add(tx, "generations.advance", { generation_id: row.id });
       }
@@ -153,20 +153,22 @@ export function createExecution(ports: Ports) {
 
     /** The job `generations.turn`: the delay of a queued generation has passed. */
     async runStart(): Promise<Outcome> {
-      if (!store.engine.hasRowLocks) return done((tx) => startReady(tx, {}));
       const [oldest] = await generations().ready({ now: clock.iso() });
-      if (oldest) await store.transaction((tx) => startReady(tx, oldest), oldest);
-      return done();
+      return oldest ? done((tx) => startReady(tx, oldest), oldest) : done();
     },
 
     /** Called when the service starts: the limit may have risen, and nothing else would start the waiting generations. */
     resume: () =>
-      store.transaction(async (tx) => {
+      store.transaction("rows", async (tx) => {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
       }),
 
     /** How many generations of all organizations are in each state that is not terminal. */
-    async unfinished(): Promise<{ queued: number; in_progress: number }> {
+    async unfinished(organization_id?: string): Promise<{ queued: number; in_progress: number }> {
+      if (organization_id !== undefined) {
+        const count = (status: string) => generations().countUnfinished({ organization_id, status });
+        return { queued: await count("queued"), in_progress: await count("in_progress") };
+      }
       const queued = await generations().countQueued({});
       const running = await generations().running({});
       return { queued, in_progress: running.length };
@@ -199,7 +201,7 @@ export function createExecution(ports: Ports) {
           if ((await generations(tx).setHandle({ ...row, handle })) > 0) return;
           await queue.add(tx, "generations.cancel", { generation_id, handle });
         };
-        return snooze(again_ms, store, undefined, row);
+        return snooze(again_ms, store, row);
       }
       const unstored = await storeFile(row, answer);
       if (unstored) return unstored;

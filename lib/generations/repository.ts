@@ -16,6 +16,7 @@ type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generat
 /** Partial indexes are used only where their condition stands in the text, word for word. */
 const queued = sql<boolean>`status = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
+const unfinished = sql<boolean>`status in ('queued', 'in_progress')`;
 const withFile = sql<boolean>`content_type is not null`;
 const noFile = { content_type: null, bytes: null, etag: null } as const;
 
@@ -103,6 +104,14 @@ export function generationsRepository(query: Queries) {
     running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
     /** A metric over all organizations. */
     countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),
+    countUnfinished: query.count((db, p: { organization_id: string; status: string }) =>
+      db
+        .selectFrom("generations")
+        .select("id")
+        .where(unfinished)
+        .where("organization_id", "=", p.organization_id)
+        .where(sql<boolean>`status = ${p.status}`),
+    ),
     ready: query.all((db, p: { now: string }) =>
       db
         .selectFrom("generations")

@@ -114,7 +114,7 @@ export function generationsService(ports: Ports) {
       const now = clock.iso();
       // The inputs keep the order in which they were given; the defaults follow.
       const input = JSON.stringify({ ...inputs, ...defaults[kind], ...inputs });
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         const fields = { model, prompt: typeof inputs.prompt === "string" ? inputs.prompt : null };
         const taken = driver.takesScenarios ? await scenarios?.take(tx, "generation", fields) : undefined;
         const script = taken ?? null;
@@ -145,11 +145,11 @@ export function generationsService(ports: Ports) {
         execution.publish(tx, row);
         if (!stepped) await queue.add(tx, "generations.turn", {}, delay_ms);
         return view(row);
-      }, caller);
+      });
     },
 
     cancel: (caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const before = await get(caller, id, tx);
         const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
         const after = await execution.move(tx, "cancel", { ...before, ...reason });
@@ -163,7 +163,7 @@ export function generationsService(ports: Ports) {
           await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
         await execution.startReady(tx, caller);
         return view(after);
-      }, caller),
+      }),
 
     async usage({ organization_id }: Caller, { from = firstDay, to = lastDay }: v.InferOutput<typeof usageQuery>) {
       const rows = await generations().usage({ organization_id, from, to });
@@ -198,7 +198,7 @@ export function generationsService(ports: Ports) {
       for (;;) {
         const rows = await generations().expiredFiles({ before });
         if (rows.length === 0) return;
-        await store.transaction(async (tx) => {
+        await store.transaction("rows", async (tx) => {
           for (const { id } of rows) {
             await generations(tx).clearFile({ id });
             execution.removeFileAfterCommit(tx, id);

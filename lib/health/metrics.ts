@@ -1,5 +1,5 @@
 import { lifecycle as deployment } from "../deployments/states.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Change, ChangeFeed } from "../events/change-feed.ts";
 import { lifecycle as generation } from "../generations/states.ts";
 import { bounds, type Meter, type Series } from "../http/request-metrics.ts";
 import type { QueueLoad } from "../jobs/runner.ts";
@@ -15,11 +15,11 @@ interface Ports {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
-  /** These are read only at a scrape. */
+  /** These are read only at a scrape; those with an organization for it alone. */
   readonly jobs: () => Promise<QueueLoad>;
-  readonly deliveries: () => Promise<number>;
-  readonly deployments: () => Promise<Readonly<Record<string, number>>>;
-  readonly generations: () => Promise<Readonly<Record<string, number>>>;
+  readonly deliveries: (organization_id?: string) => Promise<number>;
+  readonly deployments: (organization_id?: string) => Promise<Readonly<Record<string, number>>>;
+  readonly generations: (organization_id?: string) => Promise<Readonly<Record<string, number>>>;
   readonly databaseBytes: () => Promise<number>;
   readonly logBytes: () => number;
   readonly isWritable: () => boolean;
@@ -27,6 +27,9 @@ interface Ports {
 
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
+
+/** The changes that count. */
+const counted: ReadonlySet<string> = new Set(["try", "delivery", "deployment", "generation"]);
 
 /** Counters by name. Each starts at 0: a collector sees no growth in a counter that appears later. */
 class Tally {
@@ -108,30 +111,65 @@ function ofProcess(mode: string): Family[] {
   ];
 }
 
+/** What was counted since the process started: in the whole service, or in one organization. */
+class Counts {
+  readonly attempts = new Tally(["succeeded", "failed"]);
+  readonly ends = new Tally(["succeeded", "abandoned"]);
+  readonly deployment = new Tally(deployment.states);
+  readonly generation = new Tally(generation.states);
+  add(change: Change): void {
+    if (change.kind === "try") this.attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
+    else if (change.kind === "delivery") this.ends.add(change.status);
+    else if (change.kind === "deployment" || change.kind === "generation") this[change.kind].add(change.status);
+  }
+}
+
+/** The work of the service, or of one organization. Waiting work is counted in the rows, through an index. */
+async function ofWork(counts: Counts, read: Ports, organization_id?: string): Promise<Family[]> {
+  const [deliveries, deployments, generations] = await Promise.all([
+    read.deliveries(organization_id),
+    read.deployments(organization_id),
+    read.generations(organization_id),
+  ]);
+  return [
+    gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
+    counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", counts.ends.by("outcome")),
+    counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", counts.attempts.by("outcome")),
+    gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
+    counter("svc_deployments_total", "Deployments that entered a state.", counts.deployment.by("state")),
+    gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
+    counter("svc_generations_total", "Generations that entered a state.", counts.generation.by("state")),
+  ];
+}
+
 /**
- * The metrics in the text format of Prometheus. Counters start with the process, or with the snapshot that was restored
- * last. Waiting work is counted in the rows at a scrape, through an index.
+ * The metrics in the text format of Prometheus: of the service, or of one organization, without what tells of others.
+ * Counters start with the process, or with the snapshot that was restored last.
  */
-export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Ports): () => Promise<string> {
-  const attempts = new Tally(["succeeded", "failed"]);
-  const ends = new Tally(["succeeded", "abandoned"]);
-  const moves = { deployment: new Tally(deployment.states), generation: new Tally(generation.states) };
+export function createMetrics(ports: Ports): (organization_id?: string) => Promise<string> {
+  const { meter, feed, clock, closing, mode, ...read } = ports;
+  const all = new Counts();
+  const each = new Map<string, Counts>();
+  const countsOf = (organization_id: string) => {
+    const found = each.get(organization_id) ?? new Counts();
+    each.set(organization_id, found);
+    return found;
+  };
   const loopDelay = createLoopDelay(closing);
   feed.listenHere((change) => {
-    if (change.kind === "try") attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
-    else if (change.kind === "delivery") ends.add(change.status);
-    else if (change.kind === "deployment" || change.kind === "generation") moves[change.kind].add(change.status);
+    if (!counted.has(change.kind)) return;
+    all.add(change);
+    countsOf(change.organization_id).add(change);
   });
 
-  return async () => {
-    const [jobs, deliveries, deployments, generations, bytes] = await Promise.all([
+  return async (organization_id) => {
+    if (organization_id !== undefined)
+      return exposition(await ofWork(countsOf(organization_id), ports, organization_id));
+    const [{ waiting, running, due_at }, work, bytes] = await Promise.all([
       read.jobs(),
-      read.deliveries(),
-      read.deployments(),
-      read.generations(),
+      ofWork(all, ports),
       read.databaseBytes(),
     ]);
-    const { waiting, running, due_at } = jobs;
     const lag_ms = due_at === undefined ? 0 : Math.max(0, clock.now() - due_at);
     const delays = loopDelay([0.5, 0.99]).map(([quantile, value]) => ({
       labels: { quantile: String(quantile) },
@@ -141,13 +179,7 @@ export function createMetrics({ meter, feed, clock, closing, mode, ...read }: Po
       ...ofRequests(meter),
       gauge("svc_jobs", "Waiting and running jobs.", by("state", { waiting, running })),
       gauge("svc_jobs_lag_seconds", "How long the oldest due job has been due.", lag_ms / 1000),
-      gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
-      counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", ends.by("outcome")),
-      counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", attempts.by("outcome")),
-      gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
-      counter("svc_deployments_total", "Deployments that entered a state.", moves.deployment.by("state")),
-      gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
-      counter("svc_generations_total", "Generations that entered a state.", moves.generation.by("state")),
+      ...work,
       gauge("svc_store_writable", "Whether the store takes writes: 1 or 0.", read.isWritable() ? 1 : 0),
       gauge("svc_database_bytes", "The size of the database, without its write-ahead log.", bytes),
       gauge("svc_database_log_bytes", "The size of the write-ahead log of the database.", read.logBytes()),

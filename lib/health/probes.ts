@@ -3,6 +3,7 @@ import { type Authentication, type Authenticator, unauthenticated } from "../htt
 import { isLocal } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import { isSameSecret } from "../kernel/constant-time.ts";
 import { isLogged, Problem } from "../kernel/errors.ts";
 import { contentType } from "./prometheus-text.ts";
 
@@ -12,10 +13,12 @@ interface Ports {
   readonly readable: () => Promise<unknown>;
   /** Why the store cannot be written; undefined while it can. */
   readonly obstacle: () => string | undefined;
-  /** The metrics as text. */
-  readonly metrics: () => Promise<string>;
+  /** The metrics as text: of the service, or of one organization. */
+  readonly metrics: (organization_id?: string) => Promise<string>;
   /** Behind a proxy every request comes from the proxy's address, which is often loopback: then metrics need a key. */
   readonly behindProxy: boolean;
+  /** Option `metrics.key`. */
+  readonly metricsKey: string | undefined;
 }
 
 const plain = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
@@ -31,7 +34,7 @@ const ok = (request_id: string, state: object = { status: "ok" }): Answer => ({
  * and `/metrics` shows its numbers. The first two need no key and say nothing else. A store that
  * cannot be written is ready: it answers reads, and a supervisor that takes it away makes the fault larger.
  */
-export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy }: Ports): Route[] {
+export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }: Ports): Route[] {
   const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
   return withOtherMethods([
     { ...routine, path: "/healthz", access: () => unauthenticated, outlivesShutdown: true, answer: ({ id }) => ok(id) },
@@ -52,22 +55,29 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
     {
       ...routine,
       path: "/metrics",
-      access: metricsAccess(authenticator, behindProxy),
-      async answer({ id: request_id }) {
-        return { status: 200, headers: { ...plain, "content-type": contentType }, body: await metrics(), request_id };
+      access: metricsAccess(authenticator, behindProxy, metricsKey),
+      async answer({ id: request_id }, { caller, key_id }) {
+        const body = await metrics(key_id === null ? undefined : caller.organization_id);
+        return { status: 200, headers: { ...plain, "content-type": contentType }, body, request_id };
       },
     },
   ]);
 }
 
-/** Metrics are open to this machine, and to owners and admins. */
+/** The whole is open to this machine and to the operator's key; owners and admins see their organization, here too. */
 const metricsAccess =
-  ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean): Access =>
+  ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>
   async (request: RequestContext): Promise<Authentication> => {
-    if (!behindProxy && isLocal(request)) return unauthenticated;
+    const given = request.header("authorization");
+    const isOpen = !behindProxy && isLocal(request);
+    if (given === undefined && isOpen) return unauthenticated;
+    const [, token] = /^Bearer +(\S+) *$/i.exec(given ?? "") ?? [];
+    if (metricsKey !== undefined && token !== undefined && isSameSecret(token, metricsKey)) return unauthenticated;
     const authentication = await byKey(request);
     const { role } = authentication.caller;
-    if (authentication.refusal || role === "owner" || role === "admin") return authentication;
+    if (!authentication.refusal && (role === "owner" || role === "admin")) return authentication;
+    if (isOpen) return unauthenticated;
+    if (authentication.refusal) return authentication;
     const message = `metrics need the role owner or admin, and the key's user is ${role}`;
     return { ...authentication, refusal: new Problem("insufficient_role", message) };
   };

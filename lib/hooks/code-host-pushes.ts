@@ -1,5 +1,5 @@
 import type { Writer } from "../http/answer.ts";
-import { unauthenticated } from "../http/authenticate.ts";
+import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
@@ -8,6 +8,7 @@ import { notFound, Problem } from "../kernel/errors.ts";
 import { isSigned, pushOf } from "./push-payload.ts";
 
 interface Ports {
+  readonly authenticator: Pick<Authenticator, "byAddress">;
   readonly pushes: PushesService;
   readonly writer: Writer;
   /** Option `codeHost.secret`: of the connected app, for integrations without a secret of their own. */
@@ -23,8 +24,11 @@ const bodyLimit = 5 * 1024 * 1024;
 const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
-/** The rows that code hosts post pushes to: one path an integration, and one for the connected app. CONTRACT section 6. */
-export function hookRoutes({ pushes, writer, secret, mode }: Ports): Route[] {
+/**
+ * The rows that code hosts post pushes to: one path an integration, and one for the connected app. CONTRACT section 6. A
+ * request counts for its address before its body is read, so that nobody makes the service read 5 MiB after 5 MiB.
+ */
+export function hookRoutes({ authenticator, pushes, writer, secret, mode }: Ports): Route[] {
   const answer = async (request: RequestContext) => {
     const { params, header } = request;
     const { id } = params;
@@ -38,12 +42,16 @@ export function hookRoutes({ pushes, writer, secret, mode }: Ports): Route[] {
     const push = pushOf(event, body);
     if (!push) return writer.list([], request.id);
     const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
-    const made = await pushes.receive(push, { id, delivery, signed: expected !== undefined });
+    const byApp = expected !== undefined && integration?.secret === undefined;
+    const made = await pushes.receive(push, { id, delivery, signed: expected !== undefined, byApp });
     return writer.list(made, request.id, 202);
   };
-  const post = { method: "POST", name: unnamed, access: () => unauthenticated, answer } as const;
-  return withOtherMethods([
-    { ...post, path: prefix },
-    { ...post, path: `${prefix}/{id}` },
-  ]);
+  const post = { method: "POST", name: unnamed, access: authenticator.byAddress, answer } as const;
+  return withOtherMethods(
+    [
+      { ...post, path: prefix },
+      { ...post, path: `${prefix}/{id}` },
+    ],
+    () => unauthenticated,
+  );
 }

@@ -1,6 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import * as v from "valibot";
 import { refRule } from "../deployments/source.ts";
+import { isSameSecret } from "../kernel/constant-time.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
 
 /** A push, whichever of the three code hosts sent it. */
@@ -39,8 +40,6 @@ export function pushOf(event: string | undefined, body: unknown): Push | undefin
   return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: payload.after } };
 }
 
-const digest = (text: string) => createHash("sha256").update(text).digest();
-
 /**
  * Whether a push is signed with this secret: `X-Hub-Signature-256` over the raw bytes, or GitLab's token, compared in
  * constant time. No header is no signature.
@@ -49,8 +48,8 @@ export function isSigned(secret: string, bytes: Buffer, header: (name: string) =
   const signature = header("x-hub-signature-256");
   if (signature !== undefined) {
     const right = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
-    return timingSafeEqual(digest(right), digest(signature));
+    return isSameSecret(right, signature);
   }
   const token = header("x-gitlab-token");
-  return token !== undefined && timingSafeEqual(digest(secret), digest(token));
+  return token !== undefined && isSameSecret(secret, token);
 }

@@ -30,8 +30,8 @@ export interface Writer {
   list(data: readonly unknown[], request_id: string, status?: number): Answer;
 }
 
-/** A page without the count of the whole list. */
-type ShownPage = Omit<Page<unknown>, "total">;
+/** A page without its items and the count of the whole list. */
+type Place = Omit<Page<unknown>, "data" | "total">;
 
 const json = {
   "content-type": "application/json",
@@ -55,19 +55,20 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
   const withMeta = (text: string, request_id: string) =>
     `${text.slice(0, -1)}${text === "{}" ? "" : ","}${meta(request_id)}}}`;
 
-  const object = (status: number, record: object, request_id: string, headers?: Record<string, string>) => {
-    const text = JSON.stringify(record);
+  const object = (status: number, text: string, request_id: string, headers?: Record<string, string>) => {
     const body = full ? `{"data":${text},${meta(request_id)}}}` : withMeta(text, request_id);
     return write(status, body, request_id, headers);
   };
 
+  /** `texts` are its items. */
   const list = (
     status: number,
-    { data, page, per_page, next_cursor }: ShownPage,
+    texts: readonly string[],
+    { page, per_page, next_cursor }: Place,
     request_id: string,
     total?: number,
   ) => {
-    const text = `{"data":${JSON.stringify(data)},${meta(request_id)}`;
+    const text = `{"data":[${texts.join()}],${meta(request_id)}`;
     const body = full
       ? `${text}},"pagination":${JSON.stringify({ total, page, per_page, next_cursor })}}`
       : `${text},"per_page":${per_page},"next_cursor":${JSON.stringify(next_cursor)}}}`;
@@ -84,26 +85,28 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
         case "list":
         case "stream": {
           const page = result as Page<unknown>;
-          const shown = { ...page, data: page.data.map(operation.shape) };
-          if (!full) return list(200, shown, request_id);
-          return page.total().then((total) => list(200, shown, request_id, total));
+          const texts = page.data.map(operation.write);
+          if (!full) return list(200, texts, page, request_id);
+          return page.total().then((total) => list(200, texts, page, request_id, total));
         }
         case "created": {
           const { id } = result as { id: string };
-          return object(201, operation.shape(result) as object, request_id, {
+          return object(201, operation.write(result), request_id, {
             location: `${base}${operation.location ?? operation.path}/${id}`,
           });
         }
         default:
-          return object(operation.answers === "accepted" ? 202 : 200, operation.shape(result) as object, request_id);
+          return object(operation.answers === "accepted" ? 202 : 200, operation.write(result), request_id);
       }
     },
     problem({ status, code, message, details, headers }, request_id) {
       const error = JSON.stringify({ error: { code, message, ...(details && { details }) } });
       return write(status, withMeta(error, request_id), request_id, headers);
     },
-    object,
-    list: (data, request_id, status = 200) =>
-      list(status, { data, page: 1, per_page: data.length, next_cursor: null }, request_id, data.length),
+    object: (status, record, request_id) => object(status, JSON.stringify(record), request_id),
+    list: (data, request_id, status = 200) => {
+      const texts = data.map((one) => JSON.stringify(one));
+      return list(status, texts, { page: 1, per_page: data.length, next_cursor: null }, request_id, data.length);
+    },
   };
 }

@@ -8,7 +8,8 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { Handler } from "./handler.ts";
-import { type Call, contextOfCall, contextOfEvent, contextOfUpgrade } from "./request-context.ts";
+import { createPlainRoutes } from "./plain-routes.ts";
+import { type Call, contextOfCall, contextOfEvent, contextOfSocket, contextOfUpgrade } from "./request-context.ts";
 import type { Route } from "./route.ts";
 import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
 
@@ -43,8 +44,19 @@ export function createApp(ports: Ports): App {
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
   // Not `fetch`: every route returns a Response, so h3 has nothing to convert.
   const routed = (request: Request) => {
-    app ??= routerOf(ports);
+    app ??= routerOf(ports, leave);
     return app.handler(new H3Event(request)) as Promise<Response>;
+  };
+
+  const plain = createPlainRoutes(table);
+  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
+  const answerOf = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<Response> => {
+    const found = plain(incoming.method ?? "", incoming.url ?? "");
+    if (!found) return routed(nodeRequest(incoming, outgoing));
+    const { route, params, path, search } = found;
+    const context = { incoming, outgoing, path, search, params, behindProxy };
+    const request = contextOfSocket(context, route.leavesNoTrace ? otherIds : ids);
+    return send(await handler(request, route), request, leave);
   };
 
   return {
@@ -56,7 +68,7 @@ export function createApp(ports: Ports): App {
     },
     async handle(incoming, outgoing) {
       try {
-        const response = await routed(nodeRequest(incoming, outgoing));
+        const response = await answerOf(incoming, outgoing);
         if (response !== sent) await sendNodeResponse(outgoing, response);
       } catch (error) {
         // A client that disconnects during its answer is not an error of the service.
@@ -104,9 +116,8 @@ function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
   return request;
 }
 
-function routerOf({ table, handler, ids, otherIds, log, behindProxy }: Ports): H3 {
+function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: (run: () => void) => void): H3 {
   const app = new H3({ silent: true, allowMalformedURL: true });
-  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
   for (const route of table) {
     if (route.method === "UPGRADE") continue;
     const prefix = route.takesSlash ? route : prefixAround(route, table);

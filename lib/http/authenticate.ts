@@ -1,5 +1,6 @@
 import { Problem } from "../kernel/errors.ts";
 import { anonymous, type Caller } from "../kernel/operation.ts";
+import { andThen } from "../kernel/promises.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { WatchKey } from "./cancellation.ts";
 import type { RateLimits, Window } from "./rate-limit.ts";
@@ -13,7 +14,7 @@ interface Identity {
 }
 
 /** Finds the user of a key. A port, because this folder knows no feature. */
-export type Identify = (token: string, tx?: Tx) => Promise<Identity | undefined>;
+export type Identify = (token: string, tx?: Tx) => Identity | undefined | Promise<Identity | undefined>;
 
 /** The caller of a request, and whether the request may go on. */
 export interface Authentication {
@@ -42,11 +43,11 @@ export const unauthenticated: Authentication = {
 
 export interface Authenticator {
   /** By the key in the header, counted for that key; without a valid one, 401 and counted for the address. */
-  byKey(request: RequestContext): Promise<Authentication>;
+  byKey(request: RequestContext): Authentication | Promise<Authentication>;
   /** Needs no key; counted for the address. */
   byAddress(request: RequestContext): Promise<Authentication>;
   /** By a key that arrives after the request, because a browser cannot send headers with a WebSocket. */
-  byLateKey(request: RequestContext, key: string): Promise<Authentication>;
+  byLateKey(request: RequestContext, key: string): Authentication | Promise<Authentication>;
   /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
   watch(authentication: Authentication, lost: () => void): () => void;
   /** The address's window, without counting. */
@@ -112,17 +113,20 @@ export function createAuthenticator(ports: {
 }): Authenticator {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
-  const byToken = async (request: RequestContext, token: string | undefined): Promise<Authentication> => {
-    const found = token === undefined ? undefined : await identify(token);
-    if (!found) {
-      const window = await windows.take(bucketOf(request), addressRateLimit);
-      const refusal = exceeded(window) ?? unauthorized(request);
-      return { caller: anonymous, key_id: null, token, window, isCurrent: unauthenticated.isCurrent, refusal };
-    }
-    const { caller, isCurrent } = found;
-    const window = await windows.take(caller.key_id, keyLimit(found.rate_limit));
-    return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
-  };
+  const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>
+    andThen(token === undefined ? undefined : identify(token), (found) => {
+      if (!found) {
+        const { isCurrent } = unauthenticated;
+        return andThen(windows.take(bucketOf(request), addressRateLimit), (window) => {
+          const refusal = exceeded(window) ?? unauthorized(request);
+          return { caller: anonymous, key_id: null, token, window, isCurrent, refusal };
+        });
+      }
+      const { caller, isCurrent } = found;
+      return andThen(windows.take(caller.key_id, keyLimit(found.rate_limit)), (window) => {
+        return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
+      });
+    });
 
   return {
     byKey: (request) => byToken(request, tokenIn(request.header("authorization"))),

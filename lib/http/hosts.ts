@@ -1,4 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
+import { type Networks, noNetworks } from "../kernel/networks.ts";
 import { parseUrl } from "../kernel/url.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -58,13 +59,30 @@ export function createHosts(known: readonly string[]): Hosts {
 }
 
 /**
- * Whether a request needs no key for routes that are open to this machine: it came in process, or over a loopback address
- * with a loopback name, whatever other hosts are known.
+ * What keeps a request from the routes that need no key: they are open in process, over a loopback address with a loopback
+ * name, whatever other hosts are known, and to trusted networks with any known name. Undefined where nothing does.
  */
-export function isLocal({ incoming, header }: RequestContext): boolean {
-  if (!incoming) return true;
-  // A proxy on this machine forwards requests from anywhere. Its headers show a proxy that the options do not name.
-  if (header("x-forwarded-for") !== undefined || header("forwarded") !== undefined) return false;
+function obstacle({ incoming, header }: RequestContext, trusted: Networks): string | undefined {
+  if (!incoming) return undefined;
+  // A proxy forwards requests from anywhere. Its headers show a proxy that the options do not name.
+  const forwarded = ["X-Forwarded-For", "Forwarded"].find((name) => header(name.toLowerCase()) !== undefined);
+  if (forwarded) return `a proxy has forwarded this request (${forwarded}); send it to the service's own address`;
   const address = incoming.socket.remoteAddress ?? "";
-  return isLoopbackName(hostname(header("host") ?? "")) && /^(::ffff:)?127\.|^::1$/.test(address);
+  if (trusted.has(address)) return undefined;
+  if (!/^(::ffff:)?127\.|^::1$/.test(address))
+    return `this request comes from ${address.replace("::ffff:", "")}; --trust-network (option trustNetwork) opens it to a network`;
+  return isLoopbackName(hostname(header("host") ?? ""))
+    ? undefined
+    : "this request has another Host; send it to 127.0.0.1 or localhost";
+}
+
+/** Whether a request comes from this machine, and through no proxy. */
+export const isLocal = (request: RequestContext): boolean => obstacle(request, noNetworks) === undefined;
+
+/** Throws 404 for a request that comes neither from this machine nor from a trusted network. `what` is the subject. */
+export function requireNear(request: RequestContext, trusted: Networks, what: string): void {
+  const found = obstacle(request, trusted);
+  if (found === undefined) return;
+  const open = ["this machine", ...trusted.names].join(", ");
+  throw new Problem("not_found", `${what} is open to ${open} alone: ${found}`);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
-import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
+import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
@@ -23,8 +23,8 @@ interface IdempotencyKey {
 interface AnswerStore {
   /** In the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** In a transaction of its own, which its hooks can refuse. */
-  alone(answer: Answer, hooks: TransactionHooks): Promise<Answer>;
+  /** In a transaction of its own, which the steps of the request can refuse. */
+  alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 
 /** Another process ran the same request meanwhile. What this one did is rolled back. */
@@ -104,8 +104,8 @@ export function createIdempotency({
         if (first) return first;
         return await work({
           within: (tx, answer) => save(tx, key, body_hash, answer),
-          async alone(answer, hooks) {
-            await store.transaction((tx) => save(tx, key, body_hash, answer), hooks);
+          async alone(answer, scope) {
+            await store.transaction(scope, (tx) => save(tx, key, body_hash, answer));
             return answer;
           },
         }).catch(async (error) => {
@@ -122,7 +122,7 @@ export function createIdempotency({
     /** Removes answers that are too old to be replayed. */
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
-      while ((await store.transaction((tx) => rows(tx).pruneAnswers({ before }))) > 0);
+      while ((await store.transaction("rows", (tx) => rows(tx).pruneAnswers({ before }))) > 0);
     },
   };
 }

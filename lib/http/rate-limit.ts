@@ -154,7 +154,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
 
     async prune() {
       const before = clock.now() - window_ms;
-      while ((await store.transaction((tx) => rows(tx).pruneWindows({ before }))) > 0);
+      while ((await store.transaction("rows", (tx) => rows(tx).pruneWindows({ before }))) > 0);
     },
   };
 }

@@ -45,7 +45,9 @@ export function httpRepository(query: Queries) {
         .deleteFrom("rate_windows")
         .where("bucket", "in", (eb) =>
           eb.selectFrom("rate_windows").select("bucket").where("started_at", "<", p.before).limit(sql.lit(500)),
-        ),
+        )
+        // Another process may have begun the next window meanwhile.
+        .where("started_at", "<", p.before),
     ),
 
     answer: query.first((db, p: { api_key_id: string; path: string; name: string }) =>

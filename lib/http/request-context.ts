@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
+import { NodeRequest } from "srvx/node";
 import type { Ids } from "../kernel/ids.ts";
 import { monotonicNow } from "../kernel/system.ts";
 import { AbortController, TextEncoder } from "../kernel/web.ts";
@@ -44,22 +45,57 @@ const idOf = (own: string | undefined, ids: Ids): string =>
 
 const noQuery = new URLSearchParams();
 
+/** What a router found out about a request over a socket. */
+interface Routed {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly path: string;
+  /** With its question mark; empty without a query. */
+  readonly search: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly behindProxy: boolean;
+}
+
+/** A request over a socket. */
+export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
+  const { incoming, outgoing, path, search, params, behindProxy } = routed;
+  const header = (name: string) => incoming.headers[name] as string | undefined;
+  const web = () => new NodeRequest({ req: incoming, res: outgoing });
+  return {
+    id: idOf(header("x-request-id"), ids),
+    method: incoming.method ?? "GET",
+    path,
+    query: () => (search === "" ? noQuery : new URLSearchParams(search)),
+    address: () => clientAddress(incoming, behindProxy),
+    incoming,
+    outgoing,
+    params,
+    body: () => web().arrayBuffer(),
+    signal: () => web().signal,
+    header,
+    began: monotonicNow(),
+  };
+}
+
 /** A request that h3 has routed. */
 export function contextOfEvent(event: H3Event, ids: Ids, behindProxy: boolean): RequestContext {
   const node = event.runtime?.node;
-  const incoming = node?.req as IncomingMessage | undefined;
-  const header = incoming
-    ? (name: string) => incoming.headers[name] as string | undefined
-    : (name: string) => event.req.headers.get(name) ?? undefined;
+  const { pathname: path, search } = event.url;
+  const params = event.context.params ?? {};
+  if (node?.res) {
+    const [incoming, outgoing] = [node.req as IncomingMessage, node.res as ServerResponse];
+    return contextOfSocket({ incoming, outgoing, path, search, params, behindProxy }, ids);
+  }
+  const header = (name: string) => event.req.headers.get(name) ?? undefined;
   return {
     id: idOf(header("x-request-id"), ids),
     method: event.req.method,
-    path: event.url.pathname,
-    query: () => (event.url.search === "" ? noQuery : event.url.searchParams),
-    address: () => incoming && clientAddress(incoming, behindProxy),
-    incoming,
-    outgoing: node?.res as ServerResponse | undefined,
-    params: event.context.params ?? {},
+    path,
+    query: () => (search === "" ? noQuery : event.url.searchParams),
+    address: () => undefined,
+    incoming: undefined,
+    outgoing: undefined,
+    params,
     body: () => event.req.arrayBuffer(),
     signal: () => event.req.signal,
     header,

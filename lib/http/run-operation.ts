@@ -2,6 +2,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { Stream } from "../kernel/stream.ts";
+import type { Rules } from "../kernel/validation.ts";
 import type { Answer, Writer } from "./answer.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -18,6 +19,7 @@ interface Ports<Services> {
   readonly writer: Writer;
   /** In bytes. */
   readonly bodyLimit: number;
+  readonly rules: Rules;
   readonly meter: Meter;
   readonly log: Log;
   /** Aborted when the service shuts down. */
@@ -35,7 +37,7 @@ const noBytes = Buffer.alloc(0);
 
 /** CONTRACT section 1, the order of checks from the body on: 415, 413, 400, 422, then those of the operation. */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
-  const { services, authenticator, idempotency, writer, bodyLimit, meter, log, closing } = ports;
+  const { services, authenticator, idempotency, writer, bodyLimit, rules, meter, log, closing } = ports;
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -53,7 +55,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const resume = request.header("last-event-id");
       const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
-      return execute(operation, services, input, caller);
+      return execute(operation, services, input, caller, rules);
     };
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
     if (name !== undefined && !idempotency.isName(name)) {
@@ -75,7 +77,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       if (!(result instanceof Stream)) cancellation?.end();
     }
     const counted = endingToo(cancel(), meter.opened("sse"));
-    const body = eventStream(result, operation.shape, counted, log, request.id);
+    const body = eventStream(result, operation.write, counted, log, request.id);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };
 }

@@ -19,7 +19,7 @@ const heartbeat = "15s";
 const mostMissedHeartbeats = 2;
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;
-const eventOf = (data: unknown, fields: string) => `${fields}${line("data", JSON.stringify(data))}\n`;
+const eventOf = (json: string, fields: string) => `${fields}${line("data", json)}\n`;
 
 /**
  * A stream as Server-Sent Events: each entry with its id, then `end`, or `problem` in the form of an error. The next entry
@@ -28,7 +28,7 @@ const eventOf = (data: unknown, fields: string) => `${fields}${line("data", JSON
  */
 export function eventStream(
   { entries }: Stream,
-  shape: (record: unknown) => unknown,
+  write: (record: unknown) => string,
   cancellation: Cancellation,
   log: Log,
   request_id: string,
@@ -49,8 +49,8 @@ export function eventStream(
   const next = async (): Promise<{ text: string; last: boolean }> => {
     try {
       const { value, done } = await entries.next();
-      if (!done) return { text: eventOf(shape(value.record), line("id", value.id)), last: false };
-      if (value) return { text: eventOf(value, line("event", "end")), last: true };
+      if (!done) return { text: eventOf(write(value.record), line("id", value.id)), last: false };
+      if (value) return { text: eventOf(JSON.stringify(value), line("event", "end")), last: true };
       const { reason } = cancellation.signal;
       return { text: reason instanceof Problem ? problemEvent(reason) : "", last: true };
     } catch (error) {
@@ -101,4 +101,5 @@ export function eventStream(
   );
 }
 
-const problemEvent = ({ code, message }: Problem) => eventOf({ code, message }, line("event", "problem"));
+const problemEvent = ({ code, message }: Problem) =>
+  eventOf(JSON.stringify({ code, message }), line("event", "problem"));

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import { type Connections, type Crowd, trackConnections } from "./connections.ts";
 
 export interface Listening {
@@ -28,6 +29,8 @@ export interface RequestTimeouts {
   readonly requestTimeout: number;
   /** How often Node looks for late requests. Default: 1 s. */
   readonly connectionsCheckingInterval: number;
+  /** Until the next request on the same connection, which is closed then. Default: 65 s. */
+  readonly keepAliveTimeout?: number;
 }
 
 const usualTimeouts: RequestTimeouts = {
@@ -52,6 +55,11 @@ export async function listen(
 ): Promise<Listening> {
   const server = createServer({ ...limits, ...timeouts });
   const connections = trackConnections(server, crowd, { descriptors });
+  // Without a listener Node closes it at once. Where the process was stopped, a request may have arrived in the meantime.
+  server.on("timeout", (socket) => {
+    const { bytesRead } = socket;
+    void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());
+  });
   server.on("request", (request, response) => {
     connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { excerptOf, parseRetryAfter } from "../drivers/outbound/http-response.ts";
 import type { Sent } from "../drivers/outbound/outbound.ts";
 import { requestTimeout_ms, timeoutError } from "../drivers/outbound/request-timeout.ts";
-import { parseLoopbackUrl } from "../drivers/outbound/target.ts";
-import { textLike, textOf } from "../kernel/validation.ts";
+import { parseNearUrl } from "../drivers/outbound/target.ts";
+import { rulesInForce, textLike, textOf } from "../kernel/validation.ts";
 
 /** The name of an inbox: one label of a host name, in any case. */
 export const inboxName = v.pipe(
@@ -49,13 +49,17 @@ export const answers = v.pipe(
   v.readonly(),
 );
 
-const loopbackRule = "must be an http or https URL on this machine, such as http://localhost:3000/hooks, or null";
-/** The receiver on this machine that an inbox forwards to; null for none. */
+const nearRule = () => {
+  const { names } = rulesInForce().trusted;
+  const where = names.length > 0 ? `on this machine or in ${names.join(", ")}` : "on this machine";
+  return `must be an http or https URL ${where}, such as http://localhost:3000/hooks, or null`;
+};
+/** The receiver on this machine, or in a trusted network, that an inbox forwards to; null for none. */
 export const forwardTo = v.nullable(
   v.pipe(
-    v.string(loopbackRule),
+    v.string(nearRule),
     v.maxLength(2048, "must have at most 2,048 characters"),
-    v.check((text) => parseLoopbackUrl(text) !== undefined, loopbackRule),
+    v.check((text) => parseNearUrl(text, rulesInForce().trusted) !== undefined, nearRule),
   ),
 );
 

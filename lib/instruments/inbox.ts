@@ -3,6 +3,7 @@ import { createFunctionTransport, type Sink } from "../drivers/outbound/function
 import type { Outbound, OutboundRequest, Sent } from "../drivers/outbound/outbound.ts";
 import { hostPortOf } from "../drivers/outbound/target.ts";
 import type { Log } from "../kernel/log.ts";
+import { type Networks, noNetworks } from "../kernel/networks.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { parseUrl } from "../kernel/url.ts";
 import { check } from "../kernel/validation.ts";
@@ -67,6 +68,8 @@ interface Ports {
   readonly log: Pick<Log, "warn">;
   /** Not part of a snapshot: they stay when one is restored. */
   readonly sinks: Sinks;
+  /** Receivers in these networks can be forwarded to. */
+  readonly trustNetwork?: Networks;
 }
 
 interface Saved {
@@ -86,7 +89,7 @@ const forwardCall = v.object({ name: inboxName, forward: forwardTo });
  * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that the network does not allow. All others
  * go through `transport`, or over the network.
  */
-export function createInbox({ network, transport, now, log, sinks }: Ports): Inbox {
+export function createInbox({ network, transport, now, log, sinks, trustNetwork: trusted = noNetworks }: Ports): Inbox {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
@@ -156,7 +159,7 @@ export function createInbox({ network, transport, now, log, sinks }: Ports): Inb
       scripts.set(given.name, given.responses);
     },
     forward(name, url) {
-      const given = check(forwardCall, { name, forward: url });
+      const given = check(forwardCall, { name, forward: url }, { trusted });
       if (given.forward === null) forwards.delete(given.name);
       else forwards.set(given.name, given.forward);
     },

@@ -8,6 +8,7 @@ import { didYouMean } from "../kernel/did-you-mean.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
 import { check, checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
+import type { SentMail } from "../mails/service.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
@@ -57,6 +58,8 @@ export interface Instruments<Fork> {
     remove(id: string): void;
     clear(): void;
   };
+  /** The mails that would have been sent, such as invitations, oldest first; each is kept for seven days (`dev`). */
+  mails(): Promise<SentMail[]>;
   readonly journal: {
     /**
      * The last 1,000 requests, state changes, events and delivery attempts of each kind in one list, oldest first. The query
@@ -131,7 +134,7 @@ interface Ports {
   readonly received: ReceivedDeliveries;
   readonly faults: Faults;
   readonly journal: Journal;
-  readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations">;
+  readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations" | "mails">;
 }
 
 const endpoint = v.optional(v.string("must be a string"));
@@ -222,6 +225,10 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
         refuseArgumentsButContext("clear", given, "it removes all faults");
         faults.clear();
       },
+    },
+    async mails(...given: unknown[]) {
+      refuseArguments("mails", given, "it answers the mails of all organizations");
+      return features.mails.all();
     },
     journal: { list: journal.list },
     deployments: { step: async (id) => (await deployments.step(check(stepped, { id }).id)).status },

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
+import { withCauses } from "../kernel/causes.ts";
 
 /** What a sink threw. */
 export interface SinkError {
@@ -7,6 +8,9 @@ export interface SinkError {
   readonly sink: string;
   readonly error: unknown;
 }
+
+export const describeSinkError = ({ sink, error }: SinkError): string =>
+  `the sink "${sink}" threw ${withCauses(String(error), error)}`;
 
 /** The functions of a tester that answer deliveries, by the name of their inbox. */
 export interface Sinks {
@@ -41,7 +45,7 @@ export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): S
     } catch (error) {
       // A sink that gives up because its request was cancelled has done nothing wrong.
       if (!request.signal.aborted && errors.length < maxErrors) errors.push({ sink: name, error });
-      throw new Error(`the sink "${name}" threw ${String(error)}`, { cause: error });
+      throw new Error(describeSinkError({ sink: name, error }));
     } finally {
       run.ended = true;
     }

@@ -5,7 +5,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { check } from "../kernel/validation.ts";
+import { check, type Rules } from "../kernel/validation.ts";
 import type { Plan } from "../organizations/schema.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
@@ -26,12 +26,13 @@ interface Ports {
   readonly projects: Pick<ProjectsService, "exists">;
   /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
   readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
+  readonly rules: Rules;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, outbound, projects, planOf }: Ports) {
+export function integrationsService({ store, endpoints, outbound, projects, planOf, rules }: Ports) {
   const typeOf = ({ type }: Endpoint) => type as Type;
   /** The field `events` of a configuration whose type has it. */
   const eventsOf = (row: Endpoint) =>
@@ -54,8 +55,8 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
 
   /** "A config that fails validation is 422 and nothing is stored." */
   const parse = (type: Type, config: unknown = {}): ParsedConfig => {
-    const rules = v.object({ config: integrationTypes[type].schema });
-    return integrationTypes[type].parse(check(rules, { config }).config);
+    const schema = v.object({ config: integrationTypes[type].schema });
+    return integrationTypes[type].parse(check(schema, { config }, rules).config);
   };
 
   /** Fields that are left out keep their values, secrets too where they come back redacted; null removes a field. */
@@ -101,11 +102,11 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     async create(caller: Caller, { type, config }: v.InferOutput<typeof newIntegration>) {
       const parsed = parse(type, config);
       await refuseUrl(type, parsed);
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         refusePlan(type, await planOf(caller.organization_id, tx));
         await refuseProject(tx, caller, parsed);
         return view(await insert(tx, caller.organization_id, type, parsed));
-      }, caller);
+      });
     },
 
     async update(caller: Caller, id: string, { config, status }: v.InferOutput<typeof integrationChanges>) {
@@ -116,7 +117,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
       const parseFor = (row: Endpoint) => (config === undefined ? undefined : parse(type, merge(row, config)));
       const checked = parseFor(before);
       if (checked) await refuseUrl(type, checked);
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
         // Merged again: another change may have set the fields that this one leaves out.
         const parsed = parseFor(before);
@@ -127,7 +128,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
         if (parsed && parsed.config.project_id !== project_id) await refuseProject(tx, caller, parsed);
         const unchanged = { ...settings, name: before.name, events: JSON.parse(before.events) as string[] };
         return view(await endpoints.update(tx, before, { ...(parsed ?? unchanged), status }));
-      }, caller);
+      });
     },
 
     /** "Monitoring requires Pro or Enterprise": turns off the integrations that a new plan does not include. */

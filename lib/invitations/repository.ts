@@ -1,7 +1,13 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
+/** What a new invitation and a resent one set. */
+export type Renewal = Pick<
+  Row<"invitations">,
+  "token_hash" | "invited_at" | "expires_at" | "invited_by" | "invited_by_key_id" | "scopes"
+>;
 
 export function invitationsRepository(query: Queries) {
   return {
@@ -21,17 +27,47 @@ export function invitationsRepository(query: Queries) {
     withToken: query.first((db, p: { token_hash: string }) =>
       db.selectFrom("invitations").selectAll().where("token_hash", "=", p.token_hash),
     ),
-    renew: query.first((db, p: Key & { token_hash: string; invited_at: string; expires_at: string }) =>
+    renew: query.first((db, p: Key & Renewal) =>
       db
         .updateTable("invitations")
         .set({
           token_hash: p.token_hash,
           invited_at: p.invited_at,
           expires_at: p.expires_at,
+          invited_by: p.invited_by,
+          invited_by_key_id: p.invited_by_key_id,
+          scopes: p.scopes,
         })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
+    ),
+    /** Those of an inviter that are open expire now. */
+    expireOf: query.all((db, p: { organization_id: string; invited_by: string; at: string }) =>
+      db
+        .updateTable("invitations")
+        .set({ expires_at: p.at })
+        .where(sql<boolean>`invited_by is not null`)
+        .where("organization_id", "=", p.organization_id)
+        .where("invited_by", "=", p.invited_by)
+        .where("expires_at", ">", p.at)
+        .returning("id"),
+    ),
+    /** The open invitations that were sent with a key. */
+    openWithKeys: query.all((db, p: { organization_id: string; at: string }) =>
+      db
+        .selectFrom("invitations")
+        .select(["id", "invited_by_key_id"])
+        .where("organization_id", "=", p.organization_id)
+        .where("expires_at", ">", p.at)
+        .where("invited_by_key_id", "is not", null),
+    ),
+    expire: query.write((db, p: Key & { at: string }) =>
+      db
+        .updateTable("invitations")
+        .set({ expires_at: p.at })
+        .where("id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
     ),
     remove: query.change((db, p: Key) =>
       db.deleteFrom("invitations").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
@@ -41,7 +77,9 @@ export function invitationsRepository(query: Queries) {
         .deleteFrom("invitations")
         .where("id", "in", (eb) =>
           eb.selectFrom("invitations").select("id").where("expires_at", "<", p.before).limit(sql.lit(500)),
-        ),
+        )
+        // It may have been sent again meanwhile.
+        .where("expires_at", "<", p.before),
     ),
   };
 }

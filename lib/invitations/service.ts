@@ -11,12 +11,13 @@ import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { hashOf, type KeysService } from "../keys/service.ts";
+import { hashOf } from "../keys/identities.ts";
+import type { KeysService } from "../keys/service.ts";
 import type { MailsService } from "../mails/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { UsersService } from "../users/service.ts";
-import { invitationsRepository } from "./repository.ts";
+import { invitationsRepository, type Renewal } from "./repository.ts";
 import type { acceptance } from "./schema.ts";
 
 /** SPEC "Limits": "Invitation lifetime: 7 days". */
@@ -75,13 +76,20 @@ export function invitationsService({
     return found;
   };
 
-  const newToken = () => {
+  /**
+   * A token, and what an invitation has from its sender. The first key of the invited has the scopes of the key that it was
+   * sent with; in `dev` the dashboard acts for a person without a key, with every scope.
+   */
+  const renewal = ({ user_id, key_id, scopes }: Caller): Renewal & { readonly token: string } => {
     const token = random.alphanumeric(43);
     return {
       token,
       token_hash: hashOf(token),
       invited_at: clock.iso(),
       expires_at: isoOf(clock.now() + lifetime_ms),
+      invited_by: user_id,
+      invited_by_key_id: key_id === "" ? null : key_id,
+      scopes: JSON.stringify(scopes),
     };
   };
 
@@ -107,8 +115,8 @@ export function invitationsService({
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
-      if (role === "owner") users.requireOwner(caller, "invite as");
-      return store.transaction(async (tx) => {
+      if (role === "owner") users.requireWholeOwner(caller, "invite as");
+      return store.transaction(caller, async (tx) => {
         const { organization_id } = caller;
         if (await users.withEmail(tx, organization_id, email))
           throw new Problem("already_member", `${email} is already a member`);
@@ -120,14 +128,14 @@ export function invitationsService({
           );
         }
         if (before) await invitations(tx).remove(before);
-        const { token, ...renewal } = newToken();
+        const { token, ...sent } = renewal(caller);
         const row: Row<"invitations"> = {
           id: ids.next("inv"),
           organization_id,
           email,
           email_folded: foldCase(email),
           role,
-          ...renewal,
+          ...sent,
         };
         await invitations(tx).insert(row);
         await sendMail(tx, row, token);
@@ -138,54 +146,69 @@ export function invitationsService({
           expires_at: row.expires_at,
         });
         return row;
-      }, caller);
+      });
     },
 
-    /** A new token and seven more days; the old token stops. */
+    /** A new token and seven more days, as if the caller had sent it; the old token stops. */
     resend: (caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const before = await get(caller.organization_id, id, tx);
-        if (before.role === "owner") users.requireOwner(caller, "invite as");
-        const { token, ...renewal } = newToken();
-        const row = (await invitations(tx).renew({ ...before, ...renewal })) ?? before;
+        if (before.role === "owner") users.requireWholeOwner(caller, "invite as");
+        const { token, ...sent } = renewal(caller);
+        const row = await invitations(tx).renew({ ...before, ...sent });
+        // Pruned since it was read.
+        if (!row) throw notFound("invitation");
         await sendMail(tx, row, token);
         publish(tx, row);
         return row;
-      }, caller),
+      }),
 
     revoke: (caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const { organization_id } = await get(caller.organization_id, id, tx);
         await invitations(tx).remove({ organization_id, id });
         publish(tx, { organization_id, id });
-      }, caller),
+      }),
 
     /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
     async accept({ token, name }: v.InferOutput<typeof acceptance>) {
       // Before the transaction: it names the organization, and a wrong token waits for nobody.
       const { organization_id } = await pendingWith(token);
-      return store.transaction(
-        async (tx) => {
-          const found = await pendingWith(token, tx);
-          const { email, role } = found;
-          await invitations(tx).remove(found);
-          publish(tx, found);
-          const user = await users.insert(tx, organization_id, { name, email, role });
-          const { key } = await keys.insert(tx, {
-            organization_id,
-            user_id: user.id,
-            name: "first key",
-            scopes: ["*"],
-          });
-          return { ...user, api_key: key };
-        },
-        { organization_id },
-      );
+      return store.transaction({ organization_id }, async (tx) => {
+        const found = await pendingWith(token, tx);
+        const { email, role } = found;
+        await invitations(tx).remove(found);
+        publish(tx, found);
+        const user = await users.insert(tx, organization_id, { name, email, role });
+        const { key } = await keys.insert(tx, {
+          organization_id,
+          user_id: user.id,
+          name: "first key",
+          scopes: JSON.parse(found.scopes) as string[],
+        });
+        return { ...user, api_key: key };
+      });
+    },
+
+    /** The open invitations of a person who leaves expire: their tokens stop, and the addresses may be invited again. */
+    async voidOf(tx: Tx, organization_id: string, invited_by: string) {
+      for (const { id } of await invitations(tx).expireOf({ organization_id, invited_by, at: clock.iso() }))
+        publish(tx, { organization_id, id });
+    },
+
+    /** The same for those that were sent with keys that ended with all that came of them. */
+    async voidSentWith(tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) {
+      const at = clock.iso();
+      for (const { id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {
+        if (!key_ids.has(invited_by_key_id ?? "")) continue;
+        await invitations(tx).expire({ organization_id, id, at });
+        publish(tx, { organization_id, id });
+      }
     },
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
-      while ((await store.transaction((tx) => invitations(tx).prune({ before }))) > 0);
+      while ((await store.transaction("rows", (tx) => invitations(tx).prune({ before }))) > 0);
     },
   };
 }

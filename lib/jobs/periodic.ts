@@ -47,7 +47,7 @@ export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: L
 /** Adds the rows that are missing. */
 export async function addPeriodicJobs(table: readonly PeriodicJob[], store: Store, clock: Clock): Promise<void> {
   const jobs = store.using(jobsRepository);
-  await store.transaction(async (tx) => {
+  await store.transaction("rows", async (tx) => {
     for (const { kind, cron } of table) {
       await jobs(tx).insertOnce({ id: `job_${kind}`, kind, run_at: isoOf(nextSlot(cron, clock)) });
     }

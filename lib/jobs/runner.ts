@@ -8,12 +8,12 @@ import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { createLeases } from "./leases.ts";
 import { jobsRepository, suspect } from "./repository.ts";
 import { claimable, declaredKind } from "./runtime-jobs.ts";
-import { onlyRows, scopeOf, settle } from "./settle.ts";
+import { scopeOf, settle } from "./settle.ts";
 import { holdOf, isGivenUp, watch_ms } from "./suspects.ts";
 
-const lease_ms = milliseconds("60s");
 /** When work runs again that ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
@@ -71,12 +71,11 @@ export function createRunner(ports: {
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
   const mine = claimable(rows, isShared, ports.runtimeId);
-  const running = new Map<string, number>();
-  const until = () => isoOf(clock.now() + lease_ms);
+  const leases = createLeases({ store, clock, rows });
 
   const attempt = async (row: JobRow, job: Job): Promise<Outcome> => {
     try {
-      return await job.run(check(job.args, JSON.parse(row.args)), services);
+      return await job.run(check(job.args, JSON.parse(row.args)), services, leases.of(row));
     } catch (error) {
       if (isLogged(error)) return snooze(afterStore_ms);
       log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
@@ -89,13 +88,13 @@ export function createRunner(ports: {
   const watched = async (row: JobRow, work: () => Promise<Outcome>): Promise<Outcome> => {
     if (row.crashes < suspect) return work();
     // Where the store refuses it, the next end counts as a strike.
-    const clear = () => void store.transaction((tx) => rows(tx).clear(row), onlyRows).catch(() => {});
+    const clear = () => void store.transaction("rows", (tx) => rows(tx).clear(row)).catch(() => {});
     return work().finally(systemTimer(watch_ms, clear));
   };
 
   /**
    * Jobs whose result the store refused, with what becomes of them before the next claim, or they would never run again:
-   * they count as failed, unless the store took no writes at all.
+   * they count as failed, unless the store took no writes at all. Then the result waits, because the work is done.
    */
   const unstored: (readonly [JobRow, Outcome])[] = [];
   const settleUnstored = async () => {
@@ -122,10 +121,10 @@ export function createRunner(ports: {
       const close = () => {
         removal = undefined;
       };
-      const stored = store.transaction(async (tx) => {
+      const stored = store.transaction("rows", async (tx) => {
         close();
         for (const one of finished) if ((await rows(tx).remove(one)) === 0) logLostLease(one);
-      }, onlyRows);
+      });
       // A transaction that failed to begin takes in no further jobs.
       stored.catch(close);
       removal = { finished, stored };
@@ -135,49 +134,46 @@ export function createRunner(ports: {
   };
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
-    store.transaction(
-      async (tx) => {
-        // What waits is read after those who add more have committed, or none of the two would see the other.
-        if (isShared && given.kind === "until") await rows(tx).lock(row);
-        const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
-        const verdict = isGivenUp(row)
-          ? ({ kind: "give_up", reason: "worker_crashed" } as const)
-          : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
-        const { id, attempt } = row;
-        const held =
-          verdict.kind === "again"
-            ? await rows(tx).reschedule({
-                id,
-                attempt,
-                run_at: isoOf(verdict.at),
-                failures: verdict.failures,
-                args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
-              })
-            : await rows(tx).remove({ id, attempt });
-        if (held === 0) return logLostLease(row);
-        if (verdict.kind === "again") await storeTime(tx);
-        if (verdict.kind === "give_up") {
-          log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
-          await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
-        } else if (outcome.kind === "done" || outcome.kind === "snooze") {
-          await outcome.write?.(tx);
-        } else if (outcome.kind === "discard") {
-          (job ? log.debug : log.warn)("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
-        }
-      },
-      scopeOf(row, job, given),
-    );
+    store.transaction(scopeOf(row, job, given), async (tx) => {
+      // What waits is read after those who add more have committed, or none of the two would see the other.
+      if (isShared && given.kind === "until") await rows(tx).lock(row);
+      const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
+      const verdict = isGivenUp(row)
+        ? ({ kind: "give_up", reason: "worker_crashed" } as const)
+        : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
+      const { id, attempt } = row;
+      const held =
+        verdict.kind === "again"
+          ? await rows(tx).reschedule({
+              id,
+              attempt,
+              run_at: isoOf(verdict.at),
+              failures: verdict.failures,
+              args: "args" in verdict ? JSON.stringify(verdict.args) : row.args,
+            })
+          : await rows(tx).remove({ id, attempt });
+      if (held === 0) return logLostLease(row);
+      if (verdict.kind === "again") await storeTime(tx);
+      if (verdict.kind === "give_up") {
+        log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
+        await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
+      } else if (outcome.kind === "done" || outcome.kind === "snooze") {
+        await outcome.write?.(tx);
+      } else if (outcome.kind === "discard") {
+        (job ? log.debug : log.warn)("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
+      }
+    });
 
   /** Gives back the jobs whose leases ended by `before`, with a crash of their process counted. */
   const takeBack = async (before: string) => {
-    const taken = await store.transaction(async (tx) => {
+    const taken = await store.transaction("rows", async (tx) => {
       const suspected = await rows(tx).suspected({ before });
       // Another process that lives says nothing about them.
       if (before === always) await rows(tx).acquit({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
       return count;
-    }, onlyRows);
+    });
     if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
   };
 
@@ -187,9 +183,10 @@ export function createRunner(ports: {
       const now = clock.iso();
       const next = await mine.next();
       if (next === undefined || next.run_at > now) return [];
-      const lease = { now, owner: ports.owner, until: until() };
-      const claimed = await store.transaction((tx) => mine.claim(tx, lease), onlyRows);
-      for (const row of claimed) running.set(row.id, row.attempt);
+      const end = leases.end();
+      const lease = { now, owner: ports.owner, until: isoOf(end) };
+      const claimed = await store.transaction("rows", (tx) => mine.claim(tx, lease));
+      for (const row of claimed) leases.begin(row, end);
       // RETURNING guarantees no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
     },
@@ -202,13 +199,13 @@ export function createRunner(ports: {
       try {
         await (outcome.kind === "done" && !outcome.write ? remove(row) : settleJob(row, job, outcome));
       } catch (error) {
-        if (isLogged(error)) unstored.push([row, snooze(afterStore_ms)]);
+        if (isLogged(error)) unstored.push([row, outcome]);
         else {
           log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
           unstored.push([row, retry("its result could not be stored")]);
         }
       } finally {
-        running.delete(row.id);
+        leases.release(row);
       }
     },
     async next(only) {
@@ -218,32 +215,16 @@ export function createRunner(ports: {
     },
     async load() {
       const [count, next] = [await rows().waiting({}), await rows().next({})];
-      return { waiting: count, running: running.size, due_at: next && Date.parse(next.run_at) };
+      return { waiting: count, running: leases.count, due_at: next && Date.parse(next.run_at) };
     },
     async release() {
-      await store.transaction((tx) => rows(tx).release({ owner: ports.owner }), onlyRows);
+      await store.transaction("rows", (tx) => rows(tx).release({ owner: ports.owner }));
     },
     reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso()) : takeBack(always)),
     async rescue() {
       const now = clock.iso();
       if (await rows().expired({ now })) await takeBack(now);
     },
-    async keepAlive() {
-      const missed = await store.transaction(async (tx) => {
-        const missed: { id: string; attempt: number }[] = [];
-        for (const [id, number] of running) {
-          const lease = { id, attempt: number };
-          if ((await rows(tx).renew({ ...lease, until: until() })) === 0) missed.push(lease);
-        }
-        await rows(tx).rescue({ now: clock.iso() });
-        return missed;
-      }, onlyRows);
-      // Others have these locked for a moment. Who waits for one has no other one locked.
-      for (const lease of missed)
-        await store.transaction(async (tx) => {
-          await rows(tx).lock(lease);
-          await rows(tx).renew({ ...lease, until: until() });
-        }, onlyRows);
-    },
+    keepAlive: leases.keepAlive,
   };
 }

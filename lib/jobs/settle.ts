@@ -1,6 +1,6 @@
 import { milliseconds } from "../kernel/duration.ts";
 import type { Job, Outcome } from "../kernel/job.ts";
-import type { TransactionHooks } from "../kernel/transaction-hooks.ts";
+import type { TransactionScope } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";
 import { isGivenUp } from "./suspects.ts";
 
@@ -43,12 +43,9 @@ export function settle(
   };
 }
 
-/** The job's row alone: others that lock several rows never wait for each other. */
-export const onlyRows = { locksRowsOnly: true };
-/** Beside which transactions a job is settled. One that may be given up can change anything. */
-export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome): TransactionHooks | undefined {
-  if (isGivenUp(row)) return undefined;
-  if (given.kind === "retry") return row.failures < (job?.retries.length ?? 0) ? onlyRows : undefined;
-  if (given.kind === "until") return given.scope;
-  return given.kind !== "discard" && given.write ? given.scope : onlyRows;
+/** What the settling of a job locks. One that may be given up can change anything. */
+export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome): TransactionScope {
+  const retries = job?.retries.length ?? 0;
+  if (isGivenUp(row) || (given.kind === "retry" && row.failures >= retries)) return "all";
+  return "scope" in given ? given.scope : "rows";
 }

@@ -1,52 +1,49 @@
 import type * as v from "valibot";
-import type { TransactionHooks, Tx } from "./transaction-hooks.ts";
+import type { TransactionScope, Tx } from "./transaction-hooks.ts";
 import type { Schema } from "./validation.ts";
 
 type Write = (tx: Tx) => Promise<void>;
-/** What the settling transaction changes beside the job. */
-type Scope = Pick<TransactionHooks, "organization_id" | "locksRowsOnly">;
+type Next = (tx: Tx) => Promise<number | undefined>;
 
 /**
  * The result of a job run. `write` runs in the transaction that settles the job, and only if the process still holds
- * the lease: the late result of a process that lost it changes nothing.
+ * the lease: the late result of a process that lost it changes nothing. `scope` is what that transaction locks.
  */
 export type Outcome =
-  | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: Scope | undefined }
-  | {
-      readonly kind: "until";
-      readonly next: (tx: Tx) => Promise<number | undefined>;
-      readonly scope: Scope | undefined;
-    }
+  | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: TransactionScope }
+  | { readonly kind: "until"; readonly next: Next; readonly scope: TransactionScope }
   | { readonly kind: "retry"; readonly reason: string }
   | {
       readonly kind: "snooze";
       readonly wait_ms: number;
       readonly args: unknown;
       readonly write: Write | undefined;
-      readonly scope: Scope | undefined;
+      readonly scope: TransactionScope;
     }
   | { readonly kind: "discard"; readonly reason: string };
 
-/** The job is finished. `scope` names the organization whose records `write` changes; without it they are of several. */
-export const done = (write?: Write, scope?: Scope): Outcome => ({ kind: "done", write, scope });
-/** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
-export const snoozeUntil = (next: (tx: Tx) => Promise<number | undefined>, scope?: Scope): Outcome => ({
-  kind: "until",
-  next,
-  scope,
-});
-/** The job failed, and runs again after its next retry delay. */
-export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
-/** The job runs again after `wait_ms`, with `args` if given. This is not a failure. */
-export const snooze = (wait_ms: number, write?: Write, args?: unknown, scope?: Scope): Outcome => ({
-  kind: "snooze",
-  wait_ms,
-  args,
+/** The job is finished. What `write` changes lies in `scope`. */
+export const done = (...[write, scope = "rows"]: [] | [Write, TransactionScope]): Outcome => ({
+  kind: "done",
   write,
   scope,
 });
+/** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
+export const snoozeUntil = (next: Next, scope: TransactionScope): Outcome => ({ kind: "until", next, scope });
+/** The job failed, and runs again after its next retry delay. */
+export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
+/** The job runs again after `wait_ms`, with `args` if given. This is not a failure. What `write` changes lies in `scope`. */
+export const snooze = (
+  wait_ms: number,
+  ...[write, scope = "rows", args]: [] | [write: Write, scope: TransactionScope, args?: unknown]
+): Outcome => ({ kind: "snooze", wait_ms, args, write, scope });
 /** The job has become pointless: its record is gone, or something else ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
+
+/** The right of a process to run a job. Where it ended, another process may run the job, so this one sends nothing more. */
+export interface Lease {
+  isHeld(): boolean;
+}
 
 /** A kind of durable work. Its rows are the queue: each is added in the transaction of the change that causes it. */
 export interface Job {
@@ -54,7 +51,7 @@ export interface Job {
   readonly args: Schema;
   /** The delays after the first, second, … failure. One more failure exhausts the job. */
   readonly retries: readonly string[];
-  run(args: unknown, services: unknown): Promise<Outcome>;
+  run(args: unknown, services: unknown, lease: Lease): Promise<Outcome>;
   exhausted(args: unknown, reason: string, services: unknown, tx: Tx): Promise<void>;
 }
 
@@ -67,7 +64,7 @@ export function jobsOf<Services>() {
     kind: string;
     args: S;
     retries?: readonly string[];
-    run(args: v.InferOutput<S>, services: Services): Promise<Outcome>;
+    run(args: v.InferOutput<S>, services: Services, lease: Lease): Promise<Outcome>;
     /** Runs in the transaction that gives the job up, after its last retry or after it crashed three processes. */
     exhausted?(args: v.InferOutput<S>, reason: string, services: Services, tx: Tx): Promise<void>;
   }): Job => ({

@@ -1,15 +1,14 @@
 import type * as v from "valibot";
 import { Problem, type ProblemCode } from "./errors.ts";
 import type { Page } from "./page.ts";
-import { shaper } from "./result-shape.ts";
+import { type JsonText, writerOf } from "./result-text.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
 import type { Stream } from "./stream.ts";
-import type { TransactionHooks } from "./transaction-hooks.ts";
-import { check, type Schema } from "./validation.ts";
+import type { OrganizationScope } from "./transaction-hooks.ts";
+import { check, type Rules, type Schema } from "./validation.ts";
 
 /** The caller of a request: the user of the API key, with their current role. */
-export interface Caller extends TransactionHooks {
-  readonly organization_id: string;
+export interface Caller extends OrganizationScope {
   readonly user_id: string;
   readonly role: Role;
   readonly key_id: string;
@@ -38,9 +37,13 @@ export interface Input {
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-/** The value that a service returns for a result: an optional field may also be null, as a column is. */
+/** The value that a service returns for a result: an optional field may also be null, and an object its JSON, as columns are. */
 type Returned<S extends Schema> =
-  v.InferInput<S> extends infer T ? { [K in keyof T]: undefined extends T[K] ? T[K] | null : T[K] } : never;
+  | (v.InferInput<S> extends infer T ? { [K in keyof T]: ReturnedField<T[K]> } : never)
+  | JsonText;
+type ReturnedField<T> =
+  | (undefined extends T ? T | null : T)
+  | (T extends readonly unknown[] ? never : T extends object ? JsonText : never);
 type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
   ? PageOf<S>
@@ -119,8 +122,8 @@ export interface Operation<Services = never> {
   readonly result: Schema | undefined;
   readonly problems: readonly ProblemCode[];
   readonly permit: ((body: unknown, services: Services, caller: Caller) => Promise<void>) | undefined;
-  /** Copies the fields of a record that the result schema names, and no others. */
-  shape(record: unknown): unknown;
+  /** The JSON of the fields of a record that the result schema names, and no others. */
+  write(record: unknown): string;
   readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
 }
 
@@ -158,7 +161,7 @@ export function operationsOf<Services>() {
     query: declared.query as Q & (Schema | undefined),
     body: declared.body as B & (Schema | undefined),
     result: declared.result as R & (Schema | undefined),
-    shape: declared.result ? shaper(declared.result) : () => undefined,
+    write: declared.result ? writerOf(declared.result) : () => "null",
     permit: declared.permit,
     // Sound, because only execute() calls run(), and it has parsed the inputs with these schemas.
     run: declared.run as Operation<Services>["run"],
@@ -212,10 +215,11 @@ export function execute<Services>(
   services: Services,
   input: Input,
   caller: Caller,
+  rules: Rules,
 ): Promise<unknown> {
   const run = () => {
     const query = operation.query ? check(operation.query, input.query) : {};
-    const body = operation.body ? check(operation.body, input.body) : {};
+    const body = operation.body ? check(operation.body, input.body, rules) : {};
     const { params, resume, signal } = input;
     return operation.run({ params, query, body, resume, signal }, services, caller);
   };

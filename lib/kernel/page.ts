@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
+import type { JsonText } from "./result-text.ts";
 
 /** The paging parameters of a list request. */
 export interface PageQuery {
@@ -47,7 +48,7 @@ const batchSize = 250;
  * `options.everything`: without `per_page` and `cursor` the whole list is one page, as CONTRACT section 1 requires for
  * /users, /integrations, /webhooks and the logs.
  */
-export async function paginate<F extends object, R extends object>(
+export async function paginate<F extends object, R extends object | JsonText>(
   query: PageQuery,
   list: string,
   filters: F,
@@ -57,11 +58,15 @@ export async function paginate<F extends object, R extends object>(
   const scope = `${list} ${JSON.stringify(filters)}`;
   const whole = options.everything && query.per_page === undefined && query.cursor === undefined;
   const key = (options.key ?? "id") as keyof R;
+  const keyOf = (row: R) => {
+    const record: R = typeof row === "string" ? JSON.parse(row) : row;
+    return String(record[key]);
+  };
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
-  const rows = await (whole ? everything(filters, source, key) : source.rows(filters, position));
+  const rows = await (whole ? everything(filters, source, keyOf) : source.rows(filters, position));
   const data = whole ? rows : rows.slice(0, position.per_page);
   const last = rows.length > data.length ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(String(last[key]), position.page + 1, scope) : null;
+  const next_cursor = last ? cursorOf(keyOf(last), position.page + 1, scope) : null;
   return {
     data,
     page: position.page,
@@ -71,11 +76,11 @@ export async function paginate<F extends object, R extends object>(
   };
 }
 
-async function everything<F, R>(filters: F, source: ListSource<F, R>, key: keyof R): Promise<R[]> {
+async function everything<F, R>(filters: F, source: ListSource<F, R>, keyOf: (row: R) => string): Promise<R[]> {
   const all: R[] = [];
   for (;;) {
     const last = all.at(-1);
-    const after = last && String(last[key]);
+    const after = last && keyOf(last);
     const rows = await source.rows(filters, { after, page: 1, per_page: batchSize });
     all.push(...rows.slice(0, batchSize));
     if (rows.length <= batchSize) return all;

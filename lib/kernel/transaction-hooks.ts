@@ -13,24 +13,29 @@ export interface Tx {
    * Waits until no other transaction is past this point, until the commit: for a limit over all organizations. Undefined
    * where transactions run one after the other. It comes before rows of jobs that others add to.
    */
-  readonly alone?: ((limit: "deployments" | "generations" | "scenarios") => Promise<void>) | undefined;
+  readonly lockLimit?: ((limit: "deployments" | "generations" | "scenarios") => Promise<void>) | undefined;
 }
 
-/** The steps that a request adds to its transaction. */
-export interface TransactionHooks {
+/**
+ * What a transaction locks on PostgreSQL. On SQLite each runs alone, whatever its scope.
+ *
+ * - An organization, whose records it changes: its transactions run one after the other, and beside those of others.
+ * - `"rows"`: what its statements lock, row by row. It runs beside all others and announces no events: nothing that one of its
+ *   statements read is still true at the next one.
+ * - `"all"`: no other runs meanwhile, but for those of `"rows"`. One that takes long holds up every organization, so
+ *   `lib/README.md` lists all of them.
+ */
+export type TransactionScope = OrganizationScope | "rows" | "all";
+
+/** An organization, and the steps that a request adds to its transaction. */
+export interface OrganizationScope {
+  readonly organization_id: string;
   /**
    * Runs first in the transaction. Throws if the rights of the caller were revoked since the request was authenticated.
    */
   readonly recheckRights?: (tx: Tx) => Promise<void>;
   /** Runs last in the transaction. Stores the answer that the idempotency key replays. */
   readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
-  /**
-   * The organization whose records it changes. On PostgreSQL those of others run at the same time. Without one it changes
-   * those of several, and no other runs meanwhile, except those with `locksRowsOnly`.
-   */
-  readonly organization_id?: string;
-  /** It changes only what its statements lock row by row, such as jobs, and runs beside all others. */
-  readonly locksRowsOnly?: boolean;
   /** Whether the transaction deletes, and so may use the reserve of a full disk. */
   readonly deletes?: boolean;
 }

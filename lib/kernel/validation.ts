@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { parseInstant } from "./clock.ts";
 import { parseDuration } from "./duration.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
+import { type Networks, noNetworks } from "./networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
 
@@ -121,9 +122,31 @@ export type Schema = v.GenericSchema;
 /** Broken rules in an answer. Without a limit, a body of 0.6 MB made an answer of 44 MB. */
 const mostDetails = 1_000;
 
+/** What the options of a service change in its schemas. */
+export interface Rules {
+  /** The networks that plain http may lead to. */
+  readonly trusted: Networks;
+}
+
+let inForce: Rules = { trusted: noNetworks };
+
+/** The rules of the check that runs. A schema asks for them while it validates, which is synchronous. */
+export const rulesInForce = (): Rules => inForce;
+
+/** Runs a check with the rules of a service. */
+export function underRules<T>(rules: Rules, run: () => T): T {
+  const outer = inForce;
+  inForce = rules;
+  try {
+    return run();
+  } finally {
+    inForce = outer;
+  }
+}
+
 /** Parses external input, or throws a 422 that lists every broken rule, up to a thousand, and says how many there are. */
-export function check<S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, input);
+export function check<S extends Schema>(schema: S, input: unknown, rules = inForce): v.InferOutput<S> {
+  const result = underRules(rules, () => v.safeParse(schema, input));
   if (result.success) return result.output;
   const { length } = result.issues;
   const details = result.issues.slice(0, mostDetails).map(detailOf);

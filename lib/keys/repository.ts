@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
 type Key = { organization_id: string; id: string };
@@ -70,6 +71,28 @@ export function keysRepository(query: Queries) {
     ),
     remove: query.write((db, p: Key) =>
       db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
+    ),
+    /** The keys that a key made count as made by its own maker, once it is gone. */
+    leaveToMaker: query.write((db, p: Key) =>
+      db
+        .updateTable("api_keys")
+        .set((eb) => ({
+          maker_key_id: eb.selectFrom("api_keys as ended").select("ended.maker_key_id").where("ended.id", "=", p.id),
+        }))
+        .where(sql<boolean>`maker_key_id is not null`)
+        .where("maker_key_id", "=", p.id)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    /** Removes a key and all that came of it, in one statement, however long the chain; answers them. */
+    removeWithMade: query.all(
+      (_, p: Key) => sql<{ id: string }>`
+        with recursive ended (id) as (
+          select id from api_keys where id = ${p.id} and organization_id = ${p.organization_id}
+          union
+          select made.id from ended join api_keys as made
+            on made.maker_key_id = ended.id and made.maker_key_id is not null
+        )
+        delete from api_keys where id in (select id from ended) returning id`,
     ),
     removeOf: query.write((db, p: { organization_id: string; user_id: string }) =>
       db.deleteFrom("api_keys").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),

@@ -1,7 +1,7 @@
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import type { Identity } from "./service.ts";
+import type { Identity } from "./identities.ts";
 
 /** A key of open streams or waiting requests. */
 interface Watched {
@@ -20,7 +20,7 @@ export function createKeyWatch(ports: {
   feed: ChangeFeed;
   clock: Clock;
   log: Log;
-  identify: (token: string) => Promise<Identity | undefined>;
+  identify: (token: string) => Identity | undefined | Promise<Identity | undefined>;
 }) {
   const { feed, clock, log, identify } = ports;
   const keys = new Map<string, Watched>();

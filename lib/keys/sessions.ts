@@ -4,8 +4,9 @@ import { milliseconds } from "../kernel/duration.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
+import { hashOf, type Identity } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
-import { hashOf, type Identity, type KeysService } from "./service.ts";
+import type { KeysService } from "./service.ts";
 
 /** A sign-in is asked for again after this time. */
 export const sessionLength = "30d";
@@ -51,11 +52,12 @@ export function createSessions({
   return {
     /** Begins a session of a key; undefined if the key is not valid. */
     async begin(key: string): Promise<string | undefined> {
-      if (!(await keys.identify(key))) return undefined;
+      const owner = (await keys.identify(key))?.caller;
+      if (!owner) return undefined;
       // 62 ** 43 is more than 2 ** 256.
       const token = random.alphanumeric(43);
       const expires_at = isoOf(clock.now() + milliseconds(sessionLength));
-      return store.transaction(async (tx) => {
+      return store.transaction({ organization_id: owner.organization_id }, async (tx) => {
         // It may have been revoked since.
         const found = await keys.identify(key, tx);
         if (!found) return undefined;
@@ -75,7 +77,7 @@ export function createSessions({
 
     async end(token: string): Promise<void> {
       const session = await identify(token);
-      await store.transaction(async (tx) => {
+      await store.transaction(session?.caller ?? "rows", async (tx) => {
         await rows(tx).removeSession({ hash: hashOf(token) });
         // Its live connections close.
         if (!session) return;
@@ -85,7 +87,7 @@ export function createSessions({
     },
 
     prune: async () => {
-      await store.transaction(async (tx) => void (await rows(tx).pruneSessions({ before: clock.iso() })));
+      await store.transaction("rows", async (tx) => void (await rows(tx).pruneSessions({ before: clock.iso() })));
     },
   };
 }

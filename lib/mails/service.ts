@@ -14,6 +14,11 @@ export interface Mail {
   readonly link: string;
 }
 
+/** A mail as it is shown to the operator. */
+export interface SentMail extends Mail {
+  readonly sent_at: string;
+}
+
 /** How long a mail is stored: the lifetime of the invitation in it. */
 const retention_ms = milliseconds("7d");
 
@@ -50,7 +55,7 @@ export function mailsService({
     },
 
     /** Every mail, oldest first. */
-    async all() {
+    async all(): Promise<SentMail[]> {
       return (await mails().all({})).map(({ id, organization_id, recipient, subject, sealed, sent_at }) => {
         const { text, token, link } = JSON.parse(encryption.decrypt(`mails ${organization_id} ${id}`, sealed)) as Omit<
           Mail,
@@ -62,7 +67,7 @@ export function mailsService({
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
-      while ((await store.transaction((tx) => mails(tx).prune({ before }))) > 0);
+      while ((await store.transaction("rows", (tx) => mails(tx).prune({ before }))) > 0);
     },
   };
 }

@@ -7,6 +7,9 @@ export function organizationsRepository(query: Queries) {
   return {
     insert: query.insert("organizations"),
     any: query.first((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id").limit(sql.lit(1))),
+    another: query.first((db, p: { organization_id: string }) =>
+      db.selectFrom("organizations").select("id").where("id", "!=", p.organization_id).orderBy("id").limit(sql.lit(1)),
+    ),
     all: query.all((db, _: object) => db.selectFrom("organizations").selectAll().orderBy("id").limit(sql.lit(1000))),
     find: query.first((db, p: { organization_id: string }) =>
       db.selectFrom("organizations").selectAll().where("id", "=", p.organization_id),

@@ -49,10 +49,10 @@ export function organizationsService({
     isEmpty: async (tx?: Tx) => (await organizations(tx).any({})) === undefined,
 
     /** The organization of a name, without regard to case; without a name the first one. */
-    async named(name?: string): Promise<Row<"organizations"> | undefined> {
-      if (name !== undefined) return organizations().findByName({ name_folded: foldCase(name) });
-      const first = await organizations().any({});
-      return first && organizations().find({ organization_id: first.id });
+    async named(name?: string, tx?: Tx): Promise<Row<"organizations"> | undefined> {
+      if (name !== undefined) return organizations(tx).findByName({ name_folded: foldCase(name) });
+      const first = await organizations(tx).any({});
+      return first && organizations(tx).find({ organization_id: first.id });
     },
 
     async insert(tx: Tx, { name, plan }: { name: string; plan: Plan }) {
@@ -75,7 +75,7 @@ export function organizationsService({
     planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 
     update: (caller: Caller, changes: v.InferOutput<typeof organizationChanges>) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const { organization_id } = caller;
         const before = await get(caller, tx);
         const { name = before.name, plan = before.plan } = changes;
@@ -87,7 +87,7 @@ export function organizationsService({
         await onPlanChange(tx, organization_id, plan);
         feed.publish(tx, { kind: "record", organization_id, id: organization_id });
         return after ?? before;
-      }, caller),
+      }),
 
     async me(caller: Caller) {
       return {

@@ -68,7 +68,7 @@ export function projectsRepository(query: Queries) {
     freeName: query.change((db, p: Key) =>
       db
         .updateTable("projects")
-        .set({ name_folded: ` ${p.id}` })
+        .set({ name_folded: sql<string>`' ' || ${sql.ref("id")}` })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),

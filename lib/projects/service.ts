@@ -95,7 +95,7 @@ export function projectsService({
   const publish = (tx: Tx, { organization_id, id }: Key) => feed.publish(tx, { kind: "record", organization_id, id });
 
   const move = (caller: Caller, id: string, name: keyof typeof lifecycle.moves) =>
-    store.transaction(async (tx) => {
+    store.transaction(caller, async (tx) => {
       const before = await get(caller.organization_id, id, tx);
       const after = await projects(tx).update({
         ...before,
@@ -104,7 +104,7 @@ export function projectsService({
       });
       publish(tx, before);
       return after ?? before;
-    }, caller);
+    });
 
   /** Removes a batch of a hidden project, and at last the project; answers whether it is gone. */
   const removeBatch = async (tx: Tx, key: Key) => {
@@ -129,7 +129,7 @@ export function projectsService({
 
     async create(caller: Caller, body: v.InferOutput<typeof newProject>) {
       refuseRegion(body.region);
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         const row = await insert(tx, caller.organization_id, body);
         await bus.announce(tx, caller.organization_id, "project.created", {
           project_id: row.id,
@@ -137,11 +137,11 @@ export function projectsService({
           region: row.region,
         });
         return row;
-      }, caller);
+      });
     },
 
     update: (caller: Caller, id: string, body: v.InferOutput<typeof projectChanges>) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const before = await get(caller.organization_id, id, tx);
         if (body.region !== undefined && body.region !== before.region) {
           throw invalid("region", `is fixed at creation; leave it out, or send "${before.region}"`);
@@ -158,14 +158,14 @@ export function projectsService({
         });
         publish(tx, before);
         return after ?? before;
-      }, caller),
+      }),
 
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
     /** Hides a project that holds more than a batch, and leaves the rest to the job `projects.clear`. */
     remove: (caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
         const key = { organization_id, id };
         await onRemove(tx, id);
@@ -180,7 +180,7 @@ export function projectsService({
           region,
         });
         await onRemoved(tx, key);
-      }, caller),
+      }),
 
     /** The job `projects.clear`: a batch a run. */
     clear: async (key: Key): Promise<Outcome> =>

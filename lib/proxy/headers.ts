@@ -5,7 +5,10 @@ const ofConnection = new Set([
   ...["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
-const forwarded = /^x-forwarded-(for|host|proto)$|^forwarded$/;
+/** What says where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
+const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
+/** What ends a message, and what chooses its app: an app that did not get them would read another request than the proxy. */
+const framing = ["content-length", "transfer-encoding", "host"];
 
 /** Names and values without the headers of the connection, in their order and spelling. */
 export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
@@ -24,9 +27,23 @@ export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[
 
 const namesHeader = (connection: string, name: string) => connection.split(",").some((one) => one.trim() === name);
 
+/** Why nobody can say for certain where a request ends; undefined where all agree. Node refuses what else is malformed. */
+export function framingFault({ headers, httpVersion }: IncomingMessage): string | undefined {
+  const { connection = "", "transfer-encoding": coding } = headers;
+  if (connection !== "" && connection !== "keep-alive" && connection !== "close") {
+    const named = connection.toLowerCase();
+    const found = framing.find((name) => namesHeader(named, name));
+    if (found !== undefined) return `The header Connection must not name ${found}`;
+  }
+  if (coding === undefined) return undefined;
+  if (headers["content-length"] !== undefined) return "A request has Content-Length or Transfer-Encoding, not both";
+  if (httpVersion !== "1.1") return "Transfer-Encoding is of HTTP/1.1";
+  return coding.toLowerCase() === "chunked" ? undefined : "The only Transfer-Encoding is chunked";
+}
+
 /**
- * The headers of a request for an app. Its Host stays. Where no trusted proxy stands before this one, what a client says
- * about its own address is dropped.
+ * The headers of a request for an app. Its Host stays, and so does the framing of its body. Where no trusted proxy stands
+ * before this one, what a client says about its own address is dropped.
  */
 export function requestHeaders(request: IncomingMessage, behindProxy: boolean): string[] {
   const passed = passedHeaders(request);
@@ -34,11 +51,18 @@ export function requestHeaders(request: IncomingMessage, behindProxy: boolean): 
   for (let i = 0; i < passed.length; i += 2)
     if (!forwarded.test((passed[i] ?? "").toLowerCase())) headers.push(passed[i] ?? "", passed[i + 1] ?? "");
   const of = (name: string) => (behindProxy ? request.headers[name]?.toString() : undefined);
-  const address = request.socket.remoteAddress ?? "";
+  const { remoteAddress: address = "", localPort } = request.socket;
   const before = of("x-forwarded-for");
+  // The trusted proxy saw the last address itself; a client may have written those before it.
+  const client = before?.slice(before.lastIndexOf(",") + 1).trim();
+  const port = behindProxy ? of("x-forwarded-port") : localPort;
   headers.push("X-Forwarded-For", before ? `${before}, ${address}` : address);
   headers.push("X-Forwarded-Host", of("x-forwarded-host") ?? request.headers.host ?? "");
   headers.push("X-Forwarded-Proto", of("x-forwarded-proto") ?? "http");
+  if (port !== undefined) headers.push("X-Forwarded-Port", String(port));
+  headers.push("X-Real-IP", client || address);
+  // Node frames the body of a GET only where the headers say so.
+  if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
   return headers;
 }
 

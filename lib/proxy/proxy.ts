@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
+import { framingFault, hasBody } from "./headers.ts";
 import { type Backend, createTarget, type Target } from "./target.ts";
 
 /** How long a request waits for an app that is starting again. */
@@ -24,11 +25,17 @@ const texts = {
 } as const;
 
 const phrases = {
+  400: "Bad Request",
   404: "Not Found",
   421: "Misdirected Request",
   502: "Bad Gateway",
   503: "Service Unavailable",
 } as const;
+
+interface Refusal {
+  readonly status: keyof typeof phrases;
+  readonly text: string;
+}
 
 export type AppsProxy = ReturnType<typeof createProxy>;
 
@@ -40,23 +47,32 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
 
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
 
-  const refusalOf = async (request: IncomingMessage, status: keyof typeof texts) => {
+  const refusalOf = async (request: IncomingMessage, status: keyof typeof texts): Promise<Refusal> => {
     const url = status === 404 ? await urlElsewhere(hostOf(request)).catch(() => undefined) : undefined;
     return url === undefined
       ? { status, text: texts[status] }
-      : { status: 421 as const, text: `This app runs on another server: ${url}\n` };
+      : { status: 421, text: `This app runs on another server: ${url}\n` };
   };
 
-  const refuse = async (response: ServerResponse, reason: keyof typeof texts): Promise<void> => {
+  const refuse = (response: ServerResponse, { status, text }: Refusal): void => {
     if (response.headersSent || response.destroyed) return void response.destroy();
-    const { status, text } = await refusalOf(response.req, reason);
     const retry = status === 503 ? { "retry-after": "2" } : {};
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       // The rest of a body that nobody reads would stand before the next request.
-      ...(isRepeatable(response.req) ? {} : { connection: "close" }),
+      ...(status !== 400 && isRepeatable(response.req) ? {} : { connection: "close" }),
     });
     response.end(text);
+  };
+
+  const refuseUpgrade = (socket: Duplex, { status, text }: Refusal): void => {
+    const lines = [
+      `HTTP/1.1 ${status} ${phrases[status]}`,
+      "content-type: text/plain; charset=utf-8",
+      `content-length: ${Buffer.byteLength(text)}`,
+      "connection: close",
+    ];
+    socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
   };
 
   /** Finds the target and sends, again where an app gave no answer; a status where nothing could be sent. */
@@ -110,13 +126,18 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     },
 
     async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      const fault = framingFault(request);
+      if (fault !== undefined) return refuse(response, { status: 400, text: `${fault}\n` });
       const send = (target: Target, port: number) =>
         forward(request, response, { port, agent: target.agent, behindProxy });
       const status = await deliver(request, send, isRepeatable(request));
-      if (status !== undefined) await refuse(response, status);
+      if (status !== undefined) refuse(response, await refusalOf(request, status));
     },
 
     async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+      // Node passes a body on as the first bytes of the other protocol.
+      const fault = framingFault(request) ?? (hasBody(request) ? "An upgrade has no body" : undefined);
+      if (fault !== undefined) return refuseUpgrade(socket, { status: 400, text: `${fault}\n` });
       const send = (target: Target, port: number) => {
         let closed = () => {};
         const opened = (end: () => void) => {
@@ -127,10 +148,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       };
       const status = await deliver(request, send, true);
       if (status === undefined) return;
-      const refusal = await refusalOf(request, status);
-      socket.end(
-        `HTTP/1.1 ${refusal.status} ${phrases[refusal.status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
-      );
+      refuseUpgrade(socket, await refusalOf(request, status));
     },
   };
 }

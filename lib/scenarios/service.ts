@@ -72,7 +72,7 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
         times: next === null ? times : 1,
         used: 0,
       };
-      return store.transaction(async (tx) => {
+      return store.transaction("rows", async (tx) => {
         await scenarios(tx).insert(row);
         added.add(row.id);
         return view(row);
@@ -81,14 +81,14 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
 
     /** Throws `not_found` for an unknown scenario. Work that has taken it keeps its outcome. */
     async remove(id: string): Promise<void> {
-      if ((await store.transaction((tx) => scenarios(tx).remove({ id }))) === 0) throw notFound("scenario");
+      if ((await store.transaction("rows", (tx) => scenarios(tx).remove({ id }))) === 0) throw notFound("scenario");
     },
 
-    clear: () => store.transaction((tx) => scenarios(tx).clear({})),
+    clear: () => store.transaction("rows", (tx) => scenarios(tx).clear({})),
 
     /** Takes the first scenario that matches new work. Returns its outcome for the row of the work, or null. */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
-      if (tx.alone) await tx.alone("scenarios");
+      await tx.lockLimit?.("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);
       const found =
         left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && matchesWork(kind, work, one));

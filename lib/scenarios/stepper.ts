@@ -34,10 +34,10 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
 
   const move = async (work: W): Promise<W> => {
     const scope = { organization_id: work.organization_id };
-    if (work.status === lifecycle.initial) await store.transaction((tx) => skipDelay(tx, work), scope);
+    if (work.status === lifecycle.initial) await store.transaction(scope, (tx) => skipDelay(tx, work));
     else {
       const outcome = await advance(work.id);
-      if ("write" in outcome) await store.transaction(async (tx) => outcome.write?.(tx), scope);
+      if ("write" in outcome) await store.transaction(scope, async (tx) => outcome.write?.(tx));
     }
     return (await find(work.id)) ?? work;
   };

@@ -7,9 +7,6 @@ import type { Store } from "./store.ts";
 /** The bytes of a part, but for the last one of a file. */
 export const part_bytes = 1024 * 1024;
 
-/** One job at a time writes a file. */
-const onlyRows = { locksRowsOnly: true };
-
 function assetsRepository(query: Queries) {
   return {
     insert: query.insert("asset_parts"),
@@ -43,15 +40,16 @@ export function assetsInDatabase(store: Store): Assets {
     return Buffer.concat(parts);
   };
   return {
+    // One job at a time writes a file.
     store: (name, bytes) =>
-      store.transaction(async (tx) => {
+      store.transaction("rows", async (tx) => {
         await rows(tx).remove({ name });
         // An empty file has one part too.
         for (let part = 0; part === 0 || part * part_bytes < bytes.length; part++) {
           const content = Buffer.from(bytes.subarray(part * part_bytes, (part + 1) * part_bytes));
           await rows(tx).insert({ name, part, bytes: content.length, content: content.toString("base64") });
         }
-      }, onlyRows),
+      }),
     async find(name) {
       const bytes = await size(name);
       return bytes === undefined ? undefined : read(name, 0, bytes - 1);
@@ -68,7 +66,7 @@ export function assetsInDatabase(store: Store): Assets {
         },
       });
     },
-    remove: async (name) => void (await store.transaction((tx) => rows(tx).remove({ name }), onlyRows)),
+    remove: async (name) => void (await store.transaction("rows", (tx) => rows(tx).remove({ name }))),
     names: async () => (await rows().names({})).map(({ name }) => name),
     // The rows are in the snapshot of the database.
     snapshotable: { save: () => undefined, load: () => {} },

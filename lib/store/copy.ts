@@ -73,7 +73,7 @@ export async function copyService(source: Source, target: Target, report: Report
     };
   } catch (error) {
     if (!was_complete || !(error instanceof Difference)) throw error;
-    const reason = "it holds a service already, which has gone on since or is another one";
+    const reason = "it holds a service already: another service, or this one with newer work";
     throw new DatabaseError(target.shown, `${reason}; name an empty database, or a file that does not exist`, error);
   }
 }

@@ -33,12 +33,9 @@ export function createDeferredWrites({
   };
   const flush = async () => {
     stop();
-    await store.transaction(
-      async (tx) => {
-        for (const write of writes) await write(tx);
-      },
-      { locksRowsOnly: true },
-    );
+    await store.transaction("rows", async (tx) => {
+      for (const write of writes) await write(tx);
+    });
   };
   return {
     schedule() {

@@ -1,5 +1,5 @@
 import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
-import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
+import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Violation } from "./invariants.ts";
 import type { Watcher } from "./recovery.ts";
 import type { Tables } from "./tables.ts";
@@ -33,11 +33,11 @@ export interface Connection {
    */
   readonly newest?: string | undefined;
   /** Within a transaction; undefined where each runs alone anyway. */
-  readonly alone?: NonNullable<Tx["alone"]>;
+  readonly lockLimit?: NonNullable<Tx["lockLimit"]>;
 }
 
-/** Beside which others a transaction runs, and what it may use. */
-export type TransactionOptions = Pick<TransactionHooks, "deletes" | "organization_id" | "locksRowsOnly">;
+/** What a transaction locks, and what it may use: `TransactionScope` without the steps of a request. */
+export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes"> | "rows" | "all";
 
 /** What the processes of one database share beside its rows. */
 export interface Shared {
@@ -66,18 +66,23 @@ export interface Engine {
   readonly hasRowLocks: boolean;
   /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
+  /**
+   * The SQL of a row as JSON, in the bytes of JSON.stringify: columns, and one more that is left out where it is null.
+   * Undefined where rows arrive as quickly.
+   */
+  readonly jsonOf?: (columns: readonly string[], optional: string | undefined) => RawBuilder<string>;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /**
    * Runs `work` isolated from all other transactions of its organization, or from all. Its writes are durable when the
    * promise resolves, and rolled back when `work` throws. It may await nothing but the store, and it may run again after a
-   * rollback: it changes nothing but rows. One of no organization comes after all that were begun before it, and before all
+   * rollback: it changes nothing but rows. One of `"all"` comes after all that this process began before it, and before all
    * later ones.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * A number that changes with every commit of another process, as the current transaction or snapshot sees it; NaN, which
-   * equals nothing, where that cannot be known.
+   * A number that changes with every commit of another process, as the current transaction or snapshot sees it, and when
+   * rows are undone that a read may have seen; NaN, which equals nothing, where that cannot be known.
    */
   others(): number;
   /** The size of the database in bytes, without its write-ahead log. */

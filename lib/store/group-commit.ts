@@ -1,6 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../kernel/clock.ts";
 import { setImmediate } from "../kernel/system.ts";
+import { pauses } from "./pauses.ts";
+import { prepareControl } from "./transaction-control.ts";
 
 interface Member {
   readonly work: () => Promise<unknown>;
@@ -29,25 +31,12 @@ export interface GroupCommit {
   beforeRead(): void;
   /** Called before each statement that writes; answers whether a write transaction is open. */
   beforeWrite(): boolean;
-  /** A number that changes with every commit of another connection, as the current transaction or snapshot sees it. */
+  /** As `Engine.others`. A member that awaits something other than the store lets reads see the rows of its group. */
   others(): number;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
   /** Resolves when no transaction is queued. */
   drain(): Promise<void>;
-}
-
-function prepareControl(database: Database) {
-  return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
-    savepoint: database.prepare("SAVEPOINT member"),
-    release: database.prepare("RELEASE member"),
-    rollbackToSavepoint: database.prepare("ROLLBACK TO member"),
-    beginRead: database.prepare("BEGIN"),
-    dataVersion: database.prepare("PRAGMA data_version").pluck(),
-  };
 }
 
 /**
@@ -74,10 +63,12 @@ export function createGroupCommit(
   if (!database.memory) database.pragma("busy_timeout = 5");
   const control = prepareControl(database);
   let queue: Member[] = [];
+  let current: Group = { ended: true };
   let flushScheduled = false;
   let drained: (() => void)[] = [];
   let snapshotOpen = false;
   let knownDataVersion: number | undefined;
+  let rollbacks = 0;
   /** Statements since the current group began. */
   let statements = 0;
   /** How often the current group has asked for the write lock. */
@@ -98,28 +89,32 @@ export function createGroupCommit(
 
   const flush = () => {
     flushScheduled = false;
+    if (!current.ended) return; // Its end schedules the next one.
     endSnapshot();
     const members = queue;
     queue = [];
     const group: Group = { ended: false };
-    setImmediate(() => {
+    current = group;
+    setImmediate(function guard() {
       if (group.ended) return;
+      if (pauses.current?.isOpen()) return void setImmediate(guard);
       group.ended = true;
       fail(members, new Error("a transaction awaited something other than the store; it was rolled back"));
     });
     // run() handles every error: it rejects the members.
     void run(members, group);
-    if (queue.length > 0) schedule();
   };
 
   const fail = (members: readonly Member[], error: unknown) => {
     if (database.open && database.inTransaction) control.rollback.run();
+    rollbacks += 1;
     for (const member of members) member.reject(translate(error));
     notifyDrained();
   };
 
   const notifyDrained = () => {
-    if (queue.length > 0 || flushScheduled) return;
+    if (queue.length > 0) schedule();
+    if (flushScheduled) return;
     for (const resolve of drained) resolve();
     drained = [];
   };
@@ -157,7 +152,6 @@ export function createGroupCommit(
       for (const [i, member] of members.entries()) {
         if (statements >= maxStatements) {
           queue = members.splice(i).concat(queue);
-          schedule();
           break;
         }
         if (!single) control.savepoint.run();
@@ -213,11 +207,12 @@ export function createGroupCommit(
       return inWriteTransaction();
     },
     others() {
-      if (database.memory) return 0;
+      if (database.memory) return rollbacks;
       beforeRead();
       try {
         knownDataVersion ??= control.dataVersion.get() as number;
-        return knownDataVersion;
+        // Both only grow, so the sum is never the same again.
+        return knownDataVersion + rollbacks;
       } catch (error) {
         throw translate(error);
       }
@@ -237,7 +232,7 @@ export function createGroupCommit(
         setImmediate(attempt);
       }),
     drain: () =>
-      queue.length === 0 && !flushScheduled
+      queue.length === 0 && !flushScheduled && current.ended
         ? Promise.resolve()
         : new Promise((resolve) => {
             drained.push(resolve);

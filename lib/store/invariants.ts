@@ -63,7 +63,7 @@ const deploymentRules: Readonly<Record<string, string>> = {
       or (version is null and status in ('deploying', 'active', 'rolled_back'))`,
   "a deployment that runs has exactly one job that advances it": `
     select d.id, d.status, count(j.id) as jobs from deployments d
-    left join jobs j on j.kind = 'deployments.advance' and json_extract(j.args, '$.deployment_id') = d.id
+    left join jobs j on j.kind || '@' like 'deployments.advance@%' and json_extract(j.args, '$.deployment_id') = d.id
     where d.status in ('building', 'deploying') and ${kept} and ${movedByTime} group by d.id having count(j.id) <> 1`,
   "the first of a queue has lined up where nothing of its environment runs, and no other one": `
     select d.id, d.lined_up from deployments d where d.status = 'queued' and ${kept}

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
-import type { Connection, Engine, Shared, TransactionOptions } from "./engine.ts";
+import type { Connection, Engine, EngineScope, Shared } from "./engine.ts";
 import { connectionConfig, limits, queryBuilder, queryOf, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
 import { codeOf, isLost, mayRunAgain, translate } from "./postgres-errors.ts";
@@ -103,7 +103,7 @@ function writingConnection(client: Client, texts: Set<string>) {
       return open.newest;
     },
     tell: (message) => void open.messages.push(message),
-    alone: async (limit) => void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`)),
+    lockLimit: async (limit) => void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`)),
   };
   return {
     connection,
@@ -132,10 +132,10 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     return made;
   };
 
-  const run = async <T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions): Promise<T> => {
+  const run = async <T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T> => {
     if (link.obstacle) throw stopped(link.obstacle);
     const client = await link.take();
-    const { begin, unlock } = lockingOf(options, client.escapeLiteral.bind(client));
+    const { begin, unlock } = lockingOf(scope, client.escapeLiteral.bind(client));
     try {
       const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
       if (event) follow(event.id);
@@ -163,18 +163,18 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     }
   };
 
-  const runAgain = async <T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions): Promise<T> => {
+  const runAgain = async <T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T> => {
     for (let runs = 1; ; runs++) {
       try {
-        return await run(work, options);
+        return await run(scope, work);
       } catch (error) {
         if (!mayRunAgain(error, runs)) throw translate(error);
       }
     }
   };
 
-  /** The last transaction of each organization, so that those that wait for another one take no connections. */
-  const queues = new Map<string | undefined, Promise<unknown>>();
+  /** The last transaction of each organization and of all, so that those that wait for another one take no connections. */
+  const queues = new Map<string, Promise<unknown>>();
   const pending = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
@@ -185,11 +185,11 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     later: (instant, seconds) =>
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
-    transaction(work, options = {}) {
-      const queue = options.locksRowsOnly ? undefined : (options.organization_id ?? "");
-      // One of no organization comes after all that this process began before it, and before all later ones, as on SQLite.
-      const before = queue === "" ? [...pending] : queue === undefined ? [] : [queues.get(queue), queues.get("")];
-      const result = Promise.all(before).then(() => runAgain(work, options));
+    transaction(scope, work) {
+      const queue = scope === "rows" ? undefined : scope === "all" ? scope : scope.organization_id;
+      // One of all comes after all that this process began before it, and before all later ones, as on SQLite.
+      const before = queue === "all" ? [...pending] : queue === undefined ? [] : [queues.get(queue), queues.get("all")];
+      const result = Promise.all(before).then(() => runAgain(scope, work));
       const ended = result.then(
         () => {},
         () => {},

@@ -99,7 +99,8 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     throw new Error("the secrets were encrypted with another key; give the key that belongs to this database");
   },
   async files({ client, folder }) {
-    if ((await schemaOf(askOf(client))) < migrations().length) return "not checked; the schema is another one";
+    if ((await schemaOf(askOf(client))) < migrations().length)
+      return "not checked, because the tables are of an older version; the next start updates them";
     const files = folder === undefined ? filesInDatabase(askOf(client)) : filesInFolder(folder);
     const present = new Set(await files.names());
     const lost = await lostFiles(rowsOf(askOf(client)), async (name) =>
@@ -113,7 +114,8 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     );
   },
   async runtimes({ client }) {
-    if ((await schemaOf(askOf(client))) < migrations().length) return "not checked; the schema is another one";
+    if ((await schemaOf(askOf(client))) < migrations().length)
+      return "not checked, because the tables are of an older version; the next start updates them";
     const found = await askOf(client)("select host, names, lease_until from runtimes order by host, id");
     if (found.length === 0) return "no server has a runtime, so deployments are simulated";
     const { now } = await one(askOf(client), "select extract(epoch from clock_timestamp()) * 1000 as now");

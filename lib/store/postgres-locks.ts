@@ -1,4 +1,4 @@
-import type { TransactionOptions } from "./engine.ts";
+import type { EngineScope } from "./engine.ts";
 import { applicationId } from "./migrate.ts";
 
 /** Advisory locks of the database: the first number says that they are ours. */
@@ -20,17 +20,14 @@ const last = "ORDER BY id DESC LIMIT 1";
  * A transaction runs alone: in its organization, or among all of them. The newest event is read with the lock: what the
  * transaction announces comes after it, whatever the clock of its process shows, so identifiers are in the order of the commits.
  */
-export function lockingOf(
-  { organization_id, locksRowsOnly }: TransactionOptions,
-  quote: (text: string) => string,
-): Locking {
-  if (locksRowsOnly) return { begin: "BEGIN", unlock: "" };
-  if (!organization_id)
+export function lockingOf(scope: EngineScope, quote: (text: string) => string): Locking {
+  if (scope === "rows") return { begin: "BEGIN", unlock: "" };
+  if (scope === "all")
     return {
       begin: `BEGIN; SELECT pg_advisory_lock(${all}); ${newest} ${last}`,
       unlock: `SELECT pg_advisory_unlock(${all});`,
     };
-  const id = quote(organization_id);
+  const id = quote(scope.organization_id);
   const own = `hashtextextended(${id}, 0)`;
   return {
     begin: `BEGIN; SELECT pg_advisory_lock_shared(${all}); SELECT pg_advisory_lock(${own}); ${newest} WHERE organization_id = ${id} ${last}`,

@@ -45,26 +45,43 @@ export async function migratePostgres(
   client: Client,
   { mayChange }: { readonly mayChange: boolean },
 ): Promise<boolean> {
-  const files = migrations();
-  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")})`);
-  try {
-    const present = await namesIn(client);
-    const isNew = present.length === 0;
-    if (isNew) {
-      if (!mayChange) throw new Error("it has no tables; start a server on it first, or run svc-server migrate");
+  // First without the lock, which waits for every open write. In one snapshot: another server may migrate meanwhile.
+  const seen = await within(client, "BEGIN ISOLATION LEVEL REPEATABLE READ", () => look(client));
+  if (seen.missing.length === 0) return false;
+  if (!mayChange)
+    throw new Error(
+      seen.isNew ? "it has no tables; start a server on it first, or run svc-server migrate" : olderSchema,
+    );
+  return within(client, `BEGIN; SELECT pg_advisory_xact_lock(${lockOf("transaction")})`, async () => {
+    const { isNew, missing } = await look(client);
+    if (isNew)
       await client.query(
         'create table migrations (version integer primary key, name text collate "C" not null, checksum text collate "C" not null)',
       );
-    }
-    const applied = isNew ? [] : await appliedIn(client, present);
-    checkApplied(applied, files, present);
-    if (applied.length < files.length && !mayChange) throw new Error(olderSchema);
-    for (const file of files.slice(applied.length)) {
+    for (const file of missing) {
       await client.query(portable(file.sql));
       await client.query("insert into migrations values ($1, $2, $3)", [file.version, file.name, file.checksum]);
     }
-    await client.query("COMMIT");
     return isNew;
+  });
+}
+
+/** Which migrations the database lacks. Throws as `migratePostgres` does. */
+async function look(client: Client): Promise<{ isNew: boolean; missing: readonly Migration[] }> {
+  const files = migrations();
+  const present = await namesIn(client);
+  const isNew = present.length === 0;
+  const applied = isNew ? [] : await appliedIn(client, present);
+  checkApplied(applied, files, present);
+  return { isNew, missing: files.slice(applied.length) };
+}
+
+async function within<T>(client: Client, begin: string, work: () => Promise<T>): Promise<T> {
+  await client.query(begin);
+  try {
+    const result = await work();
+    await client.query("COMMIT");
+    return result;
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
     throw error;

@@ -1,6 +1,7 @@
 import { type CompiledQuery, type Expression, type Insertable, type RawBuilder, sql } from "kysely";
 import type { Connection, Engine, QueryBuilder, Statement } from "./engine.ts";
-import { createPages, type List, type Pages } from "./keyset-pages.ts";
+import { createPages, type Pages } from "./keyset-pages.ts";
+import type { List } from "./keyset-sql.ts";
 import type { Tables } from "./tables.ts";
 
 /** A placeholder for a value that each call gives. */
@@ -8,6 +9,10 @@ class Parameter {
   readonly name: string;
   constructor(name: string) {
     this.name = name;
+  }
+  /** A query is built once, so text that is made of a value would be the same for every call. */
+  [Symbol.toPrimitive](): never {
+    throw new Error(`the parameter ${this.name} has no value yet: join texts in SQL`);
   }
 }
 const parameters = new Proxy({}, { get: (_, name) => new Parameter(String(name)) });
@@ -44,7 +49,9 @@ export interface Queries {
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts a row. Its keys are the columns. */
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
-  /** The same for a row that may be there already: the promise rejects at once (`Engine.isDuplicate`). */
+  /** The same for a row that may be there already, and stays then. */
+  insertOnce<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
+  /** The same, but for a row that is there the promise rejects at once (`Engine.isDuplicate`). */
   insertUnique<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** The instant of a column, moved by a signed number of seconds. */
   later(column: string, seconds: string): RawBuilder<string>;
@@ -76,12 +83,12 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
       return [statement, bind(query.compiled.parameters, args as Values)] as const;
     };
   };
-  const inserting = <T extends Table>(table: T, way: "send" | "run") => {
+  const inserting = <T extends Table>(table: T, way: "send" | "run", more = "") => {
     const texts = shared(new Map<string, string>());
     let last = { keys: [] as readonly string[], statement: undefined as Statement | undefined };
     const prepared = (keys: readonly string[], row: Insertable<Tables[T]>) => {
       const shape = keys.join();
-      const text = texts.get(shape) ?? engine.db.insertInto(table).values(row).compile().sql;
+      const text = texts.get(shape) ?? engine.db.insertInto(table).values(row).compile().sql + more;
       texts.set(shape, text);
       const statement = connection.statement(text);
       last = { keys, statement };
@@ -135,6 +142,7 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
       };
     },
     insert: (table) => inserting(table, "send"),
+    insertOnce: (table) => inserting(table, "send", " on conflict do nothing"),
     insertUnique: (table) => inserting(table, "run"),
     later: (column, seconds) => engine.later(sql.ref(column), sql.val(seconds)),
     unlocked: (rows) => (engine.hasRowLocks ? rows.modifyEnd(sql`for update skip locked`) : rows),

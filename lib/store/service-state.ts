@@ -71,7 +71,7 @@ export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promis
   const storeAlone = async (now: number) => {
     if (Math.abs(now - stored) < timeAccuracy_ms) return;
     stored = now;
-    await store.transaction((tx) => writeTime(settings(tx), clock.iso(), clock), { locksRowsOnly: true });
+    await store.transaction("rows", (tx) => writeTime(settings(tx), clock.iso(), clock));
   };
   return async (tx) => {
     const now = clock.now();

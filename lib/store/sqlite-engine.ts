@@ -67,9 +67,10 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
     db: queryBuilder,
     hasRowLocks: false,
     later: (instant, seconds) => sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, ${seconds} || ' seconds')`,
+    jsonOf,
     connection,
-    transaction(work, { deletes = false } = {}) {
-      const mayUseReserve = deletes || isStarting;
+    transaction(scope, work) {
+      const mayUseReserve = (typeof scope === "object" && scope.deletes) || isStarting;
       const obstacle = recovery?.obstacle;
       if (obstacle && !(obstacle === "disk_full" && mayUseReserve)) return Promise.reject(stopped(obstacle));
       try {
@@ -148,6 +149,13 @@ function recoveryOf(
           .immediate();
       }),
   });
+}
+
+function jsonOf(columns: readonly string[], optional: string | undefined) {
+  const object = (names: readonly string[]) =>
+    sql<string>`json_object(${sql.join(names.flatMap((name) => [sql.lit(name), sql.ref(name)]))})`;
+  if (optional === undefined) return object(columns);
+  return sql<string>`case when ${sql.ref(optional)} is null then ${object(columns)} else ${object([...columns, optional])} end`;
 }
 
 /** Throws for a table with damaged pages. The event loop runs between two tables. */

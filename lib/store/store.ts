@@ -1,6 +1,7 @@
 import { Problem } from "../kernel/errors.ts";
-import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
+import type { TransactionScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
+import { pauses } from "./pauses.ts";
 import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
 
 /** Makes a repository from the queries of one connection. It is called once for each connection. */
@@ -17,9 +18,9 @@ export interface Store {
   on<R extends object>(connection: Connection, repository: RepositoryOf<R>): R;
   /**
    * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
-   * await nothing but the store. `hooks` are the steps that the request adds to its transaction.
+   * await nothing but the store. `scope` says what the transaction locks.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, hooks?: TransactionHooks): Promise<T>;
+  transaction<T>(scope: TransactionScope, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Refuses all reads and writes from now on, because another store has replaced this one. */
   retire(): void;
   readonly retired: boolean;
@@ -39,8 +40,8 @@ class Transaction implements Tx {
   afterCommit(run: () => void): void {
     this.after.push(run);
   }
-  get alone() {
-    return this.connection.alone;
+  get lockLimit() {
+    return this.connection.lockLimit;
   }
   tell(message: string): void {
     this.connection.tell?.(message);
@@ -72,6 +73,7 @@ function compiledFor({ name }: Engine, repository: RepositoryOf<object>): Compil
 export function createStore(engine: Engine): Store {
   /** Makes the error of every call, once the store is retired or closed. */
   let refusal: (() => Error) | undefined;
+  const reads = pauses.current?.outside(engine) ?? engine.connection;
   const repositories = new WeakMap<Connection, Map<unknown, object>>();
   const repositoryOn = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
     let known = repositories.get(connection);
@@ -95,17 +97,18 @@ export function createStore(engine: Engine): Store {
     engine,
     using: (repository) => (tx) => {
       if (refusal) throw refusal();
-      if (!tx) return repositoryOn(engine.connection, repository);
+      if (!tx) return repositoryOn(reads, repository);
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction has ended");
       return repositoryOn(tx.connection, repository);
     },
     on: repositoryOn,
-    async transaction(work, hooks) {
+    async transaction(scope, work) {
       if (refusal) throw refusal();
+      const hooks = typeof scope === "object" ? scope : undefined;
       let tx: Transaction | undefined;
-      const result = await engine.transaction(async (connection) => {
+      const result = await engine.transaction(scope, async (connection) => {
         if (refusal) throw refusal();
-        tx = new Transaction(connection);
+        tx = new Transaction(pauses.current?.within(connection) ?? connection);
         try {
           if (hooks?.recheckRights) await hooks.recheckRights(tx);
           const value = await work(tx);
@@ -114,7 +117,7 @@ export function createStore(engine: Engine): Store {
         } finally {
           tx.open = false;
         }
-      }, hooks);
+      });
       for (const run of tx?.after ?? []) run();
       return result;
     },

@@ -1,7 +1,9 @@
+import type { JsonText } from "../kernel/result-text.ts";
 import type { Role } from "../kernel/roles.ts";
+import type { AppTables } from "./app-tables.ts";
 
 /** The rows, as `schema/*.sql` makes them. Row and wire share their names. A test compares the two. */
-export interface Tables {
+export interface Tables extends AppTables {
   settings: { name: string; value: string };
   organizations: {
     id: string;
@@ -31,6 +33,8 @@ export interface Tables {
     expires_at: string | null;
     last_used_at: string | null;
     created_at: string;
+    created_by_key_id: string | null;
+    maker_key_id: string | null;
   };
   sessions: {
     hash: string;
@@ -48,6 +52,9 @@ export interface Tables {
     token_hash: string;
     invited_at: string;
     expires_at: string;
+    invited_by: string | null;
+    invited_by_key_id: string | null;
+    scopes: string;
   };
   projects: {
     id: string;
@@ -62,13 +69,14 @@ export interface Tables {
   };
   environments: { project_id: string; name: string; variables: string };
   removals: { project_id: string };
+  turns: { queue: string; organization_id: string };
   deployments: {
     id: string;
     organization_id: string;
     project_id: string;
     environment: string;
     status: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back";
-    source: string;
+    source: JsonText;
     version: string | null;
     restores: string | null;
     ready_at: string;
@@ -86,33 +94,6 @@ export interface Tables {
     pin: string | null;
     release: string | null;
     runtime: string | null;
-  };
-  apps: {
-    project_id: string;
-    environment: string;
-    organization_id: string;
-    slug: string;
-    deployment_id: string | null;
-    log_entries: number;
-    runtime_id: string | null;
-  };
-  runtimes: {
-    id: string;
-    names: string;
-    host: string;
-    apps_url: string;
-    lease_since: string;
-    lease_until: string;
-  };
-  app_domains: { name: string; organization_id: string; project_id: string; environment: string };
-  app_logs: {
-    project_id: string;
-    environment: string;
-    seq: number;
-    organization_id: string;
-    timestamp: string;
-    level: "info" | "warn" | "error";
-    message: string;
   };
   scenarios: {
     id: string;

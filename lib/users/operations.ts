@@ -38,7 +38,7 @@ export const usersOperations = [
     id: "users.update",
     summary: "Change a user's role",
     description:
-      "Changes the role, which applies to the user's next request. Only an owner may promote a user to `owner` or demote one. The last active owner cannot be demoted; promote another user first.",
+      "Changes the role, which applies to the user's next request. Only an owner may promote a user to `owner`, with a key that has the scope `*`, or demote one. The last active owner cannot be demoted; promote another user first.",
     method: "PUT",
     path: "/users/{id}",
     needs: "users:write",
@@ -53,7 +53,7 @@ export const usersOperations = [
     id: "users.delete",
     summary: "Remove a user",
     description:
-      "Removes the user from the organization and revokes all of their API keys immediately. The event `user.removed` is sent. Only an owner may remove an owner, and the last active owner cannot be removed.",
+      "Removes the user from the organization and revokes all of their API keys immediately. The open invitations that they sent expire. The event `user.removed` is sent. Only an owner may remove an owner, and the last active owner cannot be removed.",
     method: "DELETE",
     path: "/users/{id}",
     needs: "users:write",
@@ -66,7 +66,7 @@ export const usersOperations = [
     id: "users.suspend",
     summary: "Suspend a user",
     description:
-      "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
+      "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation. The open invitations that they sent expire, and remain so. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
     method: "POST",
     path: "/users/{id}/suspend",
     needs: "users:write",

@@ -28,6 +28,7 @@ export function usersService({
   clock,
   ids,
   keys,
+  onLeave,
 }: {
   store: Store;
   bus: Bus;
@@ -35,6 +36,8 @@ export function usersService({
   clock: Clock;
   ids: Ids;
   keys: KeysService;
+  /** Called in the transaction that suspends or removes a user, for what the user leaves open. */
+  onLeave: (tx: Tx, organization_id: string, user_id: string) => Promise<void>;
 }) {
   const users = store.using(usersRepository);
 
@@ -49,6 +52,16 @@ export function usersService({
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
+  /** CONTRACT section 2: "Inviting as or promoting to `owner` needs a key with the scope `*`". */
+  const requireWholeOwner = (caller: Caller, action: string) => {
+    requireOwner(caller, action);
+    if (caller.scopes.includes("*")) return;
+    throw new Problem(
+      "insufficient_scope",
+      `only a key with the scope * may ${action} an owner, because an owner can do everything; this key has ${caller.scopes.join(", ")}`,
+    );
+  };
+
   /** SPEC "Users": "an organization always has at least one Owner". */
   const refuseLastOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
     const was = user.role === "owner" && user.status === "active";
@@ -59,18 +72,19 @@ export function usersService({
   };
 
   const change = (caller: Caller, id: string, changes: Changes, action: string) =>
-    store.transaction(async (tx) => {
+    store.transaction(caller, async (tx) => {
       const user = await get(caller.organization_id, id, tx);
       if (user.role === "owner" && (changes.role ?? "owner") !== "owner") requireOwner(caller, "demote");
       else if (user.role === "owner" && changes.role === undefined) requireOwner(caller, action);
-      else if (user.role !== "owner" && changes.role === "owner") requireOwner(caller, "promote to");
+      else if (user.role !== "owner" && changes.role === "owner") requireWholeOwner(caller, "promote to");
       await refuseLastOwner(tx, user, changes);
+      if (changes.status === lifecycle.moves.suspend.to) await onLeave(tx, user.organization_id, id);
       feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
-    }, caller);
+    });
 
   return {
-    requireOwner,
+    requireWholeOwner,
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => get(organization_id, id, tx),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
@@ -112,10 +126,11 @@ export function usersService({
 
     /** SPEC "Users": "revokes all of the user's API keys and ends the user's sessions at once". */
     remove: (caller: Caller, id: string) =>
-      store.transaction(async (tx) => {
+      store.transaction(caller, async (tx) => {
         const user = await get(caller.organization_id, id, tx);
         if (user.role === "owner") requireOwner(caller, "remove");
         await refuseLastOwner(tx, user, undefined);
+        await onLeave(tx, caller.organization_id, id);
         await keys.removeOf(tx, caller.organization_id, id);
         await users(tx).remove({ organization_id: caller.organization_id, id });
         await bus.announce(tx, caller.organization_id, "user.removed", {
@@ -123,6 +138,6 @@ export function usersService({
           email: user.email,
           role: user.role,
         });
-      }, caller),
+      }),
   };
 }

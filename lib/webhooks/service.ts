@@ -52,12 +52,12 @@ export function webhooksService({ store, endpoints, outbound }: Ports) {
 
     async create(caller: Caller, body: NewWebhook) {
       await refuseUrl(body.url);
-      return store.transaction(async (tx) => view(await insert(tx, caller.organization_id, body)), caller);
+      return store.transaction(caller, async (tx) => view(await insert(tx, caller.organization_id, body)));
     },
 
     async update(caller: Caller, id: string, changes: v.InferOutput<typeof webhookChanges>) {
       await refuseUrl(changes.url);
-      return store.transaction(async (tx) => {
+      return store.transaction(caller, async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
         const { config, secrets } = endpoints.settingsOf(before);
         const url = changes.url ?? String(config.url);
@@ -71,7 +71,7 @@ export function webhooksService({ store, endpoints, outbound }: Ports) {
             secrets: secret ? { secret } : {},
           }),
         );
-      }, caller);
+      });
     },
 
     remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),

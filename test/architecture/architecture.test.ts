@@ -8,6 +8,7 @@ import { engineLines, mostEngineLines } from "./engines.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
 import { repositoryRules, stale } from "./repositories.ts";
+import { listedScopes, widestScopes } from "./scopes.ts";
 import { parse, type Rule, type Sample, sources } from "./source.ts";
 import { testRules } from "./tests.ts";
 
@@ -71,6 +72,30 @@ test(`${mostEngineLines} lines outside of lib/store/ differ between the engines 
       'import { isPostgres } from "../store/a.ts";\nif (isPostgres(url) && isPostgres(to)) go(url);\nopened.shared?.now();';
     assert.deepEqual(engineLines([parse("lib/app/a.ts", text)]), ["lib/app/a.ts:2", "lib/app/a.ts:3"]);
     assert.deepEqual(engineLines([parse("lib/store/a.ts", text)]), []);
+    const members = "engine.others();\ntx.newest;\nopened.images;\nqueue.images;\nrows.newest;";
+    assert.deepEqual(engineLines([parse("lib/app/a.ts", members)]), [
+      "lib/app/a.ts:1",
+      "lib/app/a.ts:2",
+      "lib/app/a.ts:3",
+    ]);
+    const limits = "await tx.lockLimit?.(name);\nif (engine.hasRowLocks) go();\nsharing?.begin();\nothers?.clear();";
+    assert.equal(engineLines([parse("lib/apps/a.ts", limits)]).length, 4);
+    assert.equal(engineLines([parse("lib/http/a.ts", limits)]).length, 3);
+  });
+});
+
+test("lib/README.md lists the transactions that lock every organization, each with its reason", async (t) => {
+  await t.test("holds", () => {
+    const [used, listed] = [widestScopes(all), listedScopes(readFileSync("lib/README.md", "utf8"))];
+    assert.ok(used.length > 0);
+    assert.deepEqual(used, listed);
+  });
+  await t.test("finds each of them, however the scope is given", () => {
+    const text = `type A = "all";
+      const one = () => store.transaction("all", work);
+      export const two = { job: async () => done(work, "all"), scope: (isLast) => (isLast ? "all" : "rows") };`;
+    assert.deepEqual(widestScopes([parse("lib/app/a.ts", text)]), ["app/a job", "app/a one", "app/a scope"]);
+    assert.deepEqual(listedScopes("- `app/a` `one`: a reason\n- `app/a` `two`:\n"), ["app/a one"]);
   });
 });
 

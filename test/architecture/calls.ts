@@ -73,7 +73,8 @@ const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici
 const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/http-request.ts": "the one module that sends HTTP",
   "lib/drivers/outbound/connection-pool.ts": "the agents that hold its connections",
-  "lib/drivers/outbound/resolve-host.ts": "the one module that looks names up",
+  "lib/drivers/outbound/resolve-host.ts": "the one module that looks addresses up",
+  "lib/drivers/outbound/text-records.ts": "looks up the records that prove whose a domain is",
   "lib/client/send.ts": "is handed its fetch",
   "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
   "lib/proxy/target.ts": "the agents that hold connections to apps",

@@ -149,7 +149,7 @@ export const limitRules: readonly Rule[] = [
 
 /** These read values that the same release wrote, columns and its package.json: another check would add nothing. */
 const ownRows =
-  /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|sessions|rollout|stored-releases|progress|runner|repository|outbox))\.ts$/;
+  /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|sessions|identities|rollout|stored-releases|progress|runner|repository|outbox))\.ts$/;
 const isConst = (node: Node) => nameOf(node["typeAnnotation"]["typeName"] ?? node) === "const";
 
 function isOutside(node: Node): boolean {

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 const usageOf = (parts: readonly string[], long: readonly string[]) => `Usage: npm run bench [-- [PART …] [OPTIONS]]
 
-Measures the figures of the README. Nothing is asserted; compare only ratios within one run.
+Measures the figures of the README; compare only ratios within one run. Ends with 1 where a figure misses its floor.
 
 Parts: ${parts.join(", ")}
 Without a part, all of them run, except ${long.join(", ")} and, without --peers, peers.

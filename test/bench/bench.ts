@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { readArguments } from "./arguments.ts";
-import { type Figure, figure, table } from "./figures.ts";
+import { type Figure, figure, missesItsFloor, table } from "./figures.ts";
 import { growth } from "./growth.ts";
 import { overHttp } from "./http.ts";
 import { packed } from "./packed.ts";
@@ -87,6 +87,7 @@ async function bundle(): Promise<void> {
     "own-service",
     "delay",
     "limit",
+    "limit-postgres",
     "load",
     "deliveries",
     "deploy",
@@ -127,6 +128,11 @@ try {
   }
   const { version, platform, arch } = process;
   const machine = { node: version, platform, arch, processors: availableParallelism(), processor: cpus()[0]?.model };
+  const missed = figures.filter(missesItsFloor);
+  if (missed.length > 0) {
+    process.stderr.write(`\nbelow their floors: ${missed.map(({ name }) => name).join("; ")}\n`);
+    process.exitCode = 1;
+  }
   if (json) writeFileSync(json, `${JSON.stringify({ machine, figures }, null, 2)}\n`);
 } finally {
   for (const made of [built, folder]) rmSync(made, { recursive: true, force: true });

@@ -45,10 +45,20 @@ export function percentile(values: readonly number[], part: number): number {
 
 const short = (value: number) => (value >= 1000 ? Math.round(value).toLocaleString("en") : value.toPrecision(3));
 
-function verdict({ median, goal }: Figure): string {
+const reaches = (median: number, goal: Goal, wanted: number) =>
+  goal.aim > goal.floor ? median >= wanted : median <= wanted;
+
+export const missesItsFloor = ({ median, goal }: Figure): boolean =>
+  goal !== undefined && !reaches(median, goal, goal.floor);
+
+function verdict(one: Figure): string {
+  const { median, goal } = one;
   if (!goal) return "";
-  const reaches = (wanted: number) => (goal.aim > goal.floor ? median >= wanted : median <= wanted);
-  const word = reaches(goal.aim) ? "reaches its aim" : reaches(goal.floor) ? "above its floor" : "MISSES ITS FLOOR";
+  const word = reaches(median, goal, goal.aim)
+    ? "reaches its aim"
+    : missesItsFloor(one)
+      ? "MISSES ITS FLOOR"
+      : "above its floor";
   return `floor ${goal.floor}, aim ${goal.aim}: ${word}`;
 }
 

@@ -4,10 +4,7 @@ import { type Bench, createLoad, inTurns, type Rows, ratios, requests, start } f
 /** The service on a large database against itself on a small one: 1 means that the cost does not grow. */
 export async function growth(bench: Bench, small: Rows, large: Rows, counts: string): Promise<Figure[]> {
   const load = createLoad(bench);
-  const [few, many] = [
-    await start(bench, small, "few", "own-service"),
-    await start(bench, large, "many", "own-service"),
-  ];
+  const [few, many] = [await start(bench, small, "few"), await start(bench, large, "many")];
   const figures: Figure[] = [];
   for (const [key, name] of [
     ["get", "GET by id"],

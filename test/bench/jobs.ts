@@ -49,7 +49,7 @@ async function pickUp(): Promise<Figure[]> {
       ran = () => resolve(performance.now());
     });
     const from = performance.now();
-    await store.transaction(async (tx) => {
+    await store.transaction("all", async (tx) => {
       tx.afterCommit(() => {
         committed = performance.now();
       });
@@ -71,7 +71,7 @@ async function pickUp(): Promise<Figure[]> {
 
 /** Processor time while no job is due, in thousandths of a processor. */
 async function idle(): Promise<Figure> {
-  await store.transaction((tx) => queue.add(tx, job.kind, {}, 3_600_000));
+  await store.transaction("all", (tx) => queue.add(tx, job.kind, {}, 3_600_000));
   const wait = 1_000;
   const costs: number[] = [];
   for (let i = 0; i < 3; i++) {
@@ -89,7 +89,7 @@ async function ours(number: number): Promise<number> {
   await loop.settle();
   awake = false;
   for (let added = 0; added < number; added += 1_000)
-    await store.transaction(async (tx) => {
+    await store.transaction("all", async (tx) => {
       for (let i = 0; i < 1_000; i++) await queue.add(tx, job.kind, {});
     });
   awake = true;

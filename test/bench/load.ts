@@ -14,6 +14,8 @@ export interface Round {
   /** More servers: each connection is to one of all. */
   readonly others?: readonly string[];
   readonly ms: number;
+  /** Default: 32. */
+  readonly connections?: number;
   /** Sent round-robin. */
   readonly requests: readonly Asked[];
   readonly keys: readonly string[];
@@ -26,14 +28,12 @@ export interface Loaded {
   readonly p99_ms: number;
 }
 
-const connections = 32;
-
 /**
  * Sends one request after the other on each connection until the time is up. A response that is no success ends the
  * bench. Requests are written by hand: Node's client takes longer for one than the servers do, and would distort the
  * measurement.
  */
-async function round({ url, others = [], ms, requests, keys, headers = {} }: Round): Promise<Loaded> {
+async function round({ url, others = [], ms, connections = 32, requests, keys, headers = {} }: Round): Promise<Loaded> {
   const { host } = new URL(url);
   const targets = [url, ...others].map((one) => new URL(one));
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Figure, figure, type Goal } from "./figures.ts";
 import type { Asked } from "./load.ts";
+import { pin, processorOf } from "./processors.ts";
 import { source } from "./request-body.ts";
 import {
   type Bench,
@@ -14,7 +15,6 @@ import {
   inTurns,
   type Load,
   type Measured,
-  pin,
   type Rows,
   ratios,
   requests,
@@ -90,18 +90,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The processor time of a process in microseconds; known on Linux only, in hundredths of a second. */
-function processorOf(pid: number | undefined): number {
-  try {
-    const words = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /, "")
-      .split(" ");
-    return (Number(words[11]) + Number(words[12])) * 10_000;
-  } catch {
-    return Number.NaN;
-  }
-}
-
 /** Starts a peer, and waits until it answers the requests of the bench. */
 async function launch(peer: Peer, folder: string, key: string): Promise<Server> {
   const home = join(folder, "node_modules", peer.package);
@@ -153,7 +141,7 @@ async function compare(bench: Bench, load: Load, ours: Server, theirs: Server, p
 /** Compares with the peers installed in `installed`, and prints a line for each missing one. */
 export async function besidePeers(bench: Bench, rows: Rows, installed: string, postgres: string): Promise<Figure[]> {
   const load = createLoad(bench);
-  const ours = await start(bench, rows, "beside-peers", "own-service");
+  const ours = await start(bench, rows, "beside-peers");
   const answer = await fetch(`${ours.url}/v1/deployments/${rows.ids[0]}`, {
     headers: { authorization: `Bearer ${rows.key}` },
   });

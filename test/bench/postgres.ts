@@ -2,8 +2,20 @@ import { readFileSync } from "node:fs";
 import { Client } from "pg";
 import { copyDatabases } from "../../lib/store/copy-databases.ts";
 import { startServer } from "../postgres/server.ts";
+import { besideLimit } from "./beside-limit.ts";
 import { type Figure, figure, timed } from "./figures.ts";
-import { type Bench, createLoad, forkServer, inTurns, pin, type Rows, ratios, requests } from "./servers.ts";
+import { pin } from "./processors.ts";
+import {
+  type Bench,
+  createLoad,
+  forkServer,
+  inTurns,
+  type Rows,
+  ratios,
+  requests,
+  startLimitOnPostgres,
+  startPacked,
+} from "./servers.ts";
 import { conditions, severalServers } from "./several-on-postgres.ts";
 
 /** The service of the tests loses much in a power cut; a service for people does not. */
@@ -43,16 +55,17 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
   const first = own?.url("postgres") ?? given;
   const nameOf = (what: string) => `svc_bench_${process.pid}_${what}`;
   const urlOf = (what: string) => Object.assign(new URL(first), { pathname: `/${nameOf(what)}` }).href;
-  const names = ["few", "many", "several", "claims"].map(nameOf);
+  const names = ["few", "many", "several", "claims", "beside"].map(nameOf);
   const [less, more, near, empty] = [urlOf("few"), urlOf("many"), urlOf("several"), urlOf("claims")];
+  const beside = urlOf("beside");
   const ends: (() => unknown)[] = [];
   try {
     await ask(first, `create database ${names[0]}`);
     const request = { from: small.file, to: less, key: undefined, folder: undefined };
     const copy_ms = await timed(() => copyDatabases(request, () => {}));
-    await ask(first, `create database ${names[1]} template ${names[0]}`);
+    for (const name of [names[1], names[4]]) await ask(first, `create database ${name} template ${names[0]}`);
     await copyRow(more);
-    for (const name of names.slice(2)) await ask(first, `create database ${name}`);
+    for (const name of names.slice(2, 4)) await ask(first, `create database ${name}`);
     const large = { ...small, ids: small.ids.map((_, i) => `dep_01${String(i * (many / few)).padStart(24, "0")}`) };
     const key = readFileSync(`${small.file}.key`, "utf8").trim();
     const load = createLoad(bench);
@@ -61,6 +74,7 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
     ends.push(...[load, ...servers].map((one) => () => one.end()));
     return [
       figure("copy of 1,000 deployments into PostgreSQL, compared", "ms", [copy_ms]),
+      ...(await overHttp(bench, load, beside, key, small)),
       ...(await reads(bench, load, servers, [small, large])),
       ...(await severalServers(bench, { near, empty }, key)),
     ];
@@ -74,6 +88,18 @@ export async function onPostgres(bench: Bench, small: Rows, given: string): Prom
 type Load = ReturnType<typeof createLoad>;
 type Server = Awaited<ReturnType<typeof forkServer>>;
 type Pair<T> = readonly [T, T];
+
+/** The packed program beside the limit, in one database. */
+async function overHttp(bench: Bench, load: Load, url: string, key: string, rows: Rows): Promise<Figure[]> {
+  const ours = await startPacked(url, key);
+  const limit = await startLimitOnPostgres(bench, url);
+  const goals = { get: { floor: 0.55, aim: 0.8 }, list: { floor: 0.55, aim: 0.8 }, post: { floor: 0.25, aim: 0.5 } };
+  try {
+    return await besideLimit(bench, load, [ours, limit], rows, goals);
+  } finally {
+    await Promise.all([ours.end(), limit.end()]);
+  }
+}
 
 async function reads(bench: Bench, load: Load, servers: Pair<Server>, rows: Pair<Rows>): Promise<Figure[]> {
   const round = (i: 0 | 1) => [servers[i], { requests: requests.get(rows[i]), keys: [rows[i].key] }] as const;

@@ -1,10 +1,12 @@
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { copyFileSync, existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import type { Asked, Loaded, Round } from "./load.ts";
+import { pin, processorOf } from "./processors.ts";
 import { source } from "./request-body.ts";
+import { hasWrk, loadByWrk } from "./wrk.ts";
 
 /** The folders of the bench, and how long it measures. */
 export interface Bench {
@@ -40,23 +42,6 @@ export interface Server {
   end(): Promise<unknown>;
 }
 
-/**
- * Pins a process with all its threads to one processor: the servers to one, the load to another, so that neither takes
- * time from the other. Without Linux's `taskset` the system decides.
- */
-export function pin({ pid }: { readonly pid?: number | undefined }, part: keyof typeof processors): void {
-  if (availableParallelism() < 2) return;
-  spawnSync("taskset", ["-a", "-c", "-p", processors[part], String(pid)], { stdio: "ignore" });
-}
-const last = availableParallelism() - 1;
-const processors = {
-  load: "0",
-  servers: "1",
-  /** Without three processors it has no own one. */
-  database: last >= 3 ? String(last) : "0",
-  several: last >= 3 ? `1-${last - 1}` : "1",
-};
-
 /** Sends a message to a child process and waits for its reply. */
 async function ask<T>(child: ChildProcess, what: object | string): Promise<T> {
   const answer = once(child, "message");
@@ -70,19 +55,66 @@ const ended = (child: ChildProcess) => {
   return exit;
 };
 
-/** A server on its own copy of the database. */
-export async function start(
-  bench: Bench,
-  rows: Rows,
-  name: string,
-  script: "own-service" | "limit",
-  ...more: string[]
-): Promise<Server & { readonly file: string }> {
-  const file = join(bench.folder, `${name}.db`);
+/** A copy of the database, with its key. */
+export function copyOf({ folder }: Bench, rows: Rows, name: string): string {
+  const file = join(folder, `${name}.db`);
   copyFileSync(rows.file, file);
   copyFileSync(`${rows.file}.key`, `${file}.key`);
-  return { ...(await forked(bench, name, script, [file, ...more])), file };
+  return file;
 }
+
+/** The service on its own copy of the database. */
+export const start = (bench: Bench, rows: Rows, name: string): Promise<Server> =>
+  forked(bench, name, "own-service", [copyOf(bench, rows, name)]);
+
+/** A program in its own process that prints its address in its first line, as JSON. */
+export interface Program extends Server {
+  readonly child: ChildProcess;
+}
+
+async function launch(
+  name: string,
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const child = spawn(process.execPath, words, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  // A pipe that nobody reads fills up.
+  child.stdout.resume();
+  pin(child, "servers");
+  const { url } = JSON.parse(line) as { url: string };
+  const end = () => {
+    const exit = once(child, "exit");
+    child.kill();
+    return exit;
+  };
+  return { name, url, cpu: async () => processorOf(child.pid), end, child };
+}
+
+/** The program as packed. Needs `npm run build`. */
+export function packedProgram(): string {
+  const program = resolve(import.meta.dirname, "../../dist/bin/svc-server.js");
+  if (!existsSync(program)) throw new Error("nothing is built; run npm run build first");
+  return program;
+}
+
+/** The packed program as users start it, but for its rate limit and its log. */
+export function startPacked(database: string, encryptionKey?: string): Promise<Program> {
+  const words = ["--database", database, "--port", "0", "--json", "--log-level", "error", "--rate-limit", "1000000000"];
+  const env = encryptionKey === undefined ? {} : { SVC_ENCRYPTION_KEY: encryptionKey };
+  return launch("packed", [packedProgram(), "start", ...words], env);
+}
+
+/** The limit on SQLite. A new file gets the rows of `service`, a database of the service. */
+export const startLimit = ({ built }: Bench, file: string, service?: string): Promise<Program> =>
+  launch("limit", [join(built, "limit.js"), file, ...(service === undefined ? [] : [service])]);
+
+/** The limit on PostgreSQL, in the database of the service. */
+export const startLimitOnPostgres = ({ built }: Bench, url: string): Promise<Program> =>
+  launch("limit", [join(built, "limit-postgres.js"), url]);
 
 /** The service on a database of PostgreSQL. */
 export const forkServer = (
@@ -115,17 +147,18 @@ export interface Measured extends Loaded {
   readonly cpu_us: number;
 }
 
-/** The load generator, in its own process. */
-export function createLoad({ built }: Bench) {
-  const child = fork(join(built, "load.js"), [], { execArgv: [] });
-  pin(child, "load");
+/** The load generator, in its own process: wrk, or one of Node where there is none, which hides differences of fast servers. */
+export function createLoad({ built, folder }: Bench) {
+  const child = hasWrk() ? undefined : fork(join(built, "load.js"), [], { execArgv: [] });
+  if (child) pin(child, "load");
+  const load = (round: Round) => (child ? ask<Loaded>(child, round) : loadByWrk(round, folder));
   return {
     async measure(server: Server, round: Omit<Round, "url">): Promise<Measured> {
       const before = await server.cpu();
-      const loaded = await ask<Loaded>(child, { ...round, url: server.url } satisfies Round);
+      const loaded = await load({ ...round, url: server.url });
       return { ...loaded, cpu_us: ((await server.cpu()) - before) / loaded.requests };
     },
-    end: () => ended(child),
+    end: async () => child && ended(child),
   };
 }
 export type Load = ReturnType<typeof createLoad>;
@@ -163,7 +196,7 @@ export function ratios(
 export const requests = {
   get: ({ ids }: Rows): Asked[] => ids.map((id) => ({ path: `/v1/deployments/${id}` })),
   list: (): Asked[] => [{ path: "/v1/deployments" }],
-  post: ({ project_id }: Rows): Asked[] => [
+  post: ({ project_id }: Pick<Rows, "project_id">): Asked[] => [
     { path: "/v1/deployments", body: { project_id, environment: "production", source } },
   ],
   /** Four reads for each write. */

@@ -162,16 +162,20 @@ test("a seed is checked, and makes a new database", async (t) => {
     (await run(["keys", "list", "--database", database])).stdout,
     /^ID +NAME +USER +ROLE +SCOPES .*\nkey_\w+ +\S.* (owner|admin|developer|viewer) +\S/,
   );
-  const own = (await run(["keys", "create", "--database", database])).stdout;
-  assert.match(own, /of a user with the role owner\. Its scopes are \*: everything that the role may do\./);
+  const own = await run(["keys", "create", "--database", database]);
+  assert.match(own.stdout, /^sk_live_[0-9A-Za-z]{32,}\n$/, "the key alone");
+  assert.match(
+    own.stderr,
+    /^\nThis is key_\w+, of a user with the role owner\. Its scopes are \*: everything that the role may do\./,
+  );
   const narrow = (
     await run(["keys", "create", "--role", "viewer", "--scopes", "projects:read", "--database", database])
-  ).stdout;
+  ).stderr;
   assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
   assert.equal((await run(["mail", "--database", database])).stdout, "No e-mails were sent yet.\n");
   assert.match(
     (await run(["mail"], folder)).stderr,
-    /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: GET \/_svc\/mail/,
+    /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: svc-server mail --url URL/,
   );
   const again = await run(["seed", demo, "--database", database]);
   assert.deepEqual([again.status, /already exists; name a new file/.test(again.stderr)], [1, true]);

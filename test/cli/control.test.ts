@@ -67,7 +67,7 @@ test("snapshots keep the whole state and bring it back, and reset brings back th
   assert.equal(running.code, 1);
   assert.match(
     running.message ?? "",
-    /the clock runs by itself. Only a manual clock can be advanced: start with --clock manual/,
+    /only a manual clock can be moved, and this one runs by itself: start with --clock manual/,
   );
 });
 
@@ -126,7 +126,11 @@ test("a missing control interface and an unreachable service are named", async (
   ]) {
     const { code, message } = await quietly(env, words);
     assert.equal(code, 1);
-    assert.match(message ?? "", /has no control interface; svc-server dev has one/, words.join(" "));
+    assert.match(
+      message ?? "",
+      /has no control interface for this machine \(.+\); svc-server dev has one/,
+      words.join(" "),
+    );
   }
   const gone = await quietly({ SVC_URL: "http://127.0.0.1:1" }, ["clock"]);
   assert.deepEqual([gone.code, gone.message?.includes("cannot be reached")], [1, true]);

@@ -17,7 +17,11 @@ test("doctor finds faults, says how to fix them, and ends with 1", async (t) => 
   const look = async (...more: string[]) => {
     const { status, stdout } = await run([...words, ...more]);
     const findings = JSON.parse(stdout) as { check: string; ok: boolean; says: string }[];
-    return { status, wrong: findings.filter(({ ok }) => !ok), checks: findings.map(({ check }) => check) };
+    return {
+      status,
+      wrong: findings.filter(({ ok }) => !ok),
+      checks: findings.map(({ check }) => check).filter((one) => one !== "box"),
+    };
   };
   const fresh = await look();
   assert.deepEqual([fresh.status, fresh.wrong], [0, []]);

@@ -42,7 +42,13 @@ const words: Readonly<Record<string, readonly string[]>> = {
   exec: ["--", "true"],
   "deployments logs": ["dep_1"],
   "clock advance": ["1s"],
+  "inbox set": ["orders", "responses=200"],
+  "scenarios add": ["match.branch=main", "outcome.result=fail"],
+  "faults add": ["match.path=/v1/*", "respond.drop=true"],
+  "scenarios remove": ["scn_1"],
+  "faults remove": ["flt_1"],
   "snapshots restore": ["snap_1"],
+  "snapshots remove": ["snap_1"],
   "keys revoke": ["key_1"],
 };
 
@@ -66,8 +72,20 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     key: { values: ["sk_test_x", "sk_live_", "sk_live_a b"], random: textBut(/^sk_live_\w+$/) },
     "public-url": { values: ["svc.example.com", "ftp://a", "http://"], random: textBut(/^https?:/i) },
     hosts: { values: ["a b", "http://a", "a/b"] },
+    "trust-network": { values: ["10.0.0.0", "10.0.0.0/33", "svc", "::/0,"], random: textBut(/\//) },
+    "apps-url": {
+      values: [
+        "https://apps.example.com",
+        "https://*.apps.example.com/x",
+        "ftp://*.a",
+        "https://u:p@*.a",
+        "https://*.1.2.3.4",
+      ],
+      random: textBut(/\*/),
+    },
     cors: { values: ["app", "*,app", "https://a/b"], random: textBut(/^\*$|:/) },
     runtime: { values: ["docker", "process,vm"], random: textBut(/process|simulated|engine/) },
+    tenancy: { values: ["none"], random: textBut(/^(separate|trusted)$/) },
     isolation: { values: ["vm"], random: textBut(/^(none|bubblewrap)$/) },
     "apps-domain": { values: ["UP.example", "-a", "a..b"] },
     config: path,
@@ -81,25 +99,45 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     scopes: { values: ["everything", "*,all", "projects"], random: textBut(/\*|read|write/) },
     name: { values: [" ", "x".repeat(65)] },
     "forward-to": { values: ["http://", "ftp://a", "a b", ":"] },
+    responses: { values: ["soon", "200,"] },
+    times: { values: ["many"] },
+    nth: { values: ["second"] },
     retries: { values: ["1", "30s,", "soon"], random: textBut(/\d[smhd]/) },
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
-const free = ["host", "database", "key-file", "organization", "repos", "from", "assets-folder", "apps-folder"];
+const free = [
+  "host",
+  "database",
+  "key-file",
+  "organization",
+  "repos",
+  "from",
+  "assets-folder",
+  "apps-folder",
+  "endpoint",
+  "forward",
+  "next",
+];
 
 /** One sentence about this flag, and where to read on. */
 function explains(message: string, name: string): void {
   assert.match(message, /^svc-server: .+\nSee svc-server [\w ]*--help\.\n$/s);
   assert.ok(
-    message.includes(`--${name}`) || /^svc-server: the (seed|configuration) file |profile/.test(message),
+    // A flag that is a field of a call is named as in `name=…`.
+    message.includes(`--${name}`) ||
+      message.startsWith(`svc-server: ${name} `) ||
+      /^svc-server: the (seed|configuration) file |profile/.test(message),
     message,
   );
   assert.doesNotMatch(message, /\n\s+at |TypeError|undefined|\[object|SQLITE|Invalid/, message);
 }
 
-/** `login` makes the profile that it is given. The options of `doctor` are those of `start`, and it goes on to try much. */
+/** `login` makes the profile that it is given. The emulator judges the name of a snapshot. The options of `doctor` are those of `start`, and it goes on to try much. */
 const isUntried = (name: string, flag: string) =>
-  (name === "login" && flag === "profile") || (name === "doctor" && flag !== "port" && !isLong);
+  (name === "login" && flag === "profile") ||
+  (name === "snapshots create" && flag === "name") ||
+  (name === "doctor" && flag !== "port" && !isLong);
 
 const all = await allCommands(commands as Declared);
 

@@ -139,14 +139,20 @@ test("the banner's curl lines work as they are printed", async (t) => {
     warnings: [],
     color: false,
   });
-  assert.match(text, /^ {2}Control {4}http:\/\/127\.0\.0\.1:\d+\/_svc: svc-server clock, trigger, snapshots, reset$/m);
+  assert.match(
+    text,
+    /^ {2}Control {4}http:\/\/127\.0\.0\.1:\d+\/_svc: svc-server clock, trigger, inbox, mail, scenarios, faults, snapshots, reset$/m,
+  );
   assert.match(text, /^ {2}Seed {7}none; --seed demo starts with/m);
   const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
-  assert.equal(lines.length, 3);
-  for (const line of lines) {
-    const { stdout } = spawnSync("bash", ["-c", line.replace("curl", "curl --silent --fail")], { encoding: "utf8" });
-    assert.ok(JSON.parse(stdout).meta.request_id, line);
-  }
+  const outputs = lines.map(
+    (line) => spawnSync("sh", ["-c", line.replace("curl", "curl --silent --fail")], { encoding: "utf8" }).stdout,
+  );
+  const log = outputs.pop() ?? "";
+  const [me, project, deployment, advanced, ...more] = outputs.map((text) => JSON.parse(text));
+  assert.deepEqual([me.organization.name, project.name, more], ["default", "my-project", []]);
+  assert.deepEqual([deployment.project_id, deployment.status, advanced.ran > 0], [project.id, "queued", true]);
+  assert.match(log, /event: end\ndata: .*"active"/, "the log of the deployment, to its end");
 });
 
 test("a port in use is explained, with the server that runs on the database, and hides no wrong option", async (t) => {

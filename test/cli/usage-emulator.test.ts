@@ -16,7 +16,10 @@ test("wrong words for the commands of an emulator end with 2, and say what would
     [["clock", "advnce"], /no command is called clock advnce; did you mean clock advance\?/],
     [["clock", "--url", "http://127.0.0.1:1", "advance", "2h"], /unexpected word "advance"/],
     [["clock"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
-    [["snapshots"], /snapshots needs a command; the commands are snapshots create, snapshots restore/],
+    [
+      ["snapshots"],
+      /snapshots needs a command; the commands are snapshots list, snapshots create, snapshots restore, snapshots remove/,
+    ],
     [["snapshots", "restore"], /needs the argument ID/],
     [["reset", "all"], /unexpected word "all"/],
     [["trigger"], /needs the argument EVENT/],

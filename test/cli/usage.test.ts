@@ -36,7 +36,21 @@ test("wrong options end with 2, name the flag, variable or file, and say what wo
     [["start", "--send"], /option --send is for svc-server dev/],
     [["start"], /SVC_OUTBOUND_SEND is for the mode dev; start sends every delivery/, { SVC_OUTBOUND_SEND: "true" }],
     [["dev", "--create"], /option --create is for svc-server start/],
-    [["start", "--host", "0.0.0.0"], /set --public-url, or --behind-proxy/],
+    [["start", "--host", "0.0.0.0"], /set --public-url, or --behind-proxy if a proxy is in front of it\n/],
+    [["dev", "--host", "0.0.0.0"], /or --trust-network for a network of containers/],
+    ...["172.16.0.0", "172.16.0.0/33", "svc", "10.0.0.0/8,,", "fe80::1%eth0/64"].map(
+      (text) =>
+        [
+          ["dev", "--trust-network", text],
+          /option --trust-network( \(entry \d\))? must be a network such as 172\.16/,
+        ] as const,
+    ),
+    [["start", "--trust-network", "10.0.0.0/8"], /option --trust-network is for svc-server dev/],
+    [
+      ["start"],
+      /trustNetwork|SVC_TRUST_NETWORK is for the mode dev; start has no control/,
+      { SVC_TRUST_NETWORK: "10.0.0.0/8" },
+    ],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
     [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not valid JSON: see line 2, column 21/],
     [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
@@ -188,6 +202,10 @@ test("a start that creates a database prints its full path, and the next start d
   assert.ok(banner({ ...about, isNew: true }).includes(`${database} (new)`));
   assert.ok(banner({ ...about, isNew: false }).includes(`${database}\n`));
   const dev = (options: object) => banner({ ...about, mode: "dev", isNew: false, options });
+  assert.match(
+    dev({ trustNetwork: ["172.16.0.0/12"] }),
+    /Trusted +172\.16\.0\.0\/12: no key for the control interface, plain http/,
+  );
   assert.match(dev({}), /Deliveries +go to this machine .* the inbox catches all others \(--send sends them\)/);
   assert.match(dev({ outbound: { send: true } }), /Deliveries +are sent to public addresses \(--send\)/);
   assert.doesNotMatch(banner({ ...about, isNew: false }), /Deliveries/);

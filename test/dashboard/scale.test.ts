@@ -40,6 +40,24 @@ test("Chromium: scale", { skip: noBrowser || (!isLong && "npm run test:dashboard
       await page.getByText("10000 lines", { exact: true }).waitFor();
       assert.ok((await shown.count()) < 120, `${await shown.count()} elements`);
       assert.equal(await linked.count(), 1, "more lines move nothing");
+      // Within the window, and under nothing else: what lies at the place of its number is the number.
+      const isSeen = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const number = document.querySelector(".line.linked .number");
+        const { left, top, width, height } = number.getBoundingClientRect();
+        done(document.elementFromPoint(left + width / 2, top + height / 2) === number);
+      })))`;
+      for (const [width, height] of [
+        [1280, 800],
+        [1280, 400],
+        [390, 800],
+      ] as const)
+        for (const line of [1, 9500, 10_000]) {
+          await page.setViewportSize({ width, height });
+          await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${id}?line=${line}`);
+          await page.getByText("10000 lines", { exact: true }).waitFor();
+          await linked.waitFor();
+          assert.equal(await page.evaluate<boolean>(isSeen), true, `line ${line} at ${width} × ${height}`);
+        }
     },
   );
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { freePort } from "../../lib/drivers/process/health.ts";
 import { createService, type Options, type Service } from "../../lib/index.ts";
 import { createTestService } from "../../lib/testing.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
@@ -27,6 +28,37 @@ test("an error thrown by a sink is the error of the attempt, and fails the test"
   assert.equal(data[0]?.attempts[0]?.error, 'the sink "hook" threw TypeError: not for me');
   assert.deepEqual(service.sinkErrors[0], { sink: "hook", error: new TypeError("not for me") });
   await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me$/);
+});
+
+test("the error of an attempt names the causes of what a sink or the transport threw", async (t) => {
+  const port = await freePort();
+  const refused = `connect ECONNREFUSED 127.0.0.1:${port}`;
+  const circle = new Error("one");
+  circle.cause = new Error("other", { cause: circle });
+  const thrown: readonly [() => unknown, string][] = [
+    [() => fetch(`http://127.0.0.1:${port}/`), `TypeError: fetch failed: ${refused}`],
+    [
+      () => Promise.any([fetch(`http://127.0.0.1:${port}/`)]),
+      `AggregateError: All promises were rejected: fetch failed: ${refused}`,
+    ],
+    [() => Promise.reject(new Error("no row", { cause: "the table is empty" })), "Error: no row: the table is empty"],
+    [() => Promise.reject(new Error("lost: gone", { cause: new Error("gone") })), "Error: lost: gone"],
+    [() => Promise.reject(circle), "Error: one: other"],
+  ];
+  const transport = () => fetch(`http://127.0.0.1:${port}/`);
+  const service = await createService({ clock: "manual", transport });
+  t.after(() => service.close());
+  const errorOf = async (url: string) => {
+    const { id } = await subscribe(service, url);
+    await service.client().webhooks.test({ id });
+    await service.settle();
+    return (await service.client().webhooks.deliveries({ id })).data[0]?.attempts[0]?.error;
+  };
+  for (const [at, [run, text]] of thrown.entries()) {
+    service.webhooks.sink(`hook${at}`, run as () => Promise<Response>);
+    assert.equal(await errorOf(`https://hook${at}.inbox.test/`), `the sink "hook${at}" threw ${text}`);
+  }
+  assert.equal(await errorOf("https://example.com/"), `fetch failed: ${refused}`);
 });
 
 test("a sink that moves the clock, or settles, throws instead of waiting for itself", async (t) => {

@@ -29,18 +29,20 @@ async function stage(t: TestContext) {
   const store = createStore((await newDatabase(t)).engine);
   const generations = store.using(generationsRepository);
   const acme = { id: organization_id, name: "acme", name_folded: "acme", plan: "pro", created_at: start } as const;
-  await store.transaction((tx) => store.using(organizationsRepository)(tx).insert(acme));
+  await store.transaction("all", (tx) => store.using(organizationsRepository)(tx).insert(acme));
   let count = 0;
   const put = async (status: Generation["status"]): Promise<Generation> => {
     const row: Generation = {
       ...{ id: `gen_${count++}`, organization_id, model: "any", kind: "image", status, input: "{}", ...nothing },
       ...{ ready_at: start, step_at: start, created_at: start, completed_at: null, handle: null },
     };
-    await store.transaction((tx) => generations(tx).insert(row));
+    await store.transaction("all", (tx) => generations(tx).insert(row));
     return row;
   };
   const move = (row: Generation, name: MoveName, of = organization_id) =>
-    store.transaction((tx) => generations(tx).moves[name]({ ...row, ...made, ...reason, organization_id: of, at }));
+    store.transaction("all", (tx) =>
+      generations(tx).moves[name]({ ...row, ...made, ...reason, organization_id: of, at }),
+    );
   const read = ({ id }: Generation) => generations().find({ organization_id, id });
   return { put, move, read };
 }

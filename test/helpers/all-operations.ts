@@ -3,18 +3,20 @@ import { operations } from "../../lib/operations.ts";
 import { expect, type Reply, type Who, type World } from "./test-service.ts";
 
 /** The tools of a step. */
-interface StepContext {
+export interface StepContext {
   readonly here: World;
   readonly random: Random;
   /** Calls an operation by its id, and records the response with all its headers. */
   call(id: string, params?: Readonly<Record<string, string>>, body?: object, as?: Who): Promise<Reply>;
   /** Calls a path that is no operation. */
-  beside(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
+  beside(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   /** The id of a random record among those created; of the newest with `last`. */
   one(kind: string): string;
   last(kind: string): string;
+  /** What the record of the steps says of refusals. */
+  readonly refused: Set<string>;
 }
-type Step = (context: StepContext) => Promise<unknown>;
+export type Step = (context: StepContext) => Promise<unknown>;
 
 const region = "eu-west-1";
 const config = { repo: "acme/web", branch: "main", environment: "production" };
@@ -183,23 +185,31 @@ export const impossible: readonly string[] = ["events.stream", "environments.res
 /** The features that create an operation's records, where that is not its own. */
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
 
-/** What steps did: all responses, the operations that succeeded, and the identifiers of what was made, by its kind. */
+/**
+ * What steps did: all responses, the operations that succeeded, those that were refused, with the problem's code, and the
+ * identifiers of what was made, by its kind.
+ */
 export interface StepRecord {
   readonly responses: string[];
   readonly succeeded: Set<string>;
+  readonly refused: Set<string>;
   readonly made: Map<string, string[]>;
 }
 
-export const emptyRecord = (): StepRecord => ({ responses: [], succeeded: new Set(), made: new Map() });
+export const emptyRecord = (): StepRecord => ({
+  ...{ responses: [], succeeded: new Set(), refused: new Set(), made: new Map() },
+});
 
 /** The tools with which steps call a world, and add to the record. */
-export function stepContext(here: World, random: Random, { responses, succeeded, made }: StepRecord): StepContext {
+export function stepContext(here: World, random: Random, record: StepRecord): StepContext {
+  const { responses, succeeded, refused, made } = record;
   const note = (what: string, { status, headers, text }: Reply) =>
     responses.push(`${what} ${status} ${JSON.stringify([...headers])} ${text}`);
   const listOf = (kind: string) => made.get(kind) ?? [];
   return {
     here,
     random,
+    refused,
     async call(id, params = {}, body, as = "owner") {
       const operation = operations.find((one) => one.id === id);
       if (!operation) throw new Error(`there is no operation ${id}`);
@@ -207,6 +217,7 @@ export function stepContext(here: World, random: Random, { responses, succeeded,
       const reply = await here.call(as, operation.method, path, body);
       note(`${id} ${path}`, reply);
       if (reply.status < 300) succeeded.add(id);
+      if (reply.status >= 400) refused.add(`${id} ${reply.body.error.code}`);
       const kind = makes[id] ?? id.replace(/\..*/, "");
       if (reply.status === 201) made.set(kind, [...listOf(kind), reply.body.id]);
       if (operation.method === "DELETE")

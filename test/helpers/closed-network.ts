@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer as createHttp, type RequestListener } from "node:http";
@@ -6,6 +7,8 @@ import { createServer as createHttps } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { compiled } from "./bundle.ts";
 import { type Certificate, certificate } from "./certificates.ts";
 import { type Records, startNameServer } from "./name-server.ts";
 
@@ -25,6 +28,28 @@ export function missingNamespaces(): string | undefined {
   });
   if (status === 0) return undefined;
   return `no network namespace can be made here: ${error?.message ?? stderr.trim()}`;
+}
+
+/** Runs a program of tests in namespaces of its own, and fails with its report unless all of them pass. */
+export async function passesInNamespaces(t: TestContext, name: string) {
+  const [command, ...words] = unshare;
+  // Without this variable the program reports to people, and not to the test runner.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(
+    command,
+    [...words, process.execPath, "--enable-source-maps", "--test-reporter=tap", compiled(name)],
+    {
+      env,
+      // A group of its own, which ends with this test together with the services in it.
+      detached: true,
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  t.after(() => child.exitCode === null && child.pid !== undefined && process.kill(-child.pid, "SIGKILL"));
+  let report = "";
+  for await (const chunk of child.stdout) report += chunk;
+  assert.match(report, /^# pass [1-9]\d*$/m, report);
+  assert.match(report, /^# fail 0$/m, report);
 }
 
 /** Makes every address of IPv4 and IPv6 an address of this machine, and asks `recordsOf` for every name. */

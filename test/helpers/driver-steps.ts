@@ -20,16 +20,19 @@ import { createProxy } from "../../lib/proxy/proxy.ts";
 /** Processes are found by their deployment, and other tests may run on this machine. */
 export const idOf = (number: number) =>
   `dep_${String(process.pid).padStart(20, "0")}${String(number).padStart(6, "0")}`;
+const organization_id = "org_00000000000000000000000001";
 const project_id = "proj_00000000000000000000000001";
 const secret = "s3cret-of-the-environment";
 
 export const workOf = (deployment_id: string, source: DeploymentSource): DeploymentWork => ({
   deployment_id,
+  organization_id,
   project_id,
   environment: "production",
   source,
   variables: { TOKEN: secret },
   secrets: [secret],
+  usesCredential: true,
   version: null,
   revision: null,
   pin: null,
@@ -105,6 +108,7 @@ export const kept: Kept = {
   release: async () => true,
   project: async () => true,
   live: async () => ({ since_ms: 0 }),
+  warn: () => {},
 };
 
 /** The proxy of the apps, on a port of its own. */

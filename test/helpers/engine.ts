@@ -11,6 +11,9 @@ export async function drainEventLoop(call: () => Promise<unknown>): Promise<void
 /** The options of a test that only SQLite can pass, for this reason. */
 export const onSqlite = (reason: string): { readonly skip: string | false } => ({ skip: isPostgres && reason });
 
+/** The options of a test that counts the turns of the event loop, which pauses add to (`TEST_INTERLEAVE`). */
+export const withoutPauses = { skip: process.env["TEST_INTERLEAVE"] !== undefined && "pauses take turns of their own" };
+
 /** The options of a test with snapshots or forks. */
 export const withSnapshots = onSqlite("a database of PostgreSQL has no snapshots, forks and reset");
 

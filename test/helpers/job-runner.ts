@@ -6,7 +6,7 @@ import { jobsRepository } from "../../lib/jobs/repository.ts";
 import { createRunner } from "../../lib/jobs/runner.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
-import { type Job, jobsOf, type Outcome } from "../../lib/kernel/job.ts";
+import { type Job, jobsOf, type Lease, type Outcome } from "../../lib/kernel/job.ts";
 import type { Log } from "../../lib/kernel/log.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
@@ -16,7 +16,7 @@ import { start } from "./test-service.ts";
 const quiet: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** The work of a job in these tests, given its name and how often it has run. */
-export type Work = (name: string, time: number) => Promise<Outcome> | Outcome;
+export type Work = (name: string, time: number, lease: Lease) => Promise<Outcome> | Outcome;
 
 /**
  * The job runner without a service: one store on a manual clock, with as many processes as a test needs. `runs` lists the
@@ -37,11 +37,11 @@ export function startRunner(t: TestContext, work: Work, retries: readonly string
     kind: "tests.work",
     args: v.object({ name: v.string() }),
     retries,
-    async run({ name }) {
+    async run({ name }, _, lease) {
       runs.push(`${name} at ${since()}`);
       const time = (times.get(name) ?? 0) + 1;
       times.set(name, time);
-      return work(name, time);
+      return work(name, time, lease);
     },
     async exhausted({ name }, reason, _, tx) {
       tx.afterCommit(() => runs.push(`${name} given up at ${since()}: ${reason}`));
@@ -60,6 +60,7 @@ export function startRunner(t: TestContext, work: Work, retries: readonly string
     loop,
     process,
     advance: (ms: number) => loop.advance(() => clock.now() + ms),
-    add: (name: string, wait_ms = 0) => store.transaction((tx) => queue.add(tx, "tests.work", { name }, wait_ms)),
+    add: (name: string, wait_ms = 0) =>
+      store.transaction("all", (tx) => queue.add(tx, "tests.work", { name }, wait_ms)),
   };
 }

@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { parseAddress } from "../../lib/drivers/outbound/ip-address.ts";
+import { parseAddress } from "../../lib/kernel/ip-address.ts";
 
 /** The records of a name: addresses, and before them the names of a CNAME chain. */
 export interface Records {

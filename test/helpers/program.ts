@@ -35,7 +35,7 @@ export function run(
   });
 }
 
-/** Starts the program, and returns the lines of its stdout and its exit; `input` as for `run`. */
+/** Starts the program, and returns the lines of its stdout, its first words on stderr and its exit; `input` as for `run`. */
 export function stream(
   t: TestContext,
   words: readonly string[],
@@ -53,9 +53,17 @@ export function stream(
   });
   return {
     lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+    warned: once(child.stderr, "data").then(String),
     stop: (signal: NodeJS.Signals) => void child.kill(signal),
     ended: once(child, "close").then(([code]) => ({ code: code as number | null, errors })),
   };
+}
+
+interface LaunchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limits?: string;
+  /** Another user than that of the test. */
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /**
@@ -66,12 +74,12 @@ export async function launch(
   t: TestContext,
   words: readonly string[],
   cwd?: string,
-  { env = {}, limits = "" }: { readonly env?: Readonly<Record<string, string>>; readonly limits?: string } = {},
+  { env = {}, limits = "", user }: LaunchOptions = {},
 ) {
   const command = [process.execPath, program, ...words, "--json"];
   const shell = ["sh", "-c", `ulimit ${limits}; exec "$@"`, "sh"];
   const [file = "", ...rest] = limits ? [...shell, ...command] : command;
-  const child = spawn(file, rest, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(file, rest, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"], ...user });
   t.after(() => void child.kill("SIGKILL"));
   let errors = "";
   child.stderr.on("data", (chunk) => {

@@ -1,7 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { parseOptions } from "../../lib/config/parse-options.ts";
+import type { ProtectionName } from "../../lib/drivers/box/protections.ts";
+import { probeMachine } from "../../lib/drivers/process/probe.ts";
 import { createService, type Options } from "../../lib/index.ts";
 import { repositories } from "./repositories.ts";
 import { parse } from "./server-sent-events.ts";
@@ -14,6 +19,28 @@ const tried = spawnSync("bwrap", ["--unshare-user", "--unshare-pid", "--ro-bind"
 /** Why tests of the sandbox are skipped; false where it works. */
 export const noSandbox: string | false =
   tried.status === 0 ? false : `bubblewrap does not work here: ${tried.stderr || tried.error?.message}`;
+
+/** The parts of the box on this machine, as the service finds them. */
+const found = noSandbox
+  ? undefined
+  : await (async () => {
+      const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
+      try {
+        const { isolation, users } = parseOptions({}).deployments;
+        const machine = await probeMachine(folder, { isolation, users, reach: { ports: [], networks: [] } });
+        machine.close();
+        return machine.protections;
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    })();
+
+/** Why tests of a part of the box are skipped; false where this machine has it. */
+export function lacks(name: ProtectionName): string | false {
+  if (noSandbox) return noSandbox;
+  const { missing } = found?.find((one) => one.name === name) ?? {};
+  return missing === undefined ? false : `this machine lacks the part ${name} of the box: ${missing}`;
+}
 
 /** A program that answers with its version, its variables, and a word of each path. */
 export const server = (version: string) => `

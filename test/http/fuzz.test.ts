@@ -7,6 +7,7 @@ import { drafted } from "../helpers/fuzz-dashboard.ts";
 import type { Drafted } from "../helpers/fuzz-requests.ts";
 import { faults, named } from "../helpers/json-schema.ts";
 import { type Answered, keepAliveClient } from "../helpers/keep-alive-client.ts";
+import { knownRecords } from "../helpers/known-records.ts";
 import { conforms, read } from "../helpers/openapi-document.ts";
 import { anyText, isLong, runs } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -45,15 +46,8 @@ function judge({ method, path }: Drafted, answer: Answered): void {
 const roles = ["owner", "admin", "developer", "viewer"] as const;
 const isRole = (name: string): name is (typeof roles)[number] => roles.some((role) => role === name);
 
-/** The first part of the path of each kind of identifier. */
-const kinds: Readonly<Record<string, string>> = {
-  ...{ proj: "projects", dep: "deployments", usr: "users", inv: "invitations", int: "integrations", wh: "webhooks" },
-  ...{ gen: "generations", key: "api-keys", dlv: "deliveries" },
-};
-const identifier = /\b(proj|dep|usr|inv|int|wh|gen|key|dlv)_[0-9A-HJKMNP-TV-Z]{26}\b/g;
-
 /** A record of each kind, so that the first requests meet some. */
-async function populate(here: World, known: ReturnType<typeof memory>, sends: boolean) {
+async function populate(here: World, known: ReturnType<typeof knownRecords>, sends: boolean) {
   const { id: project_id } = await here.project();
   const source = { type: "git", repo: "acme/web" };
   const config = { url: "https://hook.inbox.test/" };
@@ -82,35 +76,6 @@ async function populate(here: World, known: ReturnType<typeof memory>, sends: bo
   known.add("globex", (await here.call("stranger", "POST", "/v1/projects", { name: "web", region: "eu" })).body.id);
 }
 
-/** What earlier answers showed: identifiers by kind, and cursors. */
-function memory() {
-  const known = new Map<string, string[]>();
-  const add = (kind: string, text: string) => known.set(kind, [...(known.get(kind) ?? []).slice(-20), text]);
-  return {
-    add,
-    learn({ text, body }: Pick<Answered, "text" | "body">) {
-      const [id, kind] = text.length < 4_000 ? (identifier.exec(text) ?? []) : [];
-      identifier.lastIndex = 0;
-      if (id && kind) add(kinds[kind] ?? "", id);
-      if (body?.meta?.next_cursor) add("cursors", body.meta.next_cursor);
-    },
-    /** Identifiers in this path led nowhere, or lead nowhere from now on. */
-    forget(path: string) {
-      for (const [id = "", kind = ""] of path.matchAll(identifier))
-        known.set(
-          kinds[kind] ?? "",
-          (known.get(kinds[kind] ?? "") ?? []).filter((one) => one !== id),
-        );
-    },
-    /** The text with each `@projects` exchanged for an identifier, and so on. */
-    fill: (text: string, turn: number) =>
-      text.replaceAll(/@([a-z-]+)/g, (whole, kind) => {
-        const all = known.get(kind);
-        return all?.[turn % all.length] ?? whole;
-      }),
-  };
-}
-
 const quick = { queued: "1ms", building: "1ms", deploying: "1ms", in_progress: "1ms" };
 /**
  * Its time passes by itself in `dev`, and work is quick in `start`, so that what waits or follows comes to an end. In
@@ -129,7 +94,7 @@ async function target(t: TestContext, mode: Drafted["mode"], logger: Options["lo
   const driver = simulatedDeployments(() => ({ durations: quick }));
   const here = await listeningWorld(t, { logger, deployments: { driver }, ...modes[mode] });
   const client = keepAliveClient(here.port);
-  const known = memory();
+  const known = knownRecords();
   await populate(here, known, mode === "dev");
   const keys = new Map<string, string>(roles.map((role) => [role, keyOf(role)]));
   for (const key of keys.values()) known.add("secrets", key);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { listen } from "../../lib/http/server.ts";
@@ -9,7 +10,12 @@ import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
 const host = "production-web.localhost";
 
 /** A proxy in front of an app that answers each connection like this, after its first bytes. */
-async function inFrontOf(t: TestContext, answer: (socket: Socket, received: string) => void) {
+async function inFrontOf(
+  t: TestContext,
+  answer: (socket: Socket, received: string) => void,
+  appPort?: number,
+  behindProxy = false,
+) {
   const heard: string[] = [];
   const app = createServer((socket) => {
     socket.on("error", () => {});
@@ -19,10 +25,10 @@ async function inFrontOf(t: TestContext, answer: (socket: Socket, received: stri
     });
   }).listen(0, "127.0.0.1");
   await once(app, "listening");
-  const proxy = createProxy({ behindProxy: false });
+  const proxy = createProxy({ behindProxy });
   proxy.setHosts("app", [host]);
   const { port } = app.address() as AddressInfo;
-  await proxy.route("app", { port, up: async () => true });
+  await proxy.route("app", { port: appPort ?? port, up: async () => true });
   const server = await listen({ handle: proxy.handle, upgrade: proxy.upgrade }, { port: 0, host: "127.0.0.1" });
   t.after(async () => {
     await server.close("0s");
@@ -34,7 +40,7 @@ async function inFrontOf(t: TestContext, answer: (socket: Socket, received: stri
     socket.write(text);
     return answered;
   };
-  return { heard, ask };
+  return { heard, ask, port: server.port };
 }
 
 const get = (path: string, connection = "close") =>
@@ -80,6 +86,12 @@ test("whatever an app answers, its client gets an answer or an end, and the serv
   assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
 });
 
+/** A request that an app would find in the body of another. */
+const hidden = `GET /hidden HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+const chunked = (to: string, coding = "chunked", method = "GET") =>
+  `${method} / HTTP/1.1\r\nHost: ${to}\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n` +
+  `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
+
 /** What a client sends, and the status that it gets; 0: none. Nothing of it reaches an app. */
 const requests: readonly (readonly [what: string, sent: string, status: number])[] = [
   ["no Host", "GET / HTTP/1.1\r\n\r\n", 400],
@@ -107,6 +119,19 @@ const requests: readonly (readonly [what: string, sent: string, status: number])
   ],
   ["an upgrade at another host", `GET / HTTP/1.1\r\nHost: other.localhost\r\nConnection: ${upgrade}\r\n\r\n`, 404],
   ["CONNECT", `CONNECT ${host}:80 HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 0],
+  ["a coding before the chunks", chunked(host, "gzip, chunked"), 400],
+  ["chunks twice", chunked(host, "chunked, chunked"), 400],
+  ["chunks in HTTP/1.0", chunked(host).replace("HTTP/1.1", "HTTP/1.0"), 400],
+  ...["Transfer-Encoding", "content-length", "Keep-Alive, Host"].map(
+    (named) => [`a Connection that names ${named}`, chunked(host).replace("close", named), 400] as const,
+  ),
+  ["an upgrade with a length", `${get("/", upgrade).slice(0, -2)}Content-Length: 4\r\n\r\nGET `, 400],
+  ["an upgrade with chunks", `${get("/", upgrade).slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+  [
+    "an upgrade whose Connection names a length",
+    `${get("/", "upgrade, content-length\r\nUpgrade: websocket").slice(0, -2)}Content-Length: 4\r\n\r\nGET `,
+    400,
+  ],
   ["an unknown expectation", `POST / HTTP/1.1\r\nHost: ${host}\r\nExpect: much\r\nConnection: close\r\n\r\n`, 417],
 ];
 
@@ -117,3 +142,65 @@ test("malformed requests and foreign hosts at the port of the apps reach no app"
   assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
   assert.equal(heard.length, 1);
 });
+
+test("a body keeps its framing, whatever the method, and never becomes a request of its own", async (t) => {
+  const seen: string[] = [];
+  const app = createHttpServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    seen.push(`${request.method} ${request.url} ${request.headers["content-length"] ?? "chunks"} ${body}`);
+    response.end();
+  }).listen(0, "127.0.0.1");
+  await once(app, "listening");
+  t.after(() => app.close().closeAllConnections());
+  const { ask } = await inFrontOf(t, () => {}, (app.address() as AddressInfo).port);
+  for (const method of ["GET", "HEAD", "DELETE", "OPTIONS", "POST", "PUT"]) {
+    assert.deepEqual(statusesIn(await ask(chunked(host, "chunked", method))), [200], method);
+    assert.deepEqual(seen.splice(0), [`${method} / chunks ${hidden}`]);
+    const length = hidden.length;
+    const sized = `${method} / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
+    assert.deepEqual(statusesIn(await ask(sized + hidden)), [200], method);
+    assert.deepEqual(seen.splice(0), [`${method} / ${length} ${hidden}`]);
+  }
+});
+
+/** What a client, or a proxy in front, says of where a request comes from. */
+const said = {
+  "X-Forwarded-For": "203.0.113.9, 198.51.100.7",
+  "X-Forwarded-Host": "said.example",
+  "X-Forwarded-Proto": "https",
+  "X-Forwarded-Port": "443",
+  "X-Forwarded-Prefix": "/said",
+  "X-Real-IP": "203.0.113.9",
+  X_Forwarded_For: "203.0.113.9",
+  X_Real_IP: "203.0.113.9",
+  Forwarded: "for=203.0.113.9;host=said.example",
+};
+
+for (const behindProxy of [false, true])
+  test(`an app learns where a request comes from by ${behindProxy ? "the trusted proxy" : "its connection"} alone`, async (t) => {
+    const { ask, heard, port } = await inFrontOf(t, (socket) => socket.end(empty), undefined, behindProxy);
+    const lines = Object.entries(said).map(([name, value]) => `${name}: ${value}\r\n`);
+    for (const connection of ["close", upgrade]) {
+      await ask(`${get("/", connection).slice(0, -2)}${lines.join("")}\r\n`);
+      const found = (heard.pop() ?? "").split("\r\n").filter((line) => /^(x[-_]|forwarded:)/i.test(line));
+      assert.deepEqual(
+        found,
+        behindProxy
+          ? [
+              "X-Forwarded-For: 203.0.113.9, 198.51.100.7, 127.0.0.1",
+              "X-Forwarded-Host: said.example",
+              "X-Forwarded-Proto: https",
+              "X-Forwarded-Port: 443",
+              "X-Real-IP: 198.51.100.7",
+            ]
+          : [
+              "X-Forwarded-For: 127.0.0.1",
+              `X-Forwarded-Host: ${host}`,
+              "X-Forwarded-Proto: http",
+              `X-Forwarded-Port: ${port}`,
+              "X-Real-IP: 127.0.0.1",
+            ],
+      );
+    }
+  });

@@ -17,7 +17,7 @@ test("a count schedules one write until it is flushed; another process continues
   const windows = process();
   const take = async (from = windows) => (await from.take("key_a", 10)).remaining;
   assert.deepEqual([await take(), await take(), notices], [9, 8, 1]);
-  await store.transaction((tx) => windows.flush(tx));
+  await store.transaction("all", (tx) => windows.flush(tx));
   assert.deepEqual([await take(), await take(), notices], [7, 6, 2]);
   assert.equal(await take(process()), 7, "the two that were not written are forgotten");
   assert.equal(notices, 3);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -194,4 +195,18 @@ test("A connection that became a WebSocket has no request to wait for", async (t
   assert.equal(taken?.destroyed, false);
   assert.equal(one.socket.readyState, "open");
   taken?.destroy();
+});
+
+test("A request that arrives on an open connection while the process is stopped is answered", async (t) => {
+  const here = await slow(t, { keepAliveTimeout: 100, headersTimeout: endless, requestTimeout: endless });
+  const { socket, all, answered, write } = await here.connect();
+  write(lines("GET / HTTP/1.1", "Host: localhost"));
+  await answered();
+  const again = answered();
+  write(lines("GET / HTTP/1.1", "Host: localhost"));
+  // Node closes an idle connection up to a second after its time.
+  spawnSync("sleep", ["1.5"]);
+  await again;
+  socket.end();
+  assert.equal((await all).match(/answered/g)?.length, 2);
 });

@@ -118,7 +118,7 @@ test("the outcomes of a job", async (t) => {
           return done(async (tx) => {
             await rows(tx).insertOnce({ id: "job_written", kind: "tests.nobody", run_at: "9999" });
             if (time === 1) throw new Error("the disk is full");
-          });
+          }, "rows");
         },
         ["1s"],
       );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { done, type Outcome, snooze } from "../../lib/kernel/job.ts";
+import { done, type Lease, type Outcome, snooze } from "../../lib/kernel/job.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { blocker } from "../helpers/deployments.ts";
@@ -34,7 +34,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
         await finish.passed;
       }
       const write = async (tx: Tx) => tx.afterCommit(() => written.push(time));
-      return time === 1 ? done(write) : snooze(60_000, write);
+      return time === 1 ? done(write, "rows") : snooze(60_000, write, "rows");
     });
     await add("a");
     const [slow, fast] = [process("slow"), process("fast")];
@@ -53,6 +53,47 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     assert.deepEqual(written, [2]);
     assert.deepEqual(runs, ["a at 0s", "a at 60s"]);
     assert.equal((await rows().next({}))?.run_at, "2026-01-01T00:02:00.000Z");
+  });
+
+  await t.test("a job sees that its lease is lost, by the time and by what another process did", async (t) => {
+    const entered = blocker();
+    const ends = [blocker(), blocker()];
+    const leases: Lease[] = [];
+    const { add, clock, process } = startRunner(t, async (_, time, lease) => {
+      leases.push(lease);
+      entered.open();
+      await ends[time - 1]?.passed;
+      return done();
+    });
+    const isHeld = () => leases.map((lease) => lease.isHeld());
+    await add("a");
+    const [stopped, other] = [process("stopped"), process("other")];
+    const [row] = await stopped.claim();
+    assert.ok(row);
+    const first = stopped.run(row);
+    await entered.passed;
+    clock.moveTo(clock.now() + 50_000);
+    assert.deepEqual(isHeld(), [true]);
+    await stopped.keepAlive();
+    clock.moveTo(clock.now() + 50_000);
+    assert.deepEqual(isHeld(), [true]);
+    clock.moveTo(clock.now() + 10_000);
+    assert.deepEqual(isHeld(), [false], "before it asks the database");
+    await stopped.keepAlive();
+    assert.deepEqual(isHeld(), [true], "no other process took it");
+    clock.moveTo(clock.now() + 60_000);
+    await other.rescue();
+    const [again] = await stopped.claim();
+    assert.ok(again);
+    const second = stopped.run(again);
+    await stopped.keepAlive();
+    assert.deepEqual(isHeld(), [false, true], "the same process has claimed it anew");
+    ends[0]?.open();
+    await first;
+    assert.deepEqual(isHeld(), [false, true], "the end of the first run leaves the second its lease");
+    ends[1]?.open();
+    await second;
+    assert.deepEqual(isHeld(), [false, false]);
   });
 
   await t.test("of jobs that end at the same moment, only the one with a lost lease stays", async (t) => {

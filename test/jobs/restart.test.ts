@@ -22,7 +22,7 @@ async function dieHolding(database: string, now: string): Promise<number> {
   const store = createStore(engine);
   const claim = { now, owner: "process 1", until: "2026-01-01T01:00:00.000Z" };
   const jobs = store.using(jobsRepository);
-  const rows = await store.transaction((tx) => jobs(tx).claim(claim));
+  const rows = await store.transaction("all", (tx) => jobs(tx).claim(claim));
   await store.close();
   release();
   return rows.length;

@@ -7,7 +7,7 @@ import { settle } from "../../lib/jobs/settle.ts";
 import { milliseconds } from "../../lib/kernel/duration.ts";
 import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
 import { createLog, lineSink } from "../../lib/kernel/log.ts";
-import { shaper } from "../../lib/kernel/result-shape.ts";
+import { writerOf } from "../../lib/kernel/result-text.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
 import { isTerminal, type Machine } from "../../lib/kernel/state-machine.ts";
 import type { Schema } from "../../lib/kernel/validation.ts";
@@ -49,7 +49,7 @@ describe("tables of states and rights", () => {
   });
 });
 
-describe("the shape of a result", () => {
+describe("the text of a result", () => {
   /** A schema, a valid value, and the same value with keys that the schema does not name. */
   interface Sample {
     readonly schema: Schema;
@@ -90,26 +90,28 @@ describe("the shape of a result", () => {
   test("unknown keys are dropped and declared ones stay, at every depth", () => {
     fc.assert(
       fc.property(sample, ({ schema, value, noisy }) => {
-        assert.deepEqual(shaper(schema)(noisy), value);
-        assert.deepEqual(shaper(schema)(value), value);
+        assert.equal(writerOf(schema)(noisy), JSON.stringify(value));
+        assert.equal(writerOf(schema)(value), JSON.stringify(value));
       }),
       { numRuns: 500 },
     );
   });
 
-  test("a value is copied, not changed; absent and undefined keys stay away, null stays where the schema takes it", () => {
-    const shape = shaper(v.object({ a: v.nullable(v.string()), b: v.optional(v.object({ c: v.number() })) }));
+  test("absent and undefined keys stay away, null stays where the schema takes it, and an object may be its JSON", () => {
+    const write = writerOf(v.object({ a: v.nullable(v.string()), b: v.optional(v.object({ c: v.number() })) }));
     const row = Object.freeze({ a: null, b: undefined, hash: "x" });
-    assert.deepEqual(Object.entries(shape(row)), [["a", null]]);
-    assert.deepEqual(Object.entries(shape({ ...row, b: null })), [["a", null]]);
-    assert.deepEqual(shape({ a: "", b: Object.freeze({ c: 0, d: 1 }) }), { a: "", b: { c: 0 } });
+    assert.equal(write(row), '{"a":null}');
+    assert.equal(write({ ...row, b: null }), '{"a":null}');
+    assert.equal(write({ a: "", b: Object.freeze({ c: 0, d: 1 }) }), '{"a":"","b":{"c":0}}');
+    assert.equal(write({ a: "é\u2028\ud800", b: '{"c":0}' }), '{"a":"é\u2028\\ud800","b":{"c":0}}');
+    assert.equal(write('{"a":null}'), '{"a":null}');
   });
 
   test("a schema without a fixed set of keys is refused at declaration", () => {
     const one = v.object({ a: v.string() });
-    assert.throws(() => shaper(v.union([one, v.string()])), /is not supported; use one object/);
+    assert.throws(() => writerOf(v.union([one, v.string()])), /is not supported; use one object/);
     assert.throws(
-      () => shaper(v.object({ list: v.array(v.intersect([one, one])) })),
+      () => writerOf(v.object({ list: v.array(v.intersect([one, one])) })),
       /is not supported; use one object/,
     );
   });
@@ -152,7 +154,14 @@ describe("settling a job", () => {
     const before = { failures: 2, retries };
     assert.deepEqual(settle(snooze(500), before, 10), { kind: "again", at: 510, failures: 2 });
     const args = { handle: "begun" };
-    assert.deepEqual(settle(snooze(0, undefined, args), before, 10), { kind: "again", at: 10, failures: 2, args });
+    assert.deepEqual(
+      settle(
+        snooze(0, async () => {}, "rows", args),
+        before,
+        10,
+      ),
+      { kind: "again", at: 10, failures: 2, args },
+    );
     for (const outcome of [done(), discard("gone")]) assert.deepEqual(settle(outcome, before, 10), { kind: "remove" });
   });
 });

@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { deploymentsRepository } from "../../lib/deployments/repository.ts";
 import { lifecycle, type MoveName } from "../../lib/deployments/states.ts";
 import { lifecycle as generationStates } from "../../lib/generations/states.ts";
+import { jsonText } from "../../lib/kernel/result-text.ts";
 import type { Machine } from "../../lib/kernel/state-machine.ts";
 import { organizationsRepository } from "../../lib/organizations/repository.ts";
 import { projectsRepository } from "../../lib/projects/repository.ts";
@@ -25,7 +26,7 @@ async function stage(t: TestContext) {
   const store = createStore((await newDatabase(t)).engine);
   const deployments = store.using(deploymentsRepository);
   const named = { name: "web", name_folded: "web", created_at: start };
-  await store.transaction(async (tx) => {
+  await store.transaction("all", async (tx) => {
     await store
       .using(organizationsRepository)(tx)
       .insert({ id: organization_id, plan: "pro", ...named });
@@ -43,7 +44,7 @@ async function stage(t: TestContext) {
       project_id: "proj_1",
       environment: id,
       status,
-      source: "{}",
+      source: jsonText({}),
       version: null,
       restores: null,
       ready_at: start,
@@ -62,11 +63,11 @@ async function stage(t: TestContext) {
       release: null,
       runtime: null,
     };
-    await store.transaction((tx) => deployments(tx).insert(row));
+    await store.transaction("all", (tx) => deployments(tx).insert(row));
     return row;
   };
   const move = (row: Deployment, name: MoveName, of = organization_id) =>
-    store.transaction((tx) => deployments(tx).moves[name]({ ...row, organization_id: of, version: "v1", at }));
+    store.transaction("all", (tx) => deployments(tx).moves[name]({ ...row, organization_id: of, version: "v1", at }));
   const read = ({ id }: Deployment) => deployments().find({ organization_id, id });
   return { store, put, move, read };
 }
@@ -151,8 +152,8 @@ test("one environment has one running deployment at most", async (t) => {
   const deployments = store.using(deploymentsRepository);
   const running = await put("building");
   const waiting = { ...(await put("queued")), id: "dep_waiting", environment: running.environment };
-  await store.transaction((tx) => deployments(tx).insert(waiting));
-  const build = store.transaction((tx) => deployments(tx).moves.build({ ...waiting, at }));
+  await store.transaction("all", (tx) => deployments(tx).insert(waiting));
+  const build = store.transaction("all", (tx) => deployments(tx).moves.build({ ...waiting, at }));
   await assert.rejects(build, (error) => store.engine.isDuplicate(error));
   assert.equal((await read(waiting))?.status, "queued");
 });

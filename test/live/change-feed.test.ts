@@ -19,7 +19,7 @@ test("the feed publishes committed changes in order, and none before its commit"
   const { store, feed } = await feedOf(t);
   const changes: Change[] = [];
   feed.listen((one) => changes.push(one));
-  await store.transaction(async (tx) => {
+  await store.transaction("all", async (tx) => {
     feed.publish(tx, change("one"));
     feed.publish(tx, change("two"));
     assert.deepEqual(changes, []);
@@ -31,7 +31,7 @@ test("the feed publishes nothing that was rolled back", async (t) => {
   const { store, feed } = await feedOf(t);
   const changes: Change[] = [];
   feed.listen((one) => changes.push(one));
-  const undone = store.transaction(async (tx) => {
+  const undone = store.transaction("all", async (tx) => {
     feed.publish(tx, change("one"));
     throw new Error("undone");
   });
@@ -48,7 +48,7 @@ test("a listener that fails is logged, and the others are still called; a stoppe
   feed.listen((one) => changes.push(one));
   const stop = feed.listen(() => assert.fail("it stopped listening"));
   stop();
-  await store.transaction(async (tx) => feed.publish(tx, change("one")));
+  await store.transaction("all", async (tx) => feed.publish(tx, change("one")));
   assert.deepEqual(changes, [change("one")]);
   assert.deepEqual(errors, ["a listener failed"]);
 });

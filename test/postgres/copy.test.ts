@@ -55,7 +55,10 @@ test("a service goes to PostgreSQL and back with everything, and goes on with it
   await next.service.close();
   const after = await rowsOfPostgres(url);
 
-  assert.match((await run(["copy", "--from", file, "--to", url])).stderr, /holds a service already, which has gone on/);
+  assert.match(
+    (await run(["copy", "--from", file, "--to", url])).stderr,
+    /holds a service already: another service, or this one with newer work/,
+  );
   assert.match((await run(["copy", "--from", url, "--to", back])).stderr, /it needs its encryption key, in SVC_ENC/);
   const home = await run(["copy", "--from", url, "--to", back, "--key-file", keyFile]);
   assert.equal(home.status, 0, home.stderr);

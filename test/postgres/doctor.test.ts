@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { invariants } from "../../lib/store/invariants.ts";
@@ -79,4 +80,12 @@ test("doctor tells a server that is away, a wrong name and a missing key file", 
   assert.match(none.saysOf("database"), /has no database of this name; make it first/);
   const lost = await look(url, ["--key-file", join(temporaryFolder(t), "none")]);
   assert.deepEqual(lost.wrong, [...unsafe, "encryption key"]);
+  const keyFile = join(temporaryFolder(t), "svc.key");
+  writeFileSync(keyFile, `${encryptionKey}\n`, { mode: 0o640 });
+  const open = await look(url, ["--key-file", keyFile]);
+  assert.deepEqual(open.wrong, ["key file", ...unsafe]);
+  assert.equal(open.saysOf("key file"), `other users can read ${keyFile}; run: chmod 600 ${keyFile}`);
+  chmodSync(keyFile, 0o600);
+  const own = await look(url, ["--key-file", keyFile]);
+  assert.deepEqual([own.wrong, own.saysOf("key file")], [unsafe, `only its owner can read ${keyFile}`]);
 });

@@ -24,8 +24,8 @@ const write = (name: string) => (connection: Connection) => connection.statement
 
 test("a statement that failed fails its transaction, even if the work goes on", async (t) => {
   const { engine } = await openEmpty(t);
-  await engine.transaction(write("a"));
-  const swallowed = engine.transaction(async (connection) => {
+  await engine.transaction("all", write("a"));
+  const swallowed = engine.transaction("all", async (connection) => {
     await write("b")(connection);
     await write("a")(connection).catch((error) => assert.ok(engine.isDuplicate(error)));
   });
@@ -35,24 +35,24 @@ test("a statement that failed fails its transaction, even if the work goes on", 
 
 test("U+0000, which PostgreSQL does not store, becomes U+FFFD", async (t) => {
   const { engine } = await openEmpty(t);
-  await engine.transaction(write("x\0y"));
+  await engine.transaction("all", write("x\0y"));
   assert.deepEqual(await names(engine.connection), ["x\ufffdy"]);
 });
 
 test("a lost connection is opened again, and nothing but its transaction fails", async (t) => {
   const { engine, ask } = await openEmpty(t);
   const cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'svc-server%'";
-  const interrupted = engine.transaction(async (connection) => {
+  const interrupted = engine.transaction("all", async (connection) => {
     await write("lost")(connection);
     await ask(`${cut} and datname = current_database()`);
     await write("too late")(connection);
   });
   await assert.rejects(interrupted, (error) => (error as Problem).status === 503);
-  await engine.transaction(write("kept"));
+  await engine.transaction("all", write("kept"));
   assert.deepEqual(await names(engine.connection), ["kept"]);
   // Idle connections are lost too.
   await ask(`${cut} and datname = current_database()`);
-  await engine.transaction(write("later"));
+  await engine.transaction("all", write("later"));
   assert.deepEqual(await names(engine.connection), ["kept", "later"]);
 });
 
@@ -123,9 +123,9 @@ test("a network between that goes away is a lost database", async (t) => {
   const proxy = await proxyTo(t, Number(new URL(url).port));
   const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
   const { engine } = await openPostgres(through, { isServer: true });
-  await engine.transaction(write("a"));
+  await engine.transaction("all", write("a"));
   await proxy.close();
-  await assert.rejects(engine.transaction(write("b")), (error) => (error as Problem).status === 503);
+  await assert.rejects(engine.transaction("all", write("b")), (error) => (error as Problem).status === 503);
   await assert.rejects(engine.connection.statement("select 1").all([]), (error) => (error as Problem).status === 503);
   await engine.close();
 });

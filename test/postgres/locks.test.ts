@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Connection, Engine, TransactionOptions } from "../../lib/store/engine.ts";
+import type { Connection, Engine, EngineScope } from "../../lib/store/engine.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { emptyDatabase } from "./databases.ts";
@@ -8,8 +8,7 @@ import { emptyDatabase } from "./databases.ts";
 const putIn = "insert into settings (name, value) values ($1, '')";
 const put = (connection: Connection, name: string) => connection.statement(putIn).run([name]);
 const [one, two] = [{ organization_id: "org_1" }, { organization_id: "org_2" }];
-const everything = {};
-const onlyRows = { locksRowsOnly: true };
+const everything = "all" as const;
 
 /** Two processes on an empty database; `settled` waits until none holds or wants a lock of a transaction. */
 async function twoProcesses(t: TestContext) {
@@ -37,12 +36,12 @@ async function twoProcesses(t: TestContext) {
 }
 
 /** A transaction that stays open until `end`. */
-async function holding(engine: Engine, options: TransactionOptions) {
+async function holding(engine: Engine, options: EngineScope) {
   const [begun, mayEnd] = [deferred(), deferred()];
-  const ended = engine.transaction(async () => {
+  const ended = engine.transaction(options, async () => {
     begun.open();
     await mayEnd.promise;
-  }, options);
+  });
   await begun.promise;
   return () => {
     mayEnd.open();
@@ -54,9 +53,9 @@ test("transactions of two organizations do not wait for each other, in one proce
   const { first, second, locks } = await twoProcesses(t);
   const end = await holding(first, one);
   for (const engine of [first, second]) {
-    assert.equal(await engine.transaction(async () => 2, two), 2);
+    assert.equal(await engine.transaction(two, async () => 2), 2);
     // Nor do claims, leases and counters.
-    assert.equal(await engine.transaction(async () => 3, onlyRows), 3);
+    assert.equal(await engine.transaction("rows", async () => 3), 3);
   }
   await end();
   assert.equal(await locks(), 0);
@@ -73,10 +72,10 @@ for (const [name, held, next] of [
     const order: string[] = [];
     const end = await holding(first, held);
     const waiting = [first, second].map((engine) =>
-      engine.transaction(async (connection) => {
+      engine.transaction(next, async (connection) => {
         order.push("next");
         await put(connection, `row ${order.length}`);
-      }, next),
+      }),
     );
     await isWaiting();
     assert.deepEqual(order, []);
@@ -90,27 +89,27 @@ test("a transaction that fails, is cut off or cannot commit keeps no lock", asyn
   const { first, second, locks, ask } = await twoProcesses(t);
   for (const options of [one, everything]) {
     await assert.rejects(
-      first.transaction(async () => {
+      first.transaction(options, async () => {
         throw new Error("not today");
-      }, options),
+      }),
       /not today/,
     );
     const swallowed = async (connection: Connection) =>
       void (await put(connection, "x")
         .then(() => put(connection, "x"))
         .catch(() => {}));
-    await assert.rejects(first.transaction(swallowed, options), (error) => first.isDuplicate(error));
+    await assert.rejects(first.transaction(options, swallowed), (error) => first.isDuplicate(error));
     await assert.rejects(
-      first.transaction(async (connection) => {
+      first.transaction(options, async (connection) => {
         const { pid } = (await connection.statement("select pg_backend_pid() as pid").first([])) as { pid: number };
         await ask(`select pg_terminate_backend(${pid})`);
         await put(connection, "too late");
-      }, options),
+      }),
     );
-    await second.transaction(async () => {}, options);
+    await second.transaction(options, async () => {});
   }
   // Its new connection is checked under the lock of all.
-  await first.transaction(async () => {}, one);
+  await first.transaction(one, async () => {});
   assert.equal(await locks(), 0);
   assert.deepEqual(await ask("select name from settings"), []);
 });
@@ -119,14 +118,14 @@ test("messages that fail undo no commit and keep no lock", async (t) => {
   const { first, second, locks, ask } = await twoProcesses(t);
   await ask(`create function public.pg_notify(text, text) returns void language plpgsql
     as $$ begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`);
-  for (const [name, options] of Object.entries({ one, everything })) {
-    await first.transaction(async (connection) => {
+  for (const [name, options] of Object.entries<EngineScope>({ one, everything })) {
+    await first.transaction(options, async (connection) => {
       // The function above instead of PostgreSQL's.
       await connection.statement("set search_path = public, pg_catalog").run([]);
       await put(connection, name);
       connection.tell?.("news");
-    }, options);
-    await second.transaction(async () => {}, options);
+    });
+    await second.transaction(options, async () => {});
   }
   assert.equal(await locks(), 0);
   assert.deepEqual(await ask("select name from settings order by name"), [{ name: "everything" }, { name: "one" }]);
@@ -142,18 +141,18 @@ test("a body runs again where another transaction stood in its way, and finds wh
       .first([])) as { taken: number };
     found.push(taken);
     if (taken > 0) return "taken";
-    if (found.length === 1) await second.transaction((other) => put(other, "web"), two);
+    if (found.length === 1) await second.transaction(two, (other) => put(other, "web"));
     await put(connection, "web");
     return "made";
   };
-  assert.equal(await first.transaction(name, one), "taken");
+  assert.equal(await first.transaction(one, name), "taken");
   assert.deepEqual(found, [0, 1]);
   // One that stays broken is an error in the end.
   let runs = 0;
-  const always = first.transaction(async (connection) => {
+  const always = first.transaction(one, async (connection) => {
     runs += 1;
     await put(connection, "web");
-  }, one);
+  });
   await assert.rejects(always, (error) => first.isDuplicate(error));
   assert.equal(runs, 2);
   // Two that wait for each other: the server ends one of them.
@@ -161,13 +160,13 @@ test("a body runs again where another transaction stood in its way, and finds wh
   const change = (connection: Connection, row: string) =>
     connection.statement("update settings set value = value || 'x' where name = $1").run([row]);
   const both = [deferred(), deferred()];
-  const crossing = (engine: Engine, options: TransactionOptions, rows: readonly string[], mine: number) =>
-    engine.transaction(async (connection) => {
+  const crossing = (engine: Engine, options: EngineScope, rows: readonly string[], mine: number) =>
+    engine.transaction(options, async (connection) => {
       await change(connection, rows[0] ?? "");
       both[mine]?.open();
       await both[1 - mine]?.promise;
       await change(connection, rows[1] ?? "");
-    }, options);
+    });
   await Promise.all([crossing(first, one, ["a", "b"], 0), crossing(second, two, ["b", "a"], 1)]);
   assert.deepEqual(await ask("select value from settings where name in ('a', 'b')"), [
     { value: "xx" },
@@ -178,9 +177,9 @@ test("a body runs again where another transaction stood in its way, and finds wh
 test("an organization's transactions take one connection of a process, however many wait", async (t) => {
   const { first, ask } = await twoProcesses(t);
   const end = await holding(first, one);
-  const waiting = Array.from({ length: 50 }, () => first.transaction(async () => {}, one));
+  const waiting = Array.from({ length: 50 }, () => first.transaction(one, async () => {}));
   // Others go on.
-  for (let i = 0; i < 10; i++) await first.transaction(async () => {}, two);
+  for (let i = 0; i < 10; i++) await first.transaction(two, async () => {});
   const count =
     "select count(*)::int as n from pg_stat_activity where application_name ~ '^svc-server [A-Za-z0-9]{12}$' and state = 'idle in transaction' and datname = current_database()";
   assert.deepEqual(await ask(count), [{ n: 1 }]);

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { createService, type Options, type Service } from "../../lib/index.ts";
+import { deferred } from "../helpers/temporary-store.ts";
+import { emptyDatabase } from "./databases.ts";
 import { between } from "./network.ts";
 import { call, encryptionKey, openSocket, severalServices } from "./several.ts";
 
@@ -32,6 +34,14 @@ async function watched(t: TestContext, database: string, more: Options = {}) {
   };
 }
 
+/** The name of a database, and a connection that stays when it goes. */
+async function rootBeside(t: TestContext, url: string) {
+  const root = new Client({ connectionString: Object.assign(new URL(url), { pathname: "/postgres" }).href });
+  await root.connect();
+  t.after(() => root.end());
+  return { root, name: new URL(url).pathname.slice(1) };
+}
+
 const make = (service: Service, key: string, name: string) =>
   call(service, key, "POST", "/v1/projects", { name, region: "eu-west-1" });
 
@@ -42,10 +52,7 @@ const unavailable = ({ status, body }: Awaited<ReturnType<typeof call>>) => {
 
 test("a database that becomes read-only, takes no more connections, or goes, is 503 with the reason, until it is back", async (t) => {
   const { url, key, ask } = await severalServices(t, 1, { rateLimit: 0 });
-  const name = new URL(url).pathname.slice(1);
-  const root = new Client({ connectionString: Object.assign(new URL(url), { pathname: "/postgres" }).href });
-  await root.connect();
-  t.after(() => root.end());
+  const { root, name } = await rootBeside(t, url);
   const role = `${name}_user`;
   await root.query(`create role ${role} login`);
   await ask(`grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`);
@@ -113,4 +120,36 @@ test("a network that swallows everything is 503 in bounded time, loses nothing, 
     ({ name }: { name: string }) => name,
   );
   assert.ok(["before", "other"].every((name) => names.includes(name)) && !names.includes("swallowed"));
+});
+
+test("answers that come while the database takes no writes are recorded once it does, and nothing is sent again", {
+  timeout: 60_000,
+}, async (t) => {
+  const { url, ask } = await emptyDatabase(t);
+  const { service, says } = await watched(t, url, { mode: "dev" });
+  const key = service.apiKey ?? "";
+  const deliveries = 10;
+  const tries: string[] = [];
+  const [haveCome, mayAnswer] = [deferred(), deferred()];
+  service.webhooks.sink("hook", async ({ headers }) => {
+    tries.push(headers.get("x-service-delivery") ?? "");
+    if (tries.length === deliveries) haveCome.open();
+    await mayAnswer.promise;
+    return new Response();
+  });
+  const hook = { url: "https://hook.inbox.test/in", events: ["project.created"] };
+  assert.equal((await call(service, key, "POST", "/v1/webhooks", hook)).status, 201);
+  for (let i = 0; i < deliveries; i++) assert.equal((await make(service, key, `project ${i}`)).status, 201);
+  await haveCome.promise;
+  const { root, name } = await rootBeside(t, url);
+  await root.query(`alter database ${name} set default_transaction_read_only = on`);
+  await root.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+  await says(/cannot be written/);
+  mayAnswer.open();
+  await root.query(`alter database ${name} reset all`);
+  await says(/can be written again/);
+  await service.settle();
+  assert.deepEqual([tries.length, new Set(tries).size], [deliveries, deliveries]);
+  const rows = await ask("select status, tries, count(*)::int as n from deliveries group by status, tries");
+  assert.deepEqual(rows, [{ status: "succeeded", tries: 1, n: deliveries }]);
 });

@@ -5,13 +5,21 @@ import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { isLong } from "../helpers/properties.ts";
 import { createCaller, followEvents, roundRobin, startProcesses } from "./processes.ts";
 import { startServer } from "./server.ts";
+import { slowReceivers, stopFor } from "./slow-receivers.ts";
 
-/** Requests, and after how many of them a process is killed, and the database. */
+/** Requests, and after how many of them a process is killed, one is stopped for a time, and the database is killed. */
 const plan = isLong
-  ? { requests: 10_000, kill: 900, crash: 3_000, concurrency: 100 }
-  : { requests: 400, kill: 150, crash: 200, concurrency: 40 };
+  ? { requests: 10_000, kill: 900, stop: 1_600, stop_ms: 70_000, crash: 3_000, concurrency: 100 }
+  : { requests: 400, kill: 150, stop: 180, stop_ms: 3_000, crash: 200, concurrency: 40 };
+const crashes = Math.floor(plan.requests / plan.crash);
+/** Tries of an endpoint at a time: each disaster may take the results of those that are on their way with it. */
+const inFlight = 32;
 const clients = 8;
+/** The pump of deliveries goes on. */
+const left = "select id, kind, state from jobs where kind not like 'service.%' and kind <> 'deliveries.pump'";
 const environments = ["production", "staging", "preview"];
+
+const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
 
 /** In an environment, deployments begin in the order in which they were made, and one after the other. */
 function checkOrder(begun: { id: string; place: string; event: string }[], cancelled: ReadonlySet<string>): void {
@@ -27,23 +35,26 @@ function checkOrder(begun: { id: string; place: string; event: string }[], cance
   }
 }
 
-test(`${plan.requests} requests to three processes, through kills of processes and of the database`, {
+test(`${plan.requests} requests to three processes, through kills and stops of processes and kills of the database`, {
   timeout: 5_400_000,
 }, async (t) => {
   const server = await startServer();
   const database = server.url("postgres");
   t.after(() => server.end());
+  const receivers = await slowReceivers(t);
   const processes = await startProcesses(t, database, 3, {
+    ...receivers.variables,
     SVC_RATE_LIMIT: "0",
     SVC_DEPLOYMENTS_CONCURRENCY: String(plan.concurrency),
   });
   const { call, lost } = createCaller(await roundRobin(t, processes), processes.key);
+  const webhook = { url: receivers.url("hook"), events: ["project.created"] };
+  assert.equal((await call("POST", "/v1/webhooks", webhook, "webhook")).status, 201);
   const stream = followEvents(t, processes);
   await stream.begun;
 
   const projects: string[] = [];
   const deployments: string[] = [];
-  const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
   /** The request of a number. Each change has a key, so that it may be sent again. */
   const one = async (n: number) => {
     const key = `request ${n}`;
@@ -73,7 +84,7 @@ test(`${plan.requests} requests to three processes, through kills of processes a
   };
 
   let sent = 0;
-  let kills = 0;
+  let [kills, stops] = [0, 0];
   let disaster: Promise<void> = Promise.resolve();
   const after = (n: number) => {
     if (n % plan.crash === 0)
@@ -82,6 +93,8 @@ test(`${plan.requests} requests to three processes, through kills of processes a
         server.start();
       });
     else if (n % plan.kill === 0) disaster = disaster.then(() => processes.kill(kills++ % 3));
+    else if (n % plan.stop === 0)
+      disaster = disaster.then(() => stopFor(processes.pids()[stops++ % 3] ?? 0, plan.stop_ms));
   };
   await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -93,7 +106,7 @@ test(`${plan.requests} requests to three processes, through kills of processes a
     }),
   );
   await disaster;
-  assert.ok(kills >= 2);
+  assert.ok(kills >= 2 && stops >= 2);
 
   // Whatever began ends, the work of killed processes too: a minute after their last renewal.
   for (const id of deployments) {
@@ -120,7 +133,8 @@ test(`${plan.requests} requests to three processes, through kills of processes a
   // No event says when these ended.
   const cancelled = new Set((await ask("select id from deployments where status = 'cancelled'")).map(({ id }) => id));
   checkOrder(begun, cancelled);
-  assert.deepEqual(await ask("select id, kind, state from jobs where kind not like 'service.%'"), []);
+  assert.deepEqual(await ask(left), []);
+  await receivers.until(projects.length);
 
   const { codes, errors } = await processes.stop();
   assert.deepEqual(codes, [0, 0, 0]);
@@ -128,5 +142,7 @@ test(`${plan.requests} requests to three processes, through kills of processes a
   const opened = await openPostgres(database, { isServer: false });
   t.after(() => opened.engine.close());
   assert.deepEqual(await opened.violations(new AbortController().signal), []);
-  t.diagnostic(`${lost()} answers were lost, ${kills} processes killed, ${events.length} events`);
+  const again = receivers.doubled().length;
+  assert.ok(again <= (kills + stops + crashes) * inFlight, `${again} of ${projects.length} deliveries came again`);
+  t.diagnostic(`${lost()} answers were lost, ${kills} kills, ${stops} stops, ${again} deliveries came again`);
 });

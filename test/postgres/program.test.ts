@@ -29,7 +29,13 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
     assert.equal(status, code);
   };
   const again = ["start", "--database", url, "--port", "0"];
-  refused(again, {}, /it needs its encryption key/, 1);
+  refused(again, {}, /it needs its encryption key.* For a new database, make one with: openssl rand/, 1);
+  refused(
+    ["keys", "list", "--database", url],
+    {},
+    /it needs its encryption key, in SVC_ENCRYPTION_KEY or a file that --key-file names; no other key reads the secrets of a database with data\n$/,
+    1,
+  );
   refused(
     ["keys", "list", "--database", url],
     { SVC_ENCRYPTION_KEY: "short" },

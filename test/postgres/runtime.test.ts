@@ -33,6 +33,13 @@ async function service(t: TestContext) {
     withRuntime: (name: string) =>
       start("--runtime", "process", "--apps-port", "0", "--apps-folder", join(folder, name)),
     refused: (...more: string[]) => run([...words, ...more], folder, env),
+    /** The rules of the store that `doctor --deep` finds broken. */
+    brokenRules() {
+      const { stdout } = run(["doctor", "--deep", "--json", "--database", database, "--port", "0"], folder, env);
+      const rules = (JSON.parse(stdout) as { check: string; ok: boolean }[]).filter(({ check }) => check === "rule");
+      assert.ok(rules.length > 0, stdout);
+      return rules.filter(({ ok }) => !ok);
+    },
   };
 }
 
@@ -63,7 +70,7 @@ async function answers(url: string, text: string) {
 const git = { type: "git", repo: "acme/web" };
 
 test("one of three servers has a runtime: deployments of all go live there, and the others restart, roll back and delete", async (t) => {
-  const { repos, start, withRuntime } = await service(t);
+  const { repos, start, withRuntime, brokenRules } = await service(t);
   const one = await start();
   const call = callsWith(one.api_key ?? "");
   const [two, real] = await Promise.all([start(), withRuntime("apps")]);
@@ -110,6 +117,7 @@ test("one of three servers has a runtime: deployments of all go live there, and 
   repos.commit("acme/web", { "svc.json": { build: mark, start: "x" } });
   const { id: cancelled } = (await call(one, "POST", "/deployments", order)).body;
   while (processesWith(mark).length === 0) await call(one, "GET", "/me");
+  assert.deepEqual(brokenRules(), []);
   assert.equal((await call(two, "POST", `/deployments/${cancelled}/cancel`)).status, 200);
   while (processesWith(mark).length > 0) await call(one, "GET", "/me");
   assert.equal((await call(one, "DELETE", path)).status, 204);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Client } from "pg";
 import { createService, type Service } from "../../lib/index.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
-import { hashOf } from "../../lib/keys/service.ts";
+import { hashOf } from "../../lib/keys/identities.ts";
 import { lockOf } from "../../lib/store/postgres-locks.ts";
 import { bearer } from "../helpers/headers.ts";
 import { call, openSocket, severalServices } from "./several.ts";

@@ -12,6 +12,10 @@ const secret = "of the connected app";
 const nowhere = "127.0.0.1:9";
 const limits = isLong ? { deployments: 100, generations: 3 } : { deployments: 15, generations: 3 };
 const organizations = 4;
+/** The app of the code host serves all of them. */
+const served = Object.fromEntries(
+  ["acme", ...Array.from({ length: organizations }, (_, i) => `organization ${i}`)].map((name) => [name, ["*"]]),
+);
 const writers = 12;
 const writes = isLong ? 300 : 15;
 const git = (branch: string) => ({ type: "git", repo: "acme/web", branch });
@@ -32,6 +36,7 @@ const variables = {
   SVC_GENERATIONS_CONCURRENCY: String(limits.generations),
   SVC_GENERATIONS_MEDIA: "fast",
   SVC_CODE_HOST_SECRET: secret,
+  SVC_CODE_HOST_ORGANIZATIONS: JSON.stringify(served),
   SVC_OUTBOUND_ALLOW: nowhere,
 };
 
@@ -54,7 +59,7 @@ test(`${writers} writers in three processes, in ${organizations} organizations a
     rateLimit: 0,
     deployments: { concurrency: limits.deployments },
     generations: { concurrency: limits.generations, media: "fast" },
-    codeHost: { secret },
+    codeHost: { secret, organizations: served },
     outbound: { allow: [nowhere] },
   });
   const service = services[0];

@@ -60,6 +60,8 @@ function processMember(t: TestContext, isolation: "bubblewrap" | "none"): Member
   return {
     open: () =>
       createProcessDriver(folder, {
+        users: { first: 1_879_048_192, count: 65_536 },
+        reach: { ports: [], networks: [] },
         isolation,
         limits,
         codeHost: { url: "", repos: repos.root },

@@ -10,7 +10,7 @@ const host = "production-web.localhost";
 test("A branch over smart HTTP is built and answers at its host; a rollback builds nothing and keeps its commit", async (t) => {
   const repos = repositories(t);
   const url = await serveRepositories(t, repos.root, { token: "hush-token" });
-  const here = await runtimeWorld(t, { codeHost: { url, token: "hush-token" } });
+  const here = await runtimeWorld(t, { codeHost: { url, token: "hush-token", organizations: { acme: ["*"] } } });
   const commit = repos.commit("acme/web", {
     ...app("one"),
     "package.json": { scripts: { build: "echo built > built.txt", start: "node server.js" } },

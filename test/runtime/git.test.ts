@@ -24,7 +24,7 @@ async function hosted(t: TestContext, serving: Parameters<typeof serveRepositori
   const database = join(temporaryFolder(t), "svc.db");
   const here = await runtimeWorld(t, {
     database,
-    codeHost: { url, ...(serving.token && { token: serving.token }) },
+    codeHost: { url, ...(serving.token && { token: serving.token }), organizations: { acme: ["acme/*"] } },
     deployments,
   });
   const { id } = await here.project("web");

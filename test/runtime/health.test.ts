@@ -15,7 +15,7 @@ test("A health check that waits says for what, how long still, and what it saw l
   t.after(() => server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const place = { port, path: "/up", timeout_ms: 60_000 };
+  const place = { port, path: "/up", timeout_ms: 60_000, refusal: "nothing listens" };
   const soon = { ...place, timeout_ms: 1_000 };
   assert.equal(await waitUntilHealthy(soon, () => undefined, { log, signal }), undefined);
   assert.deepEqual(
@@ -37,9 +37,9 @@ test("A health check that fails says what it saw", async (t) => {
   const port = await freePort();
   const lines: LogLine[] = [];
   const run = { log: (line: LogLine) => void lines.push(line), signal };
-  const nothing = `nothing listens on port ${port}, which the variable PORT names`;
+  const nothing = "nothing listens there";
   assert.equal(
-    await waitUntilHealthy({ port, path: "/", timeout_ms: 100 }, () => undefined, run),
+    await waitUntilHealthy({ port, path: "/", timeout_ms: 100, refusal: nothing }, () => undefined, run),
     `${nothing}, until deployments.healthTimeout (0.1 s) had passed`,
   );
   assert.ok(lines[0]?.message.endsWith(nothing), String(lines));

@@ -85,7 +85,7 @@ test("A repository that is not there, private, or without the ref fails with its
   repos.commit("acme/web", app("one"));
   repos.commit("acme/private", app("one"));
   const url = await serveRepositories(t, repos.root, { token: "another-token" });
-  const here = await runtimeWorld(t, { codeHost: { url, token: "hush-token" } });
+  const here = await runtimeWorld(t, { codeHost: { url, token: "hush-token", organizations: { acme: ["*"] } } });
   const local = await runtimeWorld(t);
   local.repos.commit("acme/web", app("one"));
   const { id } = await here.project("web");
@@ -112,7 +112,7 @@ const limits: readonly (readonly [string, string, RegExp])[] = [
   [
     "fills the memory",
     `node -e 'const a=[];setInterval(()=>a.push(Buffer.alloc(2e7,1)),30)'`,
-    /deployments\.buildMemory \(192 MiB\)/,
+    /deployments\.buildMemory \(512 MiB\)/,
   ],
   ["forks", "for i in $(seq 1500); do sleep 4242 & done; wait", /more than 1024 processes/],
   ["kills its parent", "kill -9 $PPID; kill -9 1; kill -9 -1; exit 3", /failed with the exit code 3/],
@@ -126,7 +126,7 @@ test("Builds that pass a limit fail with its name, and the old release serves on
   const database = join(temporaryFolder(t), "svc.db");
   const here = await runtimeWorld(t, {
     database,
-    deployments: { buildTimeout: "15s", buildDisk: "64MiB", buildMemory: "192MiB" },
+    deployments: { buildTimeout: "15s", buildDisk: "64MiB", buildMemory: "512MiB" },
   });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", app("one"));

@@ -71,7 +71,8 @@ async function codeHost(t: TestContext) {
 test("In each phase a deployment ends with its cancel or its project, and leaves nothing", async (t) => {
   const { url, enter, release } = await codeHost(t);
   const folder = temporaryFolder(t);
-  const here = await runtimeWorld(t, { database: join(folder, "svc.db"), codeHost: { url } });
+  const deployments = { reach: [new URL(url).host] };
+  const here = await runtimeWorld(t, { database: join(folder, "svc.db"), codeHost: { url }, deployments });
   const { id } = await here.project("web");
   const first = await here.release(id);
   assert.equal(first.status, "active");
@@ -124,7 +125,10 @@ test("In each phase a server is killed or stopped, and the next one brings the d
       const { url, enter, release } = await codeHost(t);
       const folder = temporaryFolder(t);
       const words = ["dev", "--port", "0", "--apps-port", "0", "--database", "svc.db", "--runtime", "process"];
-      const begin = () => launch(t, [...words, "--key", key], folder, { env: { SVC_CODE_HOST_URL: url } });
+      const begin = () =>
+        launch(t, [...words, "--key", key], folder, {
+          env: { SVC_CODE_HOST_URL: url, SVC_DEPLOYMENTS_REACH: new URL(url).host },
+        });
       const before = await begin();
       const client = createClient({ baseUrl: before.base_url, apiKey: key });
       const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createProjectCaches } from "../../lib/drivers/process/project-caches.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
-test("A full folder of packages is emptied, but never while another build of the project uses it", async (t) => {
+test("A full folder of packages is emptied, but never while another build of the environment uses it", async (t) => {
   const caches = createProjectCaches(temporaryFolder(t));
-  const file = join(caches.folder, "prj_1/packages/left.tgz");
+  const file = join(caches.folder, "prj_1/packages-production/left.tgz");
+  const one = { project_id: "prj_1", environment: "production" };
   const most = 4096;
   const fill = () => writeFileSync(file, Buffer.alloc(3 * most));
   mkdirSync(join(file, ".."), { recursive: true });
@@ -20,20 +21,24 @@ test("A full folder of packages is emptied, but never while another build of the
   const first = new Promise<void>((resolve) => {
     begun = resolve;
   });
-  const build = caches.withPackages("prj_1", most, async (folder, stored_bytes) => {
+  const build = caches.withPackages(one, most, async (folder, stored_bytes) => {
     assert.deepEqual([folder, stored_bytes, existsSync(file)], [join(file, ".."), 0, false]);
     fill();
     begun();
     await running;
     assert.ok(existsSync(file));
   });
-  // One of another environment comes while it runs, and one of another project.
+  // Another one comes while it runs, and those of another project and another environment.
   await first;
-  await caches.withPackages("prj_1", most, async (_, stored_bytes) => {
+  await caches.withPackages(one, most, async (_, stored_bytes) => {
     assert.ok(existsSync(file));
     assert.ok(stored_bytes >= 3 * most, `${stored_bytes}`);
   });
-  await caches.withPackages("prj_2", most, async (folder) => assert.ok(existsSync(folder)));
+  for (const environment of ["preview", "..", "."])
+    await caches.withPackages({ ...one, environment }, most, async (folder) => {
+      assert.deepEqual([readdirSync(folder), existsSync(file)], [[], true], environment);
+    });
+  await caches.withPackages({ ...one, project_id: "prj_2" }, most, async (folder) => assert.ok(existsSync(folder)));
   end();
   await build;
   // Two that come at once: neither empties what the other has begun with.
@@ -48,11 +53,11 @@ test("A full folder of packages is emptied, but never while another build of the
     await both;
     assert.ok(existsSync(file));
   };
-  await Promise.all([1, 2].map(() => caches.withPackages("prj_1", most, together)));
+  await Promise.all([1, 2].map(() => caches.withPackages(one, most, together)));
   await assert.rejects(
-    caches.withPackages("prj_1", most, async () => {
+    caches.withPackages(one, most, async () => {
       throw new Error("failed");
     }),
   );
-  await caches.withPackages("prj_1", most, async () => assert.equal(existsSync(file), false));
+  await caches.withPackages(one, most, async () => assert.equal(existsSync(file), false));
 });

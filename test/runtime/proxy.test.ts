@@ -88,7 +88,9 @@ test("Uploads, headers and WebSockets pass the proxy; a switch waits for a reque
     "x-end": "to end",
     "x-forwarded-for": "127.0.0.1",
     "x-forwarded-host": host,
+    "x-forwarded-port": port,
     "x-forwarded-proto": "http",
+    "x-real-ip": "127.0.0.1",
   });
   assert.deepEqual(
     [headers["x-version"], headers["x-private"], headers["proxy-authenticate"]],

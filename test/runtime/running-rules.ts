@@ -122,6 +122,7 @@ export const runningRules: readonly Rule[] = [
         release: async () => false,
         project: async () => false,
         live: async () => undefined,
+        warn: () => {},
       });
       for (const number of [1, 2, 3, 4]) assert.deepEqual(await member.traces(idOf(number)), []);
       await last.runtime?.close(Promise.resolve());

@@ -36,7 +36,7 @@ test("After a start with a runtime, what was simulated has a host, no release to
   here.repos.commit("acme/web", { "index.html": "real" });
   const { status } = await here.release(id);
   assert.deepEqual([status, await here.ask(host)], ["active", "200 real"]);
-  assert.deepEqual(readdirSync(join(caches, id)).sort(), ["git", "packages"]);
+  assert.deepEqual(readdirSync(join(caches, id)).sort(), ["git", "packages-production"]);
 
   await assert.rejects(here.service.fork(), /what a runtime runs cannot be copied or set back/);
   await assert.rejects(here.service.snapshot(), /start without --runtime/);

@@ -1,5 +1,7 @@
-// `npm run simulate -- --seeds 200 --from 0`: runs seeds, each twice where `--twice` is given, and names those that fail.
+// `npm run simulate -- --seeds 200 --from 0`: runs seeds, each twice where `--twice` is given, and names those that fail,
+// and what they never reached.
 import { inspect, parseArgs } from "node:util";
+import { createCoverage, enoughSeeds } from "./coverage.ts";
 import { simulate } from "./simulation.ts";
 
 const { values } = parseArgs({
@@ -13,6 +15,7 @@ const [seeds, from] = [Number(values.seeds), Number(values.from)];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const failed: number[] = [];
 const done = { kills: 0, pictures: 0 };
+const coverage = createCoverage();
 const figures = (count: number) =>
   `${count} seeds, ${done.kills} kills, ${done.pictures} pictures, ${failed.length} failed`;
 for (let seed = from; seed < from + seeds; seed++) {
@@ -21,6 +24,7 @@ for (let seed = from; seed < from + seeds; seed++) {
     const one = await simulate(String(seed));
     done.kills += one.kills;
     done.pictures += one.pictures;
+    for (const what of one.reached) coverage.reached.add(what);
     if (!values.twice) continue;
     const two = await simulate(String(seed));
     const at = one.journal.findIndex((line, i) => line !== two.journal[i]);
@@ -30,5 +34,13 @@ for (let seed = from; seed < from + seeds; seed++) {
     say(`seed ${seed}: ${inspect(error)}\nagain: npm run simulate -- --seeds 1 --from ${seed}`);
   }
 }
+const { missing, wrong, unknown } = coverage.report();
+for (const one of missing) say(`never reached: ${one}`);
+for (const one of wrong) say(`listed as unreachable, and wrongly: ${one}`);
+for (const one of unknown) say(`reached, and declared nowhere: ${one}`);
 say(`${figures(seeds)}${failed.length > 0 ? `: ${failed.join(" ")}` : ""}`);
-process.exitCode = failed.length > 0 ? 1 : 0;
+say(`reached ${coverage.reached.size}, ${missing.length} never`);
+const isJudged = seeds >= enoughSeeds;
+if (!isJudged) say(`what was never reached counts from ${enoughSeeds} seeds on`);
+const isFull = missing.length === 0 || !isJudged;
+process.exitCode = failed.length > 0 || wrong.length > 0 || unknown.length > 0 || !isFull ? 1 : 0;

@@ -19,6 +19,8 @@ export interface Simulation {
   readonly journal: string[];
   /** Errors of the log, and attempts that came twice. */
   readonly errors: string[];
+  /** What of `coverage` it reached. */
+  readonly reached: Set<string>;
   /** The number of the present life. */
   life: number;
   /** Whether receivers and backends still fail. */

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { isLong } from "../helpers/properties.ts";
+import { createCoverage, everything, machines, rare, unreachable } from "./coverage.ts";
 import { simulate } from "./simulation.ts";
 
 const seeds = Array.from({ length: isLong ? 200 : 4 }, (_, seed) => String(seed));
@@ -19,4 +22,30 @@ test("a seed repeats exactly, and another seed is another history", async () => 
 test("the simulation finds what is lost with the write-ahead log, or with the files of generations", async () => {
   await assert.rejects(simulate("0", { loses: "-wal" }), /was acknowledged and is gone/);
   await assert.rejects(simulate("0", { loses: "-files" }), /the file of gen_\w+ is lost/);
+});
+
+test("the coverage knows every state machine, and tells what is missing, wrongly listed and unknown", () => {
+  const states = readdirSync("lib", { recursive: true })
+    .map((name) => join("lib", String(name)))
+    .filter((name) => name.endsWith("states.ts"));
+  const declared = states.flatMap((name) => readFileSync(name, "utf8").match(/= machine\(/g) ?? []);
+  assert.equal(Object.keys(machines).length, declared.length);
+  const coverage = createCoverage();
+  const listed = unreachable.flatMap(({ what }) => what);
+  assert.deepEqual(coverage.report().wrong, [], "what is listed is declared");
+  assert.equal(coverage.report().missing.length + new Set([...listed, ...rare]).size, everything.length);
+  const [missing = ""] = coverage.report().missing;
+  for (const what of [missing, listed[0] ?? "", "projects.create made_up"]) coverage.reached.add(what);
+  const { missing: left, wrong, unknown } = coverage.report();
+  assert.deepEqual([left.includes(missing), wrong, unknown], [false, [listed[0]], ["projects.create made_up"]]);
+});
+
+test("a seed reaches refusals, moves of rows and ends of jobs", async () => {
+  const { reached } = await simulate("0");
+  for (const what of [
+    "deployments.create project_archived",
+    "deployments: build from queued",
+    "the job deliveries.pump: snooze",
+  ])
+    assert.ok(reached.has(what), what);
 });

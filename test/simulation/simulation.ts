@@ -1,16 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -19,9 +9,15 @@ import { createRandom } from "../../lib/kernel/random.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
 import { allSteps, emptyRecord, runSteps, stepContext } from "../helpers/all-operations.ts";
 import { unfinished, violations } from "../helpers/invariants.ts";
-import { around, seed as organizations, start, type World } from "../helpers/test-service.ts";
+import { around, seed as organizations, start } from "../helpers/test-service.ts";
+import { reachedRows } from "./observed.ts";
+import { refuse, refuseAtEnd } from "./refusals.ts";
 import { checkPictures, picturesOf, replaceFiles } from "./simulated-files.ts";
-import { backend, below, receivers, type Simulation, turns } from "./simulated-world.ts";
+import { watchJobs } from "./simulated-jobs.ts";
+import { fileOf, kill, mortal, open } from "./simulated-lives.ts";
+import { heavySteps, moreSteps } from "./simulated-steps.ts";
+import { trouble } from "./simulated-trouble.ts";
+import { backend, below, type Simulation, turns } from "./simulated-world.ts";
 
 /*
  * A whole service on a seed: callers, receivers, a backend, kills and the disk draw from it, the clock is a manual one, and
@@ -38,71 +34,6 @@ function stopMachine(): () => void {
   return () => replaceSystemTime({ setTimeout, clearTimeout, now: Date.now, monotonic });
 }
 
-/** The same promise for every call. */
-const once = (work: () => Promise<void>) => {
-  let done: Promise<void> | undefined;
-  return () => (done ??= work());
-};
-
-const fileOf = ({ folder, life }: Simulation) => join(folder, String(life), "svc.db");
-
-async function open(world: Simulation): Promise<Service> {
-  const { seed, life, errors } = world;
-  const random = createRandom(`receivers ${seed} ${life}`);
-  const ignore = () => {};
-  return createService({
-    database: fileOf(world),
-    clock: `manual@${start}`,
-    seed: organizations,
-    rateLimit: 0,
-    random: seed,
-    transport: receivers(world, life, random),
-    generations: { driver: backend(world, random) },
-    logger: {
-      error: (...entry) => world.life === life && errors.push(JSON.stringify(entry)),
-      warn: ignore,
-      info: ignore,
-      debug: ignore,
-    },
-  });
-}
-
-/**
- * Kills the service: the next life begins with its files as they are at this moment. The write-ahead log may end with what
- * a power cut tears, which no acknowledged write depends on, and half-written pictures may be shorter.
- */
-function kill(world: Simulation): void {
-  const { random, journal } = world;
-  const before = fileOf(world);
-  world.life += 1;
-  const after = fileOf(world);
-  mkdirSync(join(after, ".."));
-  for (const end of world.kept) if (existsSync(before + end)) cpSync(before + end, after + end, { recursive: true });
-  const torn = random.fraction() < 0.3 && existsSync(`${after}-wal`);
-  if (torn) {
-    appendFileSync(`${after}-wal`, random.bytes(below(random, 5000)));
-    for (const path of picturesOf(after).filter((path) => path.endsWith(".half")))
-      truncateSync(path, below(random, statSync(path).size + 1));
-  }
-  journal.push(`killed${torn ? ", with a torn write" : ""}`);
-}
-
-/** A world that belongs to one life: after its kill no caller hears an answer. */
-function mortal(world: Simulation, service: Service): World {
-  const { life } = world;
-  const here = around(service);
-  const hear = <T>(value: T): T => {
-    if (world.life !== life) throw new Error("killed");
-    return value;
-  };
-  const call: World["call"] = async (who, method, path, ...more) => {
-    // A kill may come between the commit and the answer.
-    if (method === "DELETE") world.deleted.add(path.split("/").at(-1) ?? "");
-    return hear(await here.call(who, method, path, ...more));
-  };
-  return { ...here, call };
-}
-
 /** The steps that later ones need: whom to tell, what to deploy, who works. */
 const beginning = ["webhooks.create", "integrations.create", "projects.create", "invitations.accept", "keys.create"];
 const often = [
@@ -114,7 +45,14 @@ const often = [
   "generations.create",
   "webhooks.test",
 ];
-const steps = [...Object.keys(allSteps), ...often, ...often, ...often];
+const everyStep = { ...allSteps, ...moreSteps };
+const steps = [...Object.keys(everyStep), ...often, ...often, ...often];
+
+/** The same promise for every call. */
+const once = (work: () => Promise<void>) => {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
+};
 
 /** Some steps at once, again and again; the last ones are cut off by a kill. */
 async function live(world: Simulation, service: Service, rounds: number, ends: boolean): Promise<void> {
@@ -122,7 +60,7 @@ async function live(world: Simulation, service: Service, rounds: number, ends: b
   for (let round = 0; round < rounds; round++) {
     const context = stepContext(mortal(world, service), random, record);
     const chosen = Array.from({ length: 1 + below(random, 4) }, () => steps[below(random, steps.length)]);
-    const running = Promise.allSettled(chosen.map((name = "time") => allSteps[name]?.(context)));
+    const running = Promise.allSettled(chosen.map((name = "time") => everyStep[name]?.(context)));
     if (ends && round === rounds - 1) {
       await turns(below(random, 40));
       kill(world);
@@ -185,7 +123,7 @@ const loadModules = once(async () => {
 });
 
 /**
- * Runs a seed, and answers its journal, with its hash, and the number of kills. Rejects with what it found. `loses`
+ * Runs a seed, and answers its journal, with its hash, the number of kills, and what it reached. Rejects with what it found. `loses`
  * takes files away at each kill, as a disk does that breaks its word.
  */
 export async function simulate(seed: string, { loses }: { readonly loses?: "-wal" | "-files" } = {}) {
@@ -200,6 +138,7 @@ export async function simulate(seed: string, { loses }: { readonly loses?: "-wal
       deleted: new Set(),
       journal: [],
       errors: [],
+      reached: new Set(),
       life: 0,
       faulty: true,
     },
@@ -210,12 +149,16 @@ export async function simulate(seed: string, { loses }: { readonly loses?: "-wal
   mkdirSync(join(folder, "0"));
   // The key that encrypts and signs would otherwise be another in each run.
   writeFileSync(`${fileOf(world)}.key`, `${random.bytes(32).toString("base64")}\n`, { mode: 0o600 });
-  const [restoreMachine, restoreFiles] = [stopMachine(), replaceFiles()];
+  const troubles = trouble(world);
+  const restore = [stopMachine(), replaceFiles(), watchJobs(troubles.watcher)];
   let service = await open(world);
   let pictures = 0;
   try {
-    const context = stepContext(mortal(world, service), random, record);
-    for (const name of beginning) await allSteps[name]?.(context);
+    const context = () => stepContext(mortal(world, service), random, record);
+    for (const name of beginning) await allSteps[name]?.(context());
+    await refuse(context(), Number(seed));
+    for (const step of heavySteps(Number(seed))) await step(context());
+    service = await troubles.begin(service);
     const kills = 1 + below(random, 3);
     for (let life = 0; life <= kills; life++) {
       await live(world, service, 3 + below(random, 10), life < kills);
@@ -228,19 +171,22 @@ export async function simulate(seed: string, { loses }: { readonly loses?: "-wal
     }
     world.faulty = false;
     await service.clock.runUntilIdle();
-    await service.close();
+    const closed = service.close();
+    await refuseAtEnd(context(), Number(seed));
+    await closed;
+    journal.push(...record.responses.splice(0));
     pictures = picturesOf(fileOf(world)).length;
     check(world, true);
     const database = new Database(fileOf(world));
     const left = unfinished(database);
+    for (const what of [...record.refused, ...reachedRows(database)]) world.reached.add(what);
     database.close();
     assert.deepEqual(left, []);
   } finally {
     await service.close();
-    restoreMachine();
-    restoreFiles();
+    for (const back of restore) back();
     rmSync(folder, { recursive: true, force: true });
   }
   const hash = createHash("sha256").update(journal.join("\n")).digest("hex");
-  return { hash, journal, kills: world.life, pictures };
+  return { hash, journal, kills: world.life, pictures, reached: world.reached };
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { standingClock } from "../../lib/client/wait.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
 import { callAs, member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
-import { expect, type Reply, type World, world } from "../helpers/test-service.ts";
+import { expect, type Reply, start, type World, world } from "../helpers/test-service.ts";
 
 const missing = "dep_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
@@ -45,6 +46,21 @@ test("?wait answers after that many seconds of the service's clock, with the sta
   await drain(here);
   await here.service.clock.advance("2s");
   assert.equal(expect(await asked, 200).status, "building");
+});
+
+test("?wait under a manual clock is a warning in the log, with how to move that clock", async (t) => {
+  const logged: string[] = [];
+  const warn = (message: string) => void logged.push(message);
+  const here = await queued(t, { logger: { error() {}, warn, info() {}, debug() {} } });
+  const asked = here.wait(30);
+  await drain(here);
+  assert.deepEqual(logged, [`a call waits, but ${standingClock(start)}`]);
+  assert.match(String(logged), /service\.clock\.advance\("10s"\).* POST \/_svc\/clock\/advance .*service\.settle\(\)/);
+  await here.service.clock.advance("1m");
+  expect(await asked, 200);
+  expect(await here.wait(30), 200);
+  expect(await here.wait(0), 200);
+  assert.equal(logged.length, 1, "what has ended, or does not wait, needs no move");
 });
 
 test("?wait also ends after that many seconds of the machine, since a manual clock must hold no caller", async (t) => {

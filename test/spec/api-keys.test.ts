@@ -27,9 +27,10 @@ test("POST /api-keys", async (t) => {
       when: ["POST", "/v1/api-keys"],
       body: { name: " ci ", scopes: ["users:read", "deployments:write", "users:read"] },
       then: 201,
-      and: async ({ meta: _, id, user_id, key, ...rest }, { headers }, here) => {
+      and: async ({ meta: _, id, user_id, key, created_by_key_id, ...rest }, { headers }, here) => {
         const scopes = ["users:read", "deployments:write"];
-        assert.deepEqual(rest, { name: "ci", scopes, created_at: start, last_used_at: null, expires_at: null });
+        const times = { created_at: start, last_used_at: null, expires_at: null };
+        assert.deepEqual(rest, { name: "ci", scopes, rate_limit: null, ...times });
         assert.match(key, /^sk_live_[A-Za-z0-9]{32,}$/);
         assert.equal(headers.get("location"), path({ id }));
         const mine = expect(await me(here, key), 200);
@@ -37,7 +38,7 @@ test("POST /api-keys", async (t) => {
         assert.deepEqual(mine.key, { id, name: "ci", scopes });
         const read = await here.call(who, "GET", path({ id }));
         const { meta: _meta, ...record } = expect(read, 200);
-        assert.deepEqual(record, { id, user_id, ...rest, last_used_at: start });
+        assert.deepEqual(record, { id, user_id, created_by_key_id, ...rest, last_used_at: start });
         for (const { text } of [read, await here.call("owner", "GET", "/v1/api-keys")])
           assert.ok(!text.includes(key), "a key is shown once");
       },

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import Database from "better-sqlite3";
+import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 /** A webhook to the inbox `hook`, which hears of projects. */
@@ -68,6 +71,28 @@ test("a redelivery that times out fails ten seconds later, and turns nothing off
   await here.service.clock.advance("1s");
   const [, second] = await attempts(here, id);
   assert.deepEqual([second.number, second.at, second.error], [2, start, "timeout after 10 s"]);
+});
+
+test("a timeout whose job is given up ends a minute later", async (t) => {
+  const database = join(folderOf(t), "svc.db");
+  const before = await world(t, { database });
+  const { id } = await hook(before);
+  before.service.inbox.script("hook", [{ timeout: true }]);
+  await before.project();
+  await before.service.settle();
+  await before.service.close();
+  const rows = new Database(database);
+  // It was running at so many ends of its process that the next start gives it up.
+  rows
+    .prepare("update jobs set state = 'running', lease_until = run_at, crashes = 50 where kind = 'deliveries.end'")
+    .run();
+  rows.close();
+  const here = await world(t, { database });
+  await here.service.clock.advance("10s");
+  assert.deepEqual(await attempts(here, id), []);
+  assert.deepEqual(await here.service.invariants(), []);
+  await here.service.clock.advance("1m");
+  assert.equal((await attempts(here, id))[0].error, "timeout after 10 s");
 });
 
 test("a webhook that is deleted during an attempt gets nothing more", async (t) => {

@@ -78,6 +78,16 @@ test("its name is free, and a new project of that name gets nothing of it", asyn
   assert.equal(expect(await here.call("viewer", "GET", `/v1/projects/${next.id}`), 200).name, "large");
 });
 
+test("a second one can be deleted while the rows of the first are still there", async (t) => {
+  const { here, large } = await twoProjects(t);
+  const { id } = await here.project("another");
+  for (let i = 0; i < 60; i++) await here.deploy(id, { environment: `e${i % 5}` });
+  expect(await here.call("owner", "DELETE", `/v1/projects/${large.id}`), 204);
+  expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
+  await here.service.settle();
+  assert.deepEqual(await here.service.invariants(), []);
+});
+
 test("none of its deployments continues, and deployments that waited for its slots start", async (t) => {
   const { here, large, small } = await twoProjects(t);
   const waiting = await here.deploy(small.id, { environment: "staging" });

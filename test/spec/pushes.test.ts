@@ -106,7 +106,7 @@ test("a push without a valid signature is 401, and a signed one deploys once", a
 });
 
 test("the connected app serves every integration of the repository and branch", async (t) => {
-  const here = await world(t, { codeHost: { secret: "app_secret" } });
+  const here = await world(t, { codeHost: { secret: "app_secret", organizations: { acme: ["acme/*"] } } });
   await here.project();
   const ids = [
     await connect(here),

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callsOf } from "../../lib/control/calls.ts";
+import { controlCalls } from "../../lib/control/calls.ts";
 import { controlRoutes } from "../../lib/control/control-routes.ts";
 import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
 import { assetRoutes } from "../../lib/downloads/asset-downloads.ts";
 import { healthRoutes } from "../../lib/health/probes.ts";
 import { hookRoutes } from "../../lib/hooks/code-host-pushes.ts";
 import type { Options } from "../../lib/index.ts";
+import { noNetworks } from "../../lib/kernel/networks.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -96,7 +97,10 @@ test("the table has every path beside /v1, and no other", () => {
     ...hookRoutes(nothing),
     ...assetRoutes(nothing),
     ...dashboardRoutes({ mode: "dev", operations: [], access: { authenticator: {} } } as never),
-    ...controlRoutes({ calls: callsOf(nothing), now: () => "", changed: () => {} }),
+    ...controlRoutes({
+      ...{ calls: controlCalls, ports: nothing },
+      ...{ now: () => "", changed: () => {}, rules: { trusted: noNetworks } },
+    }),
   ];
   const names = routes
     .filter(({ method }) => method !== "*" && method !== "UPGRADE")

@@ -117,6 +117,44 @@ test("rolled_back is a failed health check: failed where there is no previous re
   assert.equal((await deployAndFinish(here, id, source("sick"))).status, "rolled_back");
 });
 
+test("the table of outcomes: where each fails, with and without a live release, and its usual message", async (t) => {
+  type Ending = readonly [status: string, event: string];
+  const failed: Ending = ["failed", "deployment.failed"];
+  const table: readonly (readonly [NewScenario["outcome"], first: Ending, later: Ending, reason?: string])[] = [
+    [{}, ["active", "deployment.succeeded"], ["active", "deployment.succeeded"]],
+    [{ result: "fail" }, failed, failed, "the build failed"],
+    [{ result: "fail", at: "building" }, failed, failed, "the build failed"],
+    [{ result: "fail", at: "deploying" }, failed, failed, "the rollout failed"],
+    ...[
+      { result: "fail", at: "health_check" } as const,
+      { result: "rolled_back" } as const,
+      { result: "rolled_back", at: "deploying" } as const,
+      { result: "rolled_back", at: "health_check" } as const,
+    ].map(
+      (outcome) => [outcome, failed, ["rolled_back", "deployment.rolled_back"], "the health check failed"] as const,
+    ),
+  ];
+  for (const [outcome, first, later, message] of table)
+    await t.test(JSON.stringify(outcome), async (t) => {
+      const here = await world(t);
+      const { id } = await here.project();
+      for (const ending of [first, later]) {
+        expect(await post(here, { next: "deployment", outcome }), 200);
+        const ended = await deployAndFinish(here, id);
+        const [event] = expect(await here.call("owner", "GET", "/v1/events?per_page=1"), 200).data;
+        assert.deepEqual([ended.status, event.event], ending);
+        if (ending === failed) assert.equal(event.data.reason, later === failed ? message : "health_check");
+        if (message !== undefined) assert.ok((await logOf(here, ended.id)).some((line) => line.message === message));
+        assert.equal((await deployAndFinish(here, id)).status, "active");
+      }
+    });
+  const held = await world(t, { deployments: { autoRollback: false } });
+  const { id } = await held.project();
+  assert.equal((await deployAndFinish(held, id)).status, "active");
+  expect(await post(held, { next: "deployment", outcome: { result: "fail", at: "health_check" } }), 200);
+  assert.equal((await deployAndFinish(held, id)).status, "failed");
+});
+
 test("a deployment keeps its outcome when the scenario is cleared", async (t) => {
   const here = await world(t);
   const { id } = await here.project();

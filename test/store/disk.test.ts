@@ -12,6 +12,7 @@ import { folderOf } from "../helpers/temporary-store.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
 const reserve_bytes = 8 * 1024 * 1024;
+const metrics = { key: "metrics_demo_collector" };
 
 /** A hosted service, what it logs, and the promise of a line. */
 async function hosted(t: TestContext, database: string) {
@@ -22,7 +23,7 @@ async function hosted(t: TestContext, database: string) {
     for (const look of waiting) look();
   };
   const logger = { error: note, warn: note, info: () => {}, debug: () => {} };
-  const service = await createService({ mode: "start", database, seed, logger, rateLimit: 100_000 });
+  const service = await createService({ mode: "start", database, seed, logger, rateLimit: 100_000, metrics });
   t.after(() => service.close());
   // An open port keeps the process alive while a test awaits a line.
   await service.listen();
@@ -36,8 +37,7 @@ async function hosted(t: TestContext, database: string) {
 }
 
 function callsOf(service: Service) {
-  const key = keyOf("owner");
-  const call = async (method: string, path: string, body?: object) => {
+  const call = async (method: string, path: string, body?: object, key = keyOf("owner")) => {
     const headers = body ? jsonBearer(key) : bearer(key);
     const answer = await service.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     const text = await answer.text();
@@ -47,7 +47,7 @@ function callsOf(service: Service) {
     call,
     create: (name: string) => call("POST", "/v1/projects", { name, region: "eu" }),
     async writable() {
-      const { text } = await call("GET", "/metrics");
+      const { text } = await call("GET", "/metrics", undefined, metrics.key);
       return /^svc_store_writable (\d)$/m.exec(text)?.[1];
     },
   };

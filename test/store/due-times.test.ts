@@ -33,7 +33,8 @@ const history = `
   generations.created_at generations.completed_at
   generation_usage.date
   rate_windows.started_at
-  runtimes.lease_since runtimes.lease_until`;
+  runtimes.lease_since runtimes.lease_until
+  given_up_hosts.until`;
 
 const moved: readonly string[] = dueTimes.map(([table, column]) => `${table}.${column}`);
 const stays: readonly string[] = history.trim().split(/\s+/);

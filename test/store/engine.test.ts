@@ -31,8 +31,8 @@ describe("statements", () => {
       built += 1;
       return db.selectFrom("settings").selectAll().where("name", "=", p.name);
     });
-    await room.engine.transaction((c) => put(c, "a", "1"));
-    await room.engine.transaction((c) => put(c, "b", "2"));
+    await room.engine.transaction("all", (c) => put(c, "a", "1"));
+    await room.engine.transaction("all", (c) => put(c, "b", "2"));
     assert.equal((await named({ name: "a" }))?.value, "1");
     assert.equal((await named({ name: "b" }))?.value, "2");
     assert.equal(await named({ name: "c" }), undefined);
@@ -50,9 +50,9 @@ describe("statements", () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (name) => {
         const clean = name.replaceAll("\0", "").toWellFormed();
-        await room.engine.transaction((c) => put(c, clean, "x"));
+        await room.engine.transaction("all", (c) => put(c, clean, "x"));
         assert.equal((await named({ name: clean }))?.name, clean);
-        await room.engine.transaction((c) => c.statement("delete from settings").run([]));
+        await room.engine.transaction("all", (c) => c.statement("delete from settings").run([]));
       }),
     );
     assert.equal(room.engine.preparedSql().length, 3);
@@ -61,7 +61,7 @@ describe("statements", () => {
 
   test("of many shapes of a query few are cached, and all of them work", async (t) => {
     const { engine } = openTemporaryStore(t);
-    await engine.transaction((c) => put(c, "a"));
+    await engine.transaction("all", (c) => put(c, "a"));
     for (let i = 0; i < 600; i++) {
       const rows = await engine.connection.statement(`select name, ${i} as i from settings`).all([]);
       assert.deepEqual(rows, [{ name: "a", i }]);
@@ -96,7 +96,7 @@ describe("failures of the store", () => {
     let failed = 0;
     for (let i = 0; i < 40; i++) {
       const name = `n${String(i).padStart(2, "0")}`;
-      const each = [0, 1].map((half) => engine.transaction((c) => put(c, `${name}.${half}`, big)));
+      const each = [0, 1].map((half) => engine.transaction("all", (c) => put(c, `${name}.${half}`, big)));
       for (const [half, result] of (await Promise.allSettled(each)).entries()) {
         if (result.status === "fulfilled") stored.push(`${name}.${half}`);
         else failed += Number(refused(result.reason));
@@ -106,7 +106,7 @@ describe("failures of the store", () => {
     assert.deepEqual(outside(), stored);
     assert.deepEqual(await names(engine.connection), stored);
     database.pragma(`max_page_count = ${pages + 100}`);
-    await engine.transaction((c) => put(c, "z", big));
+    await engine.transaction("all", (c) => put(c, "z", big));
     assert.deepEqual(outside(), [...stored, "z"]);
     assert.equal(database.pragma("integrity_check", { simple: true }), "ok");
   });
@@ -116,12 +116,12 @@ describe("failures of the store", () => {
     const shell = new Database(path);
     shell.exec("BEGIN IMMEDIATE");
     await assert.rejects(
-      engine.transaction((c) => put(c, "x")),
+      engine.transaction("all", (c) => put(c, "x")),
       refused,
     );
     assert.deepEqual(await names(engine.connection), []);
     shell.close();
-    await engine.transaction((c) => put(c, "y"));
+    await engine.transaction("all", (c) => put(c, "y"));
     assert.deepEqual(outside(), ["y"]);
   });
 
@@ -131,7 +131,7 @@ describe("failures of the store", () => {
     t.after(() => shell.close());
     shell.exec("BEGIN IMMEDIATE");
     const done: string[] = [];
-    const write = (name: string) => engine.transaction((c) => put(c, name)).then(() => done.push(name));
+    const write = (name: string) => engine.transaction("all", (c) => put(c, name)).then(() => done.push(name));
     const first = write("b");
     for (let turn = 0; turn < 3; turn++) await new Promise((go) => setImmediate(go));
     const second = write("c");
@@ -150,10 +150,10 @@ test("pages contain every row that existed throughout exactly once, despite inse
   const store = createStore(engine);
   const events = store.using(eventsRepository);
   const id = (n: number) => `evt_${String(n).padStart(26, "0")}`;
-  const run = (sql: string) => engine.transaction((c) => c.statement(sql).run([]));
+  const run = (sql: string) => engine.transaction("all", (c) => c.statement(sql).run([]));
   await run("insert into organizations values ('org_1', 'A', 'a', 'pro', ''), ('org_2', 'B', 'b', 'pro', '')");
   const add = (n: number, organization_id = "org_1") =>
-    store.transaction((tx) =>
+    store.transaction("all", (tx) =>
       events(tx).insert({ id: id(n), organization_id, event: "x", timestamp: "2026-01-01T00:00:00.000Z", data: "{}" }),
     );
   const numbers = fc.uniqueArray(fc.nat(40), { maxLength: 20 });

@@ -29,7 +29,7 @@ describe("the settings of a database file", () => {
       assert.equal(read("trusted_schema"), 0);
       assert.equal(read("journal_size_limit"), 64 * 1024 * 1024);
       assert.ok((read("busy_timeout") as number) <= 250);
-      await engine.transaction((c) => c.statement("delete from settings where name = 'x'").run([]));
+      await engine.transaction("all", (c) => c.statement("delete from settings where name = 'x'").run([]));
       await engine.close();
       release();
     }

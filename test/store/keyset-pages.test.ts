@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { deploymentsRepository } from "../../lib/deployments/repository.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createQueries } from "../../lib/store/query.ts";
+import { withoutPauses } from "../helpers/engine.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, start, world } from "../helpers/test-service.ts";
 
@@ -93,32 +94,36 @@ async function turnsOf(promise: Promise<unknown>): Promise<number> {
   return ticks;
 }
 
-test("the event loop runs while a list searches for a rare deployment, or skips those of a large project", async (t) => {
-  const database = join(folderOf(t), "svc.db");
-  const here = await world(t, { database });
-  const project = await here.project("large");
-  const file = new Database(database);
-  fill(file, file.prepare("select organization_id from projects").pluck().get() as string, project.id);
-  file.close();
-  const list = async (query: string, who: "viewer" | "stranger" = "viewer") =>
-    expect(await here.call(who, "GET", `/v1/deployments?${query}`), 200).data;
-  const ticks = (query: string) => turnsOf(list(query));
-  for (const common of [
-    "",
-    "environment=production",
-    "status=active&environment=production",
-    `project_id=${project.id}`,
-  ])
-    assert.equal(await ticks(common), 0, common);
-  assert.equal(await ticks("environment=production&status=failed"), 2, "a batch of each index, and the rest of one");
-  const foreign = list(`project_id=${project.id}`, "stranger");
-  assert.deepEqual([await turnsOf(foreign), await foreign], [0, []], "another organization's is not even looked at");
-  expect(await here.call("owner", "DELETE", `/v1/projects/${project.id}`), 204);
-  assert.equal(await ticks(""), 2, "2,200 are skipped");
-  assert.equal(await ticks("status=active"), 1, "1,100 are");
-});
+test(
+  "the event loop runs while a list searches for a rare deployment, or skips those of a large project",
+  withoutPauses,
+  async (t) => {
+    const database = join(folderOf(t), "svc.db");
+    const here = await world(t, { database });
+    const project = await here.project("large");
+    const file = new Database(database);
+    fill(file, file.prepare("select organization_id from projects").pluck().get() as string, project.id);
+    file.close();
+    const list = async (query: string, who: "viewer" | "stranger" = "viewer") =>
+      expect(await here.call(who, "GET", `/v1/deployments?${query}`), 200).data;
+    const ticks = (query: string) => turnsOf(list(query));
+    for (const common of [
+      "",
+      "environment=production",
+      "status=active&environment=production",
+      `project_id=${project.id}`,
+    ])
+      assert.equal(await ticks(common), 0, common);
+    assert.equal(await ticks("environment=production&status=failed"), 2, "a batch of each index, and the rest of one");
+    const foreign = list(`project_id=${project.id}`, "stranger");
+    assert.deepEqual([await turnsOf(foreign), await foreign], [0, []], "another organization's is not even looked at");
+    expect(await here.call("owner", "DELETE", `/v1/projects/${project.id}`), 204);
+    assert.equal(await ticks(""), 2, "2,200 are skipped");
+    assert.equal(await ticks("status=active"), 1, "1,100 are");
+  },
+);
 
-test("the event loop runs while many deployments are counted", async (t) => {
+test("the event loop runs while many deployments are counted", withoutPauses, async (t) => {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database, envelope: "full" });
   const { id } = await here.project("large");

@@ -12,7 +12,7 @@ describe("group commit", () => {
     const { engine, sent, outside } = openTemporaryStore(t);
     const all = Array.from({ length: 50 }, (_, i) => `n${i}`).sort();
     const answers = all.map((name) =>
-      engine.transaction(async (c) => {
+      engine.transaction("all", async (c) => {
         await put(c, name);
         assert.deepEqual(outside(), []);
         return name;
@@ -30,7 +30,7 @@ describe("group commit", () => {
 
   test("more transactions than a group holds are spread over several, and none is lost", async (t) => {
     const { engine, sent, outside } = openTemporaryStore(t);
-    await Promise.all(Array.from({ length: 600 }, (_, i) => engine.transaction((c) => put(c, `n${i}`))));
+    await Promise.all(Array.from({ length: 600 }, (_, i) => engine.transaction("all", (c) => put(c, `n${i}`))));
     assert.equal(outside().length, 600);
     assert.equal(commits(sent()), 2);
   });
@@ -38,7 +38,7 @@ describe("group commit", () => {
   test("a group at its limit leaves the rest to the next tick, in order", async (t) => {
     const { engine, outside } = openTemporaryStore(t);
     const work = (name: string) =>
-      engine.transaction(async (c) => {
+      engine.transaction("all", async (c) => {
         const stored = outside().length;
         await put(c, name);
         for (let i = 1; i < 200; i++) await names(c);
@@ -53,7 +53,7 @@ describe("group commit", () => {
     for (const fails of ["first", "second"]) {
       const { engine, outside } = openTemporaryStore(t);
       const work = (name: string) =>
-        engine.transaction(async (c) => {
+        engine.transaction("all", async (c) => {
           await put(c, name);
           if (name === fails) throw new Error("no");
         });
@@ -67,16 +67,16 @@ describe("group commit", () => {
     const { engine, sent, outside } = openTemporaryStore(t);
     const bad = new Error("no");
     const results = await Promise.allSettled([
-      engine.transaction((c) => put(c, "before")),
-      engine.transaction(async (c) => {
+      engine.transaction("all", (c) => put(c, "before")),
+      engine.transaction("all", async (c) => {
         await put(c, "bad");
         throw bad;
       }),
-      engine.transaction(async (c) => {
+      engine.transaction("all", async (c) => {
         await put(c, "twice");
         await put(c, "before");
       }),
-      engine.transaction(async (c) => {
+      engine.transaction("all", async (c) => {
         await assert.rejects(put(c, "before"), engine.isDuplicate);
         await put(c, "after");
       }),
@@ -94,9 +94,10 @@ describe("group commit", () => {
     const { engine, outside } = openTemporaryStore(t);
     const late = deferred();
     const straggler = deferred<unknown>();
+    const before = engine.others();
     const results = await Promise.allSettled([
-      engine.transaction((c) => put(c, "innocent")),
-      engine.transaction(async (c) => {
+      engine.transaction("all", (c) => put(c, "innocent")),
+      engine.transaction("all", async (c) => {
         await put(c, "slow");
         await late.promise;
         await put(c, "late").catch(straggler.open);
@@ -106,22 +107,23 @@ describe("group commit", () => {
       assert.ok(result.status === "rejected");
       assert.match(result.reason.message, /awaited something other than the store/);
     }
+    assert.notEqual(engine.others(), before, "reads may have seen its rows");
     late.open();
     assert.match(String(await straggler.promise), /a write outside of a transaction/);
-    await engine.transaction((c) => put(c, "next"));
+    await engine.transaction("all", (c) => put(c, "next"));
     assert.deepEqual(outside(), ["next"]);
   });
 
   test("a nested transaction is rolled back, and blocks no other", async (t) => {
     const { engine, outside } = openTemporaryStore(t);
     const inner = deferred<unknown>();
-    const outer = engine.transaction(async (c) => {
+    const outer = engine.transaction("all", async (c) => {
       await put(c, "outer");
-      await engine.transaction(async () => {}).then(inner.open, inner.open);
+      await engine.transaction("all", async () => {}).then(inner.open, inner.open);
     });
     await assert.rejects(outer, /awaited something other than the store/);
     await inner.promise;
-    await engine.transaction((c) => put(c, "next"));
+    await engine.transaction("all", (c) => put(c, "next"));
     assert.deepEqual(outside(), ["next"]);
   });
 
@@ -131,8 +133,8 @@ describe("group commit", () => {
     const store = createStore(engine);
     const broken = "insert into environments (project_id, name, variables) values ('proj_none', 'x', '{}')";
     const results = await Promise.allSettled([
-      store.transaction(async (tx) => tx.afterCommit(() => ran.push("never"))),
-      engine.transaction(async (c) => {
+      store.transaction("all", async (tx) => tx.afterCommit(() => ran.push("never"))),
+      engine.transaction("all", async (c) => {
         database.pragma("defer_foreign_keys = ON");
         await c.statement(broken).run([]);
         await put(c, "lost");
@@ -140,7 +142,7 @@ describe("group commit", () => {
     ]);
     assert.ok(results.every(({ status }) => status === "rejected"));
     assert.deepEqual([ran, outside()], [[], []]);
-    await engine.transaction((c) => put(c, "next"));
+    await engine.transaction("all", (c) => put(c, "next"));
     assert.deepEqual(outside(), ["next"]);
   });
 });
@@ -159,7 +161,7 @@ describe("the store", () => {
     const rows = store.using(settings);
     const ran: unknown[] = [];
     const work = (name: string, fails = false) =>
-      store.transaction(async (tx) => {
+      store.transaction("all", async (tx) => {
         tx.afterCommit(() => ran.push([name, outside()]));
         await rows(tx).insert({ name, value: "" });
         if (fails) throw new Error("no");
@@ -178,11 +180,14 @@ describe("the store", () => {
     const rows = store.using(settings);
     const work = (name: string, remember: string) =>
       store.transaction(
+        {
+          organization_id: "org_1",
+          storeReplay: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })),
+        },
         async (tx) => {
           await rows(tx).insert({ name, value: "" });
           return name;
         },
-        { storeReplay: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })) },
       );
     assert.equal(await work("a", "answer"), "a");
     assert.equal((await rows().named({ name: "answer" }))?.value, "a");
@@ -193,7 +198,7 @@ describe("the store", () => {
   test("a finished transaction and a foreign one are refused", async (t) => {
     const { engine } = openTemporaryStore(t);
     const rows = createStore(engine).using(settings);
-    const kept = await createStore(engine).transaction(async (tx) => tx);
+    const kept = await createStore(engine).transaction("all", async (tx) => tx);
     assert.throws(() => rows(kept), /this transaction has ended/);
     assert.throws(() => rows({ tell() {}, afterCommit() {} }), /this transaction has ended/);
   });
@@ -218,7 +223,7 @@ describe("the store", () => {
 
     // A transaction that was queued in the tick of a read sees later commits.
     const before = names(engine.connection);
-    const inside = engine.transaction(async (connection) => {
+    const inside = engine.transaction("all", async (connection) => {
       await put(connection, "inside");
       return names(connection);
     });

@@ -10,16 +10,18 @@ interface Column {
   readonly nullable: boolean;
 }
 
-/** The columns in `tables.ts`, parsed from its text, because types do not exist at run time. */
-function declared(): Map<string, Column[]> {
-  const file = "lib/store/tables.ts";
+/** The columns that the types declare, parsed from their text, because types do not exist at run time. */
+const declared = (): Map<string, Column[]> =>
+  new Map([...tablesIn("lib/store/app-tables.ts", "AppTables"), ...tablesIn("lib/store/tables.ts", "Tables")]);
+
+function tablesIn(file: string, name: string): [string, Column[]][] {
   const { program } = parseSync(file, readFileSync(file, "utf8"));
   for (const statement of program.body) {
     const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : undefined;
-    if (node?.type !== "TSInterfaceDeclaration" || node.id.name !== "Tables") continue;
-    return new Map(members(node.body.body).map(([table, type]) => [table, columns(type)]));
+    if (node?.type !== "TSInterfaceDeclaration" || node.id.name !== name) continue;
+    return members(node.body.body).map(([table, type]) => [table, columns(type)]);
   }
-  throw new Error("lib/store/tables.ts has no interface Tables");
+  throw new Error(`${file} has no interface ${name}`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a syntax tree, of which the tests below say whether it was read rightly

@@ -12,6 +12,7 @@ import { folderOf } from "../helpers/temporary-store.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
 const megabyte = 1024 * 1024;
+const metricsKey = "metrics_demo_collector";
 
 /** A service on a file, and the next line of its log. */
 async function serviceOn(t: TestContext, database: string) {
@@ -22,7 +23,7 @@ async function serviceOn(t: TestContext, database: string) {
     noted();
   };
   const logger = { error: note, warn: note, info: () => {}, debug: () => {} };
-  const service = await createService({ mode: "start", database, seed, logger });
+  const service = await createService({ mode: "start", database, seed, logger, metrics: { key: metricsKey } });
   t.after(() => service.close());
   // An open port keeps the process alive while the test awaits a line.
   await service.listen();
@@ -38,7 +39,7 @@ async function serviceOn(t: TestContext, database: string) {
       const { status } = await service.fetch("/v1/projects", { method: "POST", headers: jsonBearer(key), body });
       assert.equal(status, 201);
     },
-    metrics: async () => (await service.fetch("/metrics", { headers: bearer(key) })).text(),
+    metrics: async () => (await service.fetch("/metrics", { headers: bearer(metricsKey) })).text(),
   };
 }
 

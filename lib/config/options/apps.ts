@@ -1,9 +1,22 @@
 import * as v from "valibot";
+import { parseUrl } from "../../kernel/url.ts";
 import { textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { option } from "./option-types.ts";
 
 const domainRule = "must be a domain in lower case, such as apps.example.com";
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+
+const urlRule =
+  "must be an http or https URL with * for the part that names the environment, and nothing after the host, such as https://*.apps.example.com";
+const openUrl = new RegExp(`^https?://\\*\\.${label}(?:\\.${label})*(?::[1-9]\\d{0,4})?/?$`);
+
+/** Without the `*`: `https://apps.example.com`, before whose host each environment puts its own. */
+const appsUrl = v.pipe(
+  v.string("must be a string"),
+  v.toLowerCase(),
+  v.check((text) => openUrl.test(text) && parseUrl(text.replace("*", "a")) !== undefined, urlRule),
+  v.transform((text) => new URL(text.replace("*.", "")).origin),
+);
 
 /** The way in to what a runtime runs. */
 export const apps = v.optional(
@@ -29,6 +42,13 @@ export const apps = v.optional(
         value: "DOMAIN",
       }),
       "localhost",
+    ),
+    url: v.optional(
+      option(appsUrl, {
+        help: "What people open where a proxy is in front of the apps: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments shows it, and its hosts lead to the apps beside those of `apps.domain`.",
+        flag: "apps-url",
+        value: "URL",
+      }),
     ),
     folder: v.optional(
       option(textOf(1, 4096), {

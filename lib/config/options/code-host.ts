@@ -15,6 +15,12 @@ const url = v.pipe(
   ),
 );
 
+const repositories = textLike(
+  281,
+  /^[A-Za-z0-9._*?-]+(\/[A-Za-z0-9._*?-]+)?$/,
+  "must be a glob of repositories, such as acme/*",
+);
+
 export const codeHost = v.optional(
   v.strictObject({
     url: v.optional(
@@ -24,6 +30,11 @@ export const codeHost = v.optional(
     token: v.optional(
       option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
         help: "The token that fetches private repositories over https.",
+      }),
+    ),
+    organizations: v.optional(
+      option(v.record(textOf(1, 64), v.array(repositories, "must be a list")), {
+        help: 'Whose deployments and pushes the token and the connected app serve: the names of organizations, each with globs of repositories: `{"acme":["acme/*"]}`. Left out, they serve the only organization of the service, and none where there are several. For others a repository must be public: it is read without the token.',
       }),
     ),
     repos: v.optional(

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { parseRange } from "../../drivers/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, positive } from "./option-types.ts";
@@ -19,6 +20,18 @@ const registryHost = textLike(
   "must be the host of a registry, such as registry.example.com:5000",
 );
 
+const users = v.pipe(
+  v.string("must be a string"),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const range = parseRange(dataset.value);
+    if (range) return range;
+    addIssue({ message: "must be FIRST:COUNT, such as 1879048192:65536" });
+    return NEVER;
+  }),
+);
+
+const reached = textLike(15, /^127\.0\.0\.1:([1-9]\d{0,4})$/, "must be a port of loopback, such as 127.0.0.1:5432");
+
 const driver = v.custom<DeploymentDriver>(
   (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
   "must have the functions delay and step",
@@ -31,6 +44,11 @@ export const deployments = v.optional(
         help: "The number of deployments that build or roll out at the same time, in the whole service.",
       }),
       4,
+    ),
+    concurrencyPerOrganization: v.optional(
+      option(positive(10_000), {
+        help: "The number of those of one organization. Without it, a runtime gives each at most half of all, and at least one, once the service has several organizations; what is simulated has no such limit. Organizations take turns in any case.",
+      }),
     ),
     autoRollback: v.optional(
       option(v.boolean(), {
@@ -59,6 +77,26 @@ export const deployments = v.optional(
         value: "NAME",
       }),
       "bubblewrap",
+    ),
+    tenancy: v.optional(
+      option(oneOf(["separate", "trusted"]), {
+        help: "Whether the organizations of the service trust each other's code. `separate` refuses a start with more than one of them and the runtime `process` on a machine that cannot keep them apart: by users, limits and networks of their own.",
+        flag: "tenancy",
+        value: "NAME",
+      }),
+      "separate",
+    ),
+    users: v.optional(
+      option(users, {
+        help: "Where `process` runs as root: the kernel's user ids that it gives to organizations, one each, as `FIRST:COUNT`. Nobody else may have them: neither users of the machine, nor another svc-server on it.",
+      }),
+      "1879048192:65536",
+    ),
+    reach: v.optional(
+      option(v.array(reached, "must be a list"), {
+        help: 'Ports of this machine\'s loopback that builds and apps of `process` reach, at the same address: `["127.0.0.1:5432"]`. They reach public addresses and `outbound.allow` besides, and no other port of this machine.',
+      }),
+      [],
     ),
     registries: v.optional(
       option(v.record(registryHost, credential), {

@@ -11,9 +11,11 @@ import { apps } from "./apps.ts";
 import { codeHost } from "./code-host.ts";
 import { deliveries } from "./deliveries.ts";
 import { deployments } from "./deployments.ts";
+import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
+import { metrics } from "./metrics.ts";
 import { limit, option, positive } from "./option-types.ts";
-import { outbound } from "./outbound.ts";
+import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
@@ -163,6 +165,7 @@ export const optionsSchema = v.strictObject({
     }),
     [],
   ),
+  trustNetwork,
   cors: v.optional(
     option(corsOrigins, {
       help: "The origins whose pages may read `/v1` in a browser, or `*` for all. Without it, none may; in `dev`, those on loopback, unless this option names others.",
@@ -184,10 +187,12 @@ export const optionsSchema = v.strictObject({
   ),
   deployments,
   apps,
+  domains,
   generations,
   outbound,
   deliveries,
   codeHost,
+  metrics,
   transport: v.optional(
     option(
       v.custom<Sink>((value) => typeof value === "function", "must be a function"),

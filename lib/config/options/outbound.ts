@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import { parseAllow } from "../../drivers/outbound/allowed-addresses.ts";
+import { parseRange } from "../../kernel/ip-address.ts";
+import { networksOf } from "../../kernel/networks.ts";
 import { option } from "./option-types.ts";
 
 const allowed = v.pipe(
@@ -11,6 +13,27 @@ const allowed = v.pipe(
       addIssue({ message: (error as Error).message });
     }
   }),
+);
+
+const network = v.pipe(
+  v.string("must be a string"),
+  v.check((text) => parseRange(text) !== undefined, "must be a network such as 172.16.0.0/12 or fd00::/8"),
+);
+
+export const trustNetwork = v.optional(
+  option(
+    v.pipe(
+      v.array(network, "must be a list"),
+      v.transform((names) => networksOf(names)),
+    ),
+    {
+      help: "Networks in which other machines are trusted as this one is, such as that of the containers of a test: there the control interface answers without a key, inboxes forward to plain http, and webhooks may have plain http URLs (`dev`).",
+      flag: "trust-network",
+      value: "CIDR,…",
+      mode: "dev",
+    },
+  ),
+  [],
 );
 
 export const outbound = v.optional(

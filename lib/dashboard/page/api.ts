@@ -38,8 +38,18 @@ export async function request(method: string, path: string, body?: unknown, sign
   const call = callOf(method, path, body);
   if (call) note({ call, answer, problem: problem?.code }, signal);
   if (!problem) return answer;
-  if (response.status === 401 && session.value) session.value = null;
+  if (response.status === 401 && session.value) end();
   throw problem;
+}
+
+/**
+ * The session has ended. The sign-in takes the place of the screen at once, and the page is loaded anew, so that nothing of
+ * what was read stays in memory: no signal, no cache, no socket, no page behind this one.
+ */
+function end(): void {
+  session.value = null;
+  sessionStorage.clear();
+  location.reload();
 }
 
 async function exchange(method: string, path: string, body: unknown, signal: AbortSignal | undefined) {
@@ -102,7 +112,7 @@ export async function signIn(key: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await request("DELETE", "/dashboard/session");
-  session.value = null;
+  end();
 }
 
 export interface Person {

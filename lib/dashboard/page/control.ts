@@ -7,7 +7,7 @@ import type { StoredFault } from "../../instruments/faults.ts";
 import type { Caught, InboxSettings } from "../../instruments/inbox.ts";
 import type { InboxAnswer } from "../../instruments/inbox-script.ts";
 import type { JournalEntry } from "../../instruments/journal.ts";
-import type { Mail } from "../../mails/service.ts";
+import type { SentMail } from "../../mails/service.ts";
 import type { Scenario } from "../../scenarios/service.ts";
 import { request } from "./api.ts";
 
@@ -21,10 +21,10 @@ export type {
   ListeningFork,
   Preview,
   Scenario,
+  SentMail,
   StoredFault,
   StoredSnapshot,
 };
-export type SentMail = Mail & { readonly sent_at: string };
 
 const send = async <T>(method: string, path: string, body?: object) =>
   (await request(method, `/_svc/${path}`, body)) as T;

@@ -5,5 +5,5 @@ export const creations = {
   integrations: { id: "integrations.create", fields: "type config" },
   webhooks: { id: "webhooks.create", fields: "url events secret" },
   generations: { id: "generations.create", fields: "model prompt aspect_ratio resolution output_format" },
-  "api-keys": { id: "keys.create", fields: "name scopes expires_at" },
+  "api-keys": { id: "keys.create", fields: "name scopes expires_at rate_limit" },
 } as const;

@@ -2,6 +2,7 @@ import type { DeploymentItem, Environment, Project } from "../../client/records.
 import { api } from "./api.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { RollBack } from "./deploy.tsx";
+import { DomainProof } from "./domain-proof.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { LogPart } from "./log.tsx";
@@ -168,6 +169,7 @@ function Domains({ project_id, of }: Part) {
           {domains.map((one) => (
             <li key={one}>
               <Text of={one} />
+              <DomainProof of={of.domain_status?.find(({ name }) => name === one)} />
             </li>
           ))}
         </ul>

@@ -40,6 +40,12 @@ export function KeysPage() {
           <tr key={one.id}>
             <td>
               <Text of={one.name} />
+              {one.created_by_key_id !== null && (
+                <div class="hint">
+                  made by{" "}
+                  <Text of={data?.keys.find(({ id }) => id === one.created_by_key_id)?.name ?? "an ended key"} />
+                </div>
+              )}
             </td>
             <td>
               <Text of={data?.names.get(one.user_id) ?? one.user_id} />
@@ -51,21 +57,33 @@ export function KeysPage() {
             <td data-label="used">{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
             <td data-label="expires">{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
             <td class="end">
-              <FormDialog
-                label="Revoke"
-                kind="quiet"
-                reason={scopeRefusal("users:write")}
-                run={() => api.keys.revoke({ id: one.id })}
-              >
-                <p>
-                  The key <Text of={one.name} /> ends at once, and programs that use it are refused.
-                </p>
-              </FormDialog>
+              <RevokeKey id={one.id} name={one.name} />
             </td>
           </tr>
         )}
       />
     </Page>
+  );
+}
+
+function RevokeKey({ id, name }: { readonly id: string; readonly name: string }) {
+  const [cascade, setCascade] = useState(false);
+  return (
+    <FormDialog
+      label="Revoke"
+      kind="quiet"
+      reason={scopeRefusal("users:write")}
+      onOpen={() => setCascade(false)}
+      run={() => api.keys.revoke({ id, ...(cascade && { cascade: "true" as const }) })}
+    >
+      <p>
+        The key <Text of={name} /> ends at once, and programs that use it are refused.
+      </p>
+      <label class="check">
+        <input type="checkbox" checked={cascade} onChange={({ currentTarget }) => setCascade(currentTarget.checked)} />
+        The keys that it made end too
+      </label>
+    </FormDialog>
   );
 }
 

@@ -224,7 +224,10 @@ function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: 
     if (isFollowing && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [count, isFollowing, height]);
   const scrollTo = (index: number) => {
-    if (box.current) box.current.scrollTop = index * row_px - box.current.clientHeight / 2;
+    if (!box.current) return;
+    box.current.scrollTop = index * row_px - box.current.clientHeight / 2;
+    // The box itself may lie below the fold, and the time bar covers the end of the window.
+    box.current.scrollIntoView({ block: "center" });
   };
   return { box, top, height, scrollTo };
 }

@@ -101,7 +101,7 @@ function Outcome({ of: { outcome } }: { readonly of: Scenario }) {
   return (
     <>
       {result.replaceAll("_", " ")}
-      {at && ` at ${at}`}
+      {at && ` at ${at.replaceAll("_", " ")}`}
       {message && (
         <>
           : <Text of={message.slice(0, 200)} />
@@ -179,6 +179,7 @@ function NewScenario() {
           options={[
             ["building", "building"],
             ["deploying", "deploying"],
+            ["health_check", "health check"],
           ]}
           onChange={setAt}
         />

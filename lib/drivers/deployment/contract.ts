@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Protection } from "../box/protections.ts";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
 export interface DeploymentSource {
@@ -12,6 +13,7 @@ export interface DeploymentSource {
 /** The work of a deployment driver, as plain data: after a crash the driver is called with the same work again. */
 export interface DeploymentWork {
   readonly deployment_id: string;
+  readonly organization_id: string;
   readonly project_id: string;
   readonly environment: string;
   readonly source: DeploymentSource;
@@ -19,6 +21,8 @@ export interface DeploymentWork {
   readonly variables: Readonly<Record<string, string>>;
   /** The values of secret variables, which every log shows as `[redacted]`. */
   readonly secrets: readonly string[];
+  /** Whether the operator's credential of the code host may fetch this source; a public one needs none. */
+  readonly usesCredential: boolean;
   /** Set from the start for a rollback, which builds an earlier version again. */
   readonly version: string | null;
   /** The commit of a push; null for the newest commit of the branch. */
@@ -103,6 +107,8 @@ export interface Kept {
   project(id: string): Promise<boolean>;
   /** The end of the log of a live deployment, in milliseconds since 1970; undefined for one that is not live. */
   live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
+  /** Tells the operator of what cannot be removed. */
+  warn(message: string): void;
 }
 
 /** The part of a driver that keeps releases running. Rows say what shall run; the runtime stores nothing that they lack. */
@@ -112,6 +118,8 @@ export interface Runtime {
   refuses(source: DeploymentSource): string | undefined;
   /** What it runs on, for the operator, once it has begun. */
   detail?(): string;
+  /** What separates builds and apps from the service and from each other, once it has begun. */
+  protections?(): readonly Protection[];
   /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */
   begin(kept: Kept): Promise<void>;
   /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */
@@ -122,8 +130,8 @@ export interface Runtime {
   start(app: App): Promise<Instance>;
   /** Removes a release that no environment goes back to any more. */
   discard(release: string): Promise<void>;
-  /** Removes what else it stored for a project that is gone. */
-  forget(project_id: string): Promise<void>;
+  /** Removes what else it stored for a project that is gone, or for one environment of it. */
+  forget(project_id: string, environment?: string): Promise<void>;
   /** Ends all builds at once, and all instances once they are `drained`. The next process continues from the rows. */
   close(drained: Promise<unknown>): Promise<void>;
 }

@@ -65,6 +65,8 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
 
       detail: () => runtimes.map((one) => one.detail()).join("; "),
 
+      protections: () => runtimes.flatMap((one) => one.protections?.() ?? []),
+
       stores: async (release) => (await Promise.all(runtimes.map((one) => one.stores(release)))).includes(true),
 
       async begin(kept) {
@@ -102,7 +104,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
       },
 
       discard: (release) => all((runtime) => runtime.discard(release)),
-      forget: (project_id) => all((runtime) => runtime.forget(project_id)),
+      forget: (project_id, environment) => all((runtime) => runtime.forget(project_id, environment)),
       close: (drained) => all((runtime) => runtime.close(drained)),
     },
   };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { milliseconds } from "../../kernel/duration.ts";
-import type { SimulatedOutcome } from "../simulated-outcome.ts";
+import { failures, type SimulatedOutcome } from "../simulated-outcome.ts";
 import type { DeploymentDriver, DeploymentWork, LogLine } from "./contract.ts";
 
 /** CONTRACT section 8: "Simulated work takes by default 1 s queued, 3 s building, 2 s deploying". */
@@ -45,11 +45,9 @@ export function simulatedDeployments(
 }
 
 function failureOf({ result, at = "building", message }: SimulatedOutcome, phase: "building" | "deploying") {
-  const step = phase === "building" ? "build" : "rollout";
-  if (result === "fail" && at === phase) return { state: "failed", message: message ?? `the ${step} failed` } as const;
-  if (result === "rolled_back" && phase === "deploying")
-    return { state: "unhealthy", message: message ?? "the health check failed" } as const;
-  return undefined;
+  if (result !== "fail" && result !== "rolled_back") return undefined;
+  const failure = failures[result === "rolled_back" ? "health_check" : at];
+  return failure.phase === phase ? { state: failure.state, message: message ?? failure.message } : undefined;
 }
 
 /** The tag, the digest, or for a branch a commit id, CONTRACT section 4: "simulated: another one for every deployment". */

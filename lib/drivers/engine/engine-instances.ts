@@ -74,7 +74,7 @@ export function createEngineInstances({ engine, containers, names, detaching, ..
       start: (hostPort, take) =>
         runContainer({ ...order, hostPort, hasInit, isPodman }, { containers, take, hide, detaching }),
       health: healthOf(image),
-      refusal: `nothing listens on port ${port} of the container, which the variable PORT names`,
+      refusal: () => `nothing listens on port ${port} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
       onStopped,

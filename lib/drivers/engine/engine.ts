@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
 import { createBackgroundSteps, type Run } from "../deployment/background-steps.ts";
 import type { App, Instance } from "../deployment/contract.ts";
+import { removeLeftovers } from "../deployment/leftovers.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { BuildPorts } from "../process/build.ts";
@@ -118,7 +119,7 @@ export function createEngineDriver(
             running.set(deployment_id, { id, since_s: live.since_ms / 1000 });
           else await containers.remove(id);
         }
-        for (const name of await images.names()) if (!(await kept.release(name))) await images.remove(name);
+        await removeLeftovers(images, kept.release, kept.warn);
         for (const gone of await goneFolders(api)) {
           const its = namesOf(gone);
           await removeAll(api, containers, its, createImages(api, its.repository, pullsIn(gone)));
@@ -132,8 +133,8 @@ export function createEngineDriver(
         });
         const git = createGit(join(folder, "engine/git"), caches.folder, codeHost);
         const sources = createReleases(join(folder, "engine/sources"));
-        for (const name of await sources.names()) await sources.remove(name);
-        await caches.removeOthers(kept.project);
+        await removeLeftovers(sources, async () => false, kept.warn);
+        await removeLeftovers(caches, kept.project, kept.warn);
         const common = { registries, outbound, limits, folder };
         begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances, running };
       },
@@ -146,7 +147,7 @@ export function createEngineDriver(
 
       discard,
 
-      forget: caches.forget,
+      forget: caches.remove,
 
       async close(drained) {
         await steps.close(drained);

@@ -1,5 +1,12 @@
+import {
+  addressOfHost,
+  type IpAddress,
+  type IpRange,
+  inAnyRange,
+  parseAddress,
+  parseRange,
+} from "../../kernel/ip-address.ts";
 import { parseUrl } from "../../kernel/url.ts";
-import { addressOfHost, type IpAddress, type IpRange, inAnyRange, parseAddress, parseRange } from "./ip-address.ts";
 import { memoize } from "./memoize.ts";
 import { type HostPort, hostPortOf } from "./target.ts";
 

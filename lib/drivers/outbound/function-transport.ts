@@ -1,3 +1,4 @@
+import { withCauses } from "../../kernel/causes.ts";
 import { AbortController, Request } from "../../kernel/web.ts";
 import type { BackendRequest, BackendResponse } from "./backend-request.ts";
 import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
@@ -20,7 +21,7 @@ async function readUpTo(response: Response, max_bytes: number): Promise<{ bytes:
   return { bytes: Buffer.concat(chunks).subarray(0, max_bytes), whole: size <= max_bytes };
 }
 
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const reasonOf = (error: unknown) => withCauses(error instanceof Error ? error.message : String(error), error);
 
 /** Sends requests through a function instead of a socket, with the same limits of time and size, and without redirects. */
 export function createFunctionTransport(now: () => string) {

@@ -8,9 +8,9 @@ import {
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
+import { sameAddress } from "../../kernel/ip-address.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { excerptOf, readBody } from "./http-response.ts";
-import { sameAddress } from "./ip-address.ts";
 import type { Cancellation } from "./request-timeout.ts";
 import type { Target } from "./target.ts";
 

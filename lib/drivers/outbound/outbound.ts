@@ -1,5 +1,6 @@
 import { createClock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
+import { type Networks, noNetworks } from "../../kernel/networks.ts";
 import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
 import { isAllowed, isClosed, isLoopback, isPrivateAddress, parseAllow } from "./allowed-addresses.ts";
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
@@ -10,11 +11,12 @@ import { parseRetryAfter } from "./http-response.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
 import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
 import {
+  deliveryTarget,
   type HostPort,
   hostPortOf,
-  httpsTarget,
+  mustBeTrusted,
+  nearTarget,
   parseHttpUrl,
-  parseLoopbackUrl,
   type Target,
   targetOf,
 } from "./target.ts";
@@ -65,6 +67,8 @@ export interface Outbound {
 export interface OutboundOptions {
   readonly mode: "dev" | "start";
   readonly allow?: readonly string[];
+  /** Receivers in these networks are reached over plain http too. */
+  readonly trusted?: Networks;
   /**
    * Deliveries reach only this machine, private networks and the addresses that `allow` opens. Backends are not limited.
    */
@@ -76,6 +80,12 @@ export interface OutboundOptions {
   readonly ca?: readonly string[];
 }
 
+/** Which addresses of a target are tried, and how its name is looked up. */
+interface Way {
+  readonly choose: AddressChoice;
+  readonly lookUp?: ResolveHost;
+}
+
 /** One sentence for all: the answer to a caller must not tell what addresses a name has inside a network. */
 const addressRules = {
   start:
@@ -83,18 +93,14 @@ const addressRules = {
   dev: "must lead to public, private or loopback addresses, never to link-local or metadata addresses",
 } as const;
 
-const loopbackTarget = (text: string): Target | { readonly problem: string } => {
-  const url = parseLoopbackUrl(text);
-  return url ? targetOf(url) : { problem: "must lead to this machine" };
-};
-
 /** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { mode, confined = false } = options;
+  const { mode, confined = false, trusted = noNetworks } = options;
   const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
   if (limit_ms > 60_000)
     throw new Error(`the timeout of outbound requests must be a minute at most, not ${options.timeout}`);
-  const allowed = parseAllow(options.allow ?? []);
+  const allowed = parseAllow([...(options.allow ?? []), ...trusted.names]);
+  const isTrusted = (address: string) => !isClosed(address) && trusted.has(address);
   const { resolve, noneAfter } = createHostResolver(options.resolve);
   const clock = createClock("real");
   const requests = createRequestsInFlight();
@@ -132,7 +138,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const tryAddresses = async (
     target: Target,
     cancellation: Cancellation,
-    { choose, lookUp }: { choose: AddressChoice; lookUp?: ResolveHost | undefined },
+    { choose, lookUp }: Way,
     attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
   ): Promise<HttpResult> => {
     const chosen = choose(await addressesOf(target, cancellation, lookUp));
@@ -148,18 +154,21 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const isOpenFor = (target: HostPort) => (address: string) => isAllowed(mode, allowed, address, target);
 
+  const wayTo = (target: Target, isForwarded: boolean): Way => {
+    if (isForwarded) return { choose: allIf((address) => isLoopback(address) || isTrusted(address)) };
+    if (!target.secure) return { choose: allIf(isTrusted) };
+    return confined
+      ? { choose: onlyNear(allowed, target), lookUp: resolveOrNone }
+      : { choose: allIf(isOpenFor(target)) };
+  };
+
   const deliver = (
     { url, headers, body, isForwarded = false }: OutboundRequest,
     cancellation: Cancellation,
   ): Promise<HttpResult> | HttpResult => {
-    const target = isForwarded ? loopbackTarget(url) : httpsTarget(url);
+    const target = isForwarded ? nearTarget(url, trusted) : deliveryTarget(url, trusted);
     if ("problem" in target) return failed(`the URL ${target.problem}`);
-    const way = isForwarded
-      ? { choose: allIf(isLoopback) }
-      : {
-          choose: confined ? onlyNear(allowed, target) : allIf(isOpenFor(target)),
-          lookUp: confined ? resolveOrNone : undefined,
-        };
+    const way = wayTo(target, isForwarded);
     return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
       const { keepAlive, single, plain } = connections;
       const agent = target.secure ? keepAlive : plain;
@@ -217,13 +226,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
 
     async checkUrl(text) {
-      const target = httpsTarget(text);
+      const target = deliveryTarget(text, trusted);
       if ("problem" in target) return target.problem;
       const { cancellation, finish } = requests.start(limit_ms);
       const addresses = await Promise.resolve(addressesOf(target, cancellation, confined ? resolveOrNone : resolve))
         .catch(() => [])
         .finally(finish);
       if (addresses.some(isClosed)) return addressRules[mode];
+      if (!target.secure) return addresses.every(isTrusted) ? undefined : mustBeTrusted(trusted);
       return confined || addresses.every(isOpenFor(target)) ? undefined : addressRules[mode];
     },
 

@@ -1,5 +1,6 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
+import { yieldToEventLoop } from "../../kernel/event-loop.ts";
 
 /** The limit of a whole request, from the lookup to the end of the answer. SPEC: "no `2xx` arrives within 10 seconds". */
 export const requestTimeout_ms = milliseconds("10s");
@@ -46,10 +47,13 @@ export const rejectOnCancel = <T>(cancellation: Cancellation, work: Promise<T>):
     work.then(resolve, reject);
   });
 
-/** One machine timer runs a minute at most. */
+/**
+ * One machine timer runs a minute at most. Where the process was stopped, the answer may have arrived before the timer fires:
+ * it is read first.
+ */
 function longTimer(wait: number, run: () => void): () => void {
   let cancel = systemTimer(wait, () => {
-    if (wait <= 60_000) run();
+    if (wait <= 60_000) void yieldToEventLoop().then(run);
     else cancel = longTimer(wait - 60_000, run);
   });
   return () => cancel();

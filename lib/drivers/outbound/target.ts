@@ -1,5 +1,6 @@
+import { addressOfHost } from "../../kernel/ip-address.ts";
+import type { Networks } from "../../kernel/networks.ts";
 import { parseUrl } from "../../kernel/url.ts";
-import { addressOfHost } from "./ip-address.ts";
 import { memoize } from "./memoize.ts";
 
 /** `host` is as a URL writes it, without a trailing dot. */
@@ -41,11 +42,26 @@ const longestUrl = 2048;
 
 /** The rule that a URL of plain http breaks. */
 export const mustBeHttps = "must begin with https://";
+/** The same where the operator trusts networks. */
+export const mustBeTrusted = ({ names }: Networks) =>
+  `must lead to a network of the option trustNetwork (${names.join(", ")}), or be an https:// URL`;
 
 /** CONTRACT section 6: "`https://`, at most 2,048 characters, no credentials in them". */
 export function parseHttpsUrl(text: string): { href: string } | { problem: string } {
   // SPEC: "Webhook url not starting with `https://`"; the URL parser would accept `https:\\host` and a tab inside as well.
-  if (!/^https:\/\//i.test(text)) return { problem: mustBeHttps };
+  return /^https:\/\//i.test(text) ? parseDeliveryUrl(text) : { problem: mustBeHttps };
+}
+
+/** The same; plain http may lead to a name, whose addresses are checked later, and to an address of a trusted network. */
+export function parseEndpointUrl(text: string, trusted: Networks): { href: string } | { problem: string } {
+  if (trusted.names.length === 0 || !/^http:\/\//i.test(text)) return parseHttpsUrl(text);
+  const parsed = parseDeliveryUrl(text);
+  if ("problem" in parsed) return parsed;
+  const { address } = targetOf(new URL(parsed.href));
+  return address === undefined || trusted.has(address) ? parsed : { problem: mustBeTrusted(trusted) };
+}
+
+function parseDeliveryUrl(text: string): { href: string } | { problem: string } {
   const tooLong = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
   if (text.length > longestUrl) return tooLong;
   const url = parseUrl(text);
@@ -61,6 +77,13 @@ export const httpsTarget = memoize((text): Target | { readonly problem: string }
   return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
 });
 
+/** The target of a delivery: https, or plain http where the operator trusts networks; or the rule that its URL breaks. */
+export function deliveryTarget(text: string, trusted: Networks): Target | { readonly problem: string } {
+  if (trusted.names.length === 0 || !/^http:/i.test(text)) return httpsTarget(text);
+  const parsed = parseEndpointUrl(text, trusted);
+  return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
+}
+
 /** An http or https URL without credentials and with a port that exists; undefined for anything else. */
 export function parseHttpUrl(text: string): URL | undefined {
   const url = parseUrl(text);
@@ -68,8 +91,22 @@ export function parseHttpUrl(text: string): URL | undefined {
   return isUsable && url.port !== "0" ? url : undefined;
 }
 
-/** The URL of a receiver on this machine, plain http or https; undefined for any other. Names below `localhost` are loopback. */
-export function parseLoopbackUrl(text: string): URL | undefined {
+/**
+ * The URL of a receiver on this machine or in a trusted network, plain http or https; undefined for any other. Names below
+ * `localhost` are loopback. Other names are accepted where the operator trusts networks: each delivery looks them up.
+ */
+export function parseNearUrl(text: string, trusted: Networks): URL | undefined {
   const url = /^https?:\/\//i.test(text) ? parseHttpUrl(text) : undefined;
-  return url && /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(hostPortOf(url).host) ? url : undefined;
+  if (!url) return undefined;
+  const { host } = hostPortOf(url);
+  if (/^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(host)) return url;
+  const address = addressOfHost(host);
+  const isTrusted = address === undefined ? trusted.names.length > 0 : trusted.has(address);
+  return isTrusted ? url : undefined;
 }
+
+/** The target of such a URL, or the rule that it breaks. */
+export const nearTarget = (text: string, trusted: Networks): Target | { readonly problem: string } => {
+  const url = parseNearUrl(text, trusted);
+  return url ? targetOf(url) : { problem: "must lead to this machine, or to a network of the option trustNetwork" };
+};

@@ -19,8 +19,8 @@ export interface Program {
   /** Runs already, since before this process: it is taken over, and `start` comes after its end. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
   readonly health: string;
-  /** What a refused connection means; that nothing listens on the port, by default. */
-  readonly refusal?: string;
+  /** What it means that a connection to the port is refused, or closed at once. */
+  readonly refusal: (port: number) => string;
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
   /** Called when it is stopped for good. */
@@ -40,7 +40,7 @@ const portTakenWords = /EADDRINUSE|address already in use|port is already alloca
 
 export type AppInstance = Instance & {
   /** Ends the app where it uses more memory than it may; it starts again. */
-  checkMemory(all: readonly ProcessEntry[]): void;
+  checkMemory(all: () => readonly ProcessEntry[]): void;
 };
 
 /** Starts a program and keeps it running. Resolves once it is healthy, and rejects where it never was. */
@@ -87,8 +87,8 @@ function createApp(program: Program, signal: AbortSignal) {
       child = started;
       const hasEnded = () => (started.ending ? describe(started.ending) : undefined);
       const { health: path, healthTimeout_ms: timeout_ms, refusal } = program;
-      const at_ms = { port: at, path, timeout_ms, ...(refusal !== undefined && { refusal }) };
-      const reason = await waitUntilHealthy(at_ms, hasEnded, { log, signal: stopping.signal });
+      const place = { port: at, path, timeout_ms, refusal: refusal(at) };
+      const reason = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
       if (reason === undefined) {
         port = at;
         const since = monotonicNow();
@@ -107,9 +107,10 @@ function createApp(program: Program, signal: AbortSignal) {
     port = undefined;
     if (ran_ms >= stable_ms) failures = 0;
     const limit = `deployments.appMemory (${byteSizeText(program.memory_bytes)})`;
-    let reason: string | undefined = outOfMemory
-      ? `The app used more memory than ${limit}`
-      : describe(how).replace(/^t/, "T");
+    let reason: string | undefined =
+      outOfMemory || how.passed === "memory"
+        ? `The app used more memory than ${limit}`
+        : describe(how).replace(/^t/, "T");
     while (reason !== undefined && !stopping.signal.aborted) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;
@@ -155,7 +156,11 @@ function createApp(program: Program, signal: AbortSignal) {
     checkMemory(all) {
       if (child?.pid === undefined || child.ending) return;
       const { pid } = child;
-      const its = [...all.filter((one) => one.pid === pid), ...descendantsOf(pid, all)];
+      if (child.passed) {
+        if (child.passed() === "memory") child.kill();
+        return;
+      }
+      const its = [...all().filter((one) => one.pid === pid), ...descendantsOf(pid, all())];
       if (memoryOf(its) <= program.memory_bytes) return;
       outOfMemory = true;
       child.kill();

@@ -2,7 +2,7 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
-import { type Child, startChild } from "./child.ts";
+import type { Child } from "./child.ts";
 import type { Step } from "./detect.ts";
 import { bytesOf } from "./disk.ts";
 import { Failure } from "./failure.ts";
@@ -45,9 +45,13 @@ export async function diskReason({
   return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
 }
 
+const memoryReason = ({ memory_bytes }: BuildLimits) =>
+  `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
+const processesReason = `it ran more than ${maxProcesses} processes`;
+
 /** Watches the limits of all processes of a build together; answers the reason when one is passed. */
 export function watchLimits(
-  usage: () => { memory_bytes: number; processes: number },
+  reasonOf: () => string | undefined,
   { limits, folders, before_bytes }: Pick<Build, "limits" | "folders" | "before_bytes">,
   passed: (reason: string) => void,
 ): () => void {
@@ -58,10 +62,8 @@ export function watchLimits(
     if (!stopped) passed(reason);
   };
   const look = async () => {
-    const { memory_bytes, processes } = usage();
-    if (memory_bytes > limits.memory_bytes)
-      return over(`it used more memory than deployments.buildMemory (${byteSizeText(limits.memory_bytes)})`);
-    if (processes > maxProcesses) return over(`it ran more than ${maxProcesses} processes`);
+    const used = reasonOf();
+    if (used !== undefined) return over(used);
     const begun = monotonicNow();
     if (begun >= nextDisk) {
       const reason = await diskReason({ limits, folders, before_bytes });
@@ -77,11 +79,29 @@ export function watchLimits(
   };
 }
 
-const usageOf = (child: Child) => () => {
+/** Why a build has to end. Without a control group, its processes are counted. */
+const reasonOf = (child: Child, limits: BuildLimits) => () => {
+  const passed = child.passed?.();
+  if (child.passed) return passed === "memory" ? memoryReason(limits) : passed && processesReason;
   const below = child.pid === undefined ? [] : descendantsOf(child.pid);
-  // Beyond the limit of processes, their memory no longer matters.
-  return { memory_bytes: below.length > maxProcesses ? 0 : memoryOf(below), processes: below.length };
+  if (below.length > maxProcesses) return processesReason;
+  return memoryOf(below) > limits.memory_bytes ? memoryReason(limits) : undefined;
 };
+
+/** What a script prints that looks at the result of a build. */
+export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
+  let text = "";
+  const child = sandbox.start(script, box, (chunk) => {
+    if (text.length < 4096) text += chunk;
+    return 0;
+  });
+  signal.addEventListener("abort", child.kill);
+  const { code } = await child.ended;
+  signal.removeEventListener("abort", child.kill);
+  if (signal.aborted) throw new Failure("it was ended");
+  if (code === 0) return text;
+  throw new Failure(`the result of the build could not be looked at: ${text.trim()}`);
+}
 
 const missing = (program: string) =>
   `builds find no ${program} on this machine; install it for all users: npm install --global ${program}`;
@@ -98,9 +118,8 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
     lacksProgram ||= program !== undefined && new RegExp(`^sh: .*\\b${program}: .*not found`).test(line.message);
     log(line);
   }, hide);
-  const child = startChild(sandbox.command(command, box), (chunk) => {
-    if (!isFull()) reader.write(chunk);
-  });
+  // What no log has room for is thrown away, which takes no time worth a pause.
+  const child = sandbox.start(command, box, (chunk) => (isFull() ? 0 : reader.write(chunk)));
   let reason: string | undefined;
   const end = (why: string) => {
     reason ??= why;
@@ -108,17 +127,18 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   };
   const abort = () => end("it was ended");
   signal.addEventListener("abort", abort);
-  const unwatch = watchLimits(usageOf(child), build, end);
-  const { code, signal: by } = await child.ended;
+  const unwatch = watchLimits(reasonOf(child, build.limits), build, end);
+  const { code, signal: by, passed } = await child.ended;
   unwatch();
   signal.removeEventListener("abort", abort);
   reader.end();
   if (sandbox.name === "none") killStrays((of) => of.deployment_id === build.deployment_id && of.port === undefined);
+  if (passed === "memory") reason ??= memoryReason(build.limits);
   if (reason !== undefined) throw new Failure(`${name} was ended: ${reason}`);
   if (by === "SIGXFSZ" || code === 128 + 25) throw new Failure(`${name} failed: it wrote a file larger than 1 GiB`);
   if (code === 0) return;
   if (lacksProgram && program !== undefined) throw new Failure(`${name} failed: ${missing(program)}`);
-  const limit = `deployments.buildMemory (${byteSizeText(build.limits.memory_bytes)})`;
-  if (outOfMemory) throw new Failure(`${name} failed: it used more memory than ${limit}`);
+  if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
+  if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
   throw new Failure(`${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}: ${command}`);
 }

@@ -5,20 +5,21 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import type { Order, Run } from "../deployment/background-steps.ts";
 import { type LimitedRun, withinLimits } from "./build-limits.ts";
-import { type Build, type BuildLimits, diskReason, runStep, watchLimits } from "./build-steps.ts";
+import { type Build, type BuildLimits, diskReason, printed, runStep, watchLimits } from "./build-steps.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
 import { folderBytes } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
+import type { Machine } from "./probe.ts";
 import type { ProjectCaches } from "./project-caches.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { Box } from "./sandbox.ts";
 
 /** What a build works with. */
 export interface BuildPorts {
   readonly git: Git;
   readonly releases: Releases;
-  readonly sandbox: Sandbox;
+  readonly machine: Machine;
   readonly folder: string;
   readonly caches: ProjectCaches;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
@@ -65,7 +66,7 @@ export async function fetchSource(
       isTooLarge = true;
       end(`the repository is too large: ${reason}`);
     };
-    const unwatch = watchLimits(() => ({ memory_bytes: 0, processes: 0 }), room, passed);
+    const unwatch = watchLimits(() => undefined, room, passed);
     try {
       await git.fetch(resolved, source.repo, signal);
       await git.checkout(resolved, app, signal);
@@ -94,7 +95,7 @@ function notices(app: string): string[] {
 
 function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
   const { caches, limits } = ports;
-  return caches.withPackages(order.project_id, limits.disk_bytes / 2, (cache, stored_bytes) =>
+  return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
     runBuild({ order, commit, cache, stored_bytes }, run, ports),
   );
 }
@@ -102,7 +103,7 @@ function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promis
 interface Given {
   readonly order: Order;
   readonly commit: string;
-  /** The folder of packages that the builds of a project share, and what it held before. */
+  /** The folder of packages that the builds of an environment share, and what it held before. */
   readonly cache: string;
   readonly stored_bytes: number;
 }
@@ -110,21 +111,25 @@ interface Given {
 async function runBuild(
   { order, commit, cache, stored_bytes }: Given,
   run: Run,
-  { releases, sandbox, limits, leavesDockerfiles }: BuildPorts,
+  { releases, machine, limits, leavesDockerfiles }: BuildPorts,
 ): Promise<StoredRelease> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const plan = detect(app);
   const saysNothing = plan.start === undefined && plan.folder === undefined && plan.steps.length === 0;
-  if (leavesDockerfiles && saysNothing && existsSync(join(app, "Dockerfile")))
+  if (leavesDockerfiles && saysNothing && plan.hasDockerfile)
     throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues(order.secrets);
   const folders = [app, temporary, cache];
+  const { sandbox, files, userOf } = machine;
+  const user = await userOf(order.organization_id);
+  for (const path of folders) await files.own(path, user);
   const steps: Build = { ...run, ...order, sandbox, limits, hide, folders, before_bytes: stored_bytes };
   const building = {
     app,
+    user,
     build: { cache, temporary },
     env: { CI: "1", NO_COLOR: "1", ...variables },
     memory_bytes: limits.memory_bytes,
@@ -133,13 +138,14 @@ async function runBuild(
     run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
     await runStep(step, building, steps);
   }
-  const site = plan.start === undefined ? staticFolder(app, plan) : null;
+  const looking: Box = { app, user, env: {}, memory_bytes: limits.memory_bytes };
+  const site = plan.start === undefined ? await staticFolder(plan, (script) => printed(script, looking, steps)) : null;
   if (plan.release !== undefined) {
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
     const env = { NODE_ENV: "production", ...variables };
     await runStep(
       { name: "The release command", command: plan.release },
-      { app, env, memory_bytes: limits.memory_bytes },
+      { app, user, env, memory_bytes: limits.memory_bytes },
       steps,
     );
   }

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { systemTimer } from "../../kernel/clock.ts";
-import { descendantsOf, signalProcess } from "./process-table.ts";
+import type { Group, Passed } from "../box/cgroups.ts";
+import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 
 /** A command to start, as the sandbox wrote it. */
 export interface Command {
@@ -11,8 +12,10 @@ export interface Command {
   readonly cwd: string;
   /** Arguments that no other program may read, handed over on file descriptor 3, each ended by a NUL. */
   readonly hiddenArgs?: readonly string[];
-  /** Whether its first child is the init process of a sandbox, which no signal may reach but the last one. */
+  /** Whether it makes a sandbox with processes of its own, which get the signals in its place. */
   readonly isSandbox: boolean;
+  /** What limits its processes together. The command enters it, and it goes with the command. */
+  readonly group?: Group | undefined;
 }
 
 export interface Ending {
@@ -20,6 +23,8 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
   /** The whole sentence, where code and signal do not tell: `the container could not be started: …`. */
   readonly reason?: string;
+  /** The limit of its group that it met. */
+  readonly passed?: Passed | undefined;
 }
 
 /** A running command with all its processes. */
@@ -29,14 +34,52 @@ export interface Child {
   readonly ended: Promise<Ending>;
   /** How the command has ended; undefined while it runs. */
   readonly ending: Ending | undefined;
+  /** The limit of its group that it has met so far; there is none where no group limits it. */
+  readonly passed?: () => Passed | undefined;
   /** Asks its processes to end, and kills them after the grace. */
   stop(grace_ms: number): Promise<Ending>;
   kill(): void;
 }
 
+/** Gets the output of a command; answers for how many milliseconds it should be read no further. */
+export type TakeOutput = (chunk: Buffer) => number;
+
+/**
+ * Reads both streams of a command. A command that floods them waits for its reader, and not the reader for it. `drain`
+ * reads what is left without a pause, once the command has ended.
+ */
+function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain(): void; destroy(): void } {
+  const streams = [stdout, stderr].filter((stream) => stream !== null);
+  let isPaused = false;
+  let isDraining = false;
+  const resume = () => {
+    isPaused = false;
+    for (const stream of streams) stream.resume();
+  };
+  for (const stream of streams) {
+    stream.on("error", () => {});
+    stream.on("data", (chunk: Buffer) => {
+      const wait_ms = take(chunk);
+      if (wait_ms < 1 || isPaused || isDraining) return;
+      isPaused = true;
+      for (const one of streams) one.pause();
+      systemTimer(wait_ms, resume);
+    });
+  }
+  return {
+    drain() {
+      isDraining = true;
+      resume();
+    },
+    destroy() {
+      for (const stream of streams) stream.destroy();
+    },
+  };
+}
+
 /** Starts a command in a process group of its own. `take` gets its output, both streams in the order of arrival. */
-export function startChild(command: Command, take: (chunk: Buffer) => void): Child {
-  const { file, args, env, cwd, hiddenArgs } = command;
+export function startChild(command: Command, take: TakeOutput): Child {
+  const { file, args, env, cwd, hiddenArgs, group } = command;
   const child = spawn(file, args, {
     cwd,
     env,
@@ -45,10 +88,7 @@ export function startChild(command: Command, take: (chunk: Buffer) => void): Chi
   });
   const { pid } = child;
   handOver(child, hiddenArgs);
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", take);
-    stream?.on("error", () => {});
-  }
+  const output = readOutput(child, take);
   let ending: Ending | undefined;
   const kill = () => {
     if (pid !== undefined) signalProcess(-pid, "SIGKILL");
@@ -58,18 +98,20 @@ export function startChild(command: Command, take: (chunk: Buffer) => void): Chi
       take(Buffer.from(`${file} cannot be started: ${error.message}\n`));
       ending = { code: 127, signal: null };
       resolve(ending);
+      void group?.remove();
     });
     child.once("exit", (code, signal) => {
-      ending ??= { code, signal };
+      ending ??= { code, signal, passed: group?.passed() };
       // What its leader left behind in the group.
       kill();
+      output.drain();
       // A process that has left the group may hold the output open.
-      systemTimer("300ms", () => {
-        child.stdout?.destroy();
-        child.stderr?.destroy();
-      });
+      systemTimer("300ms", output.destroy);
     });
-    child.once("close", () => resolve(ending ?? { code: null, signal: null }));
+    child.once("close", () => {
+      const how = ending ?? { code: null, signal: null };
+      void Promise.resolve(group?.remove()).then(() => resolve(how));
+    });
   });
   return {
     pid,
@@ -77,6 +119,7 @@ export function startChild(command: Command, take: (chunk: Buffer) => void): Chi
     get ending() {
       return ending;
     },
+    ...(group && { passed: group.passed }),
     async stop(grace_ms) {
       if (ending || pid === undefined) return ended;
       for (const one of membersOf(pid, command.isSandbox)) signalProcess(one, "SIGTERM");
@@ -88,14 +131,16 @@ export function startChild(command: Command, take: (chunk: Buffer) => void): Chi
 }
 
 /**
- * Who is asked to end: the group, as at Ctrl+C in a terminal. In a sandbox that excludes the sandbox itself and its init
- * process, whose end would kill all others at once.
+ * Who is asked to end: the group, as at Ctrl+C in a terminal. In a sandbox those are the processes of its own table, but
+ * for the first: its end would kill all others at once.
  */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];
-  const below = descendantsOf(pid);
-  const init = below.find(({ parent }) => parent === pid)?.pid;
-  return below.filter((one) => one.pid !== init && one.group === pid).map((one) => one.pid);
+  const inside = (one: number) => {
+    const [, own] = idsOf(one);
+    return own !== undefined && own !== 1;
+  };
+  return descendantsOf(pid).flatMap((one) => (one.group === pid && inside(one.pid) ? [one.pid] : []));
 }
 
 function handOver(child: ChildProcess, hiddenArgs: readonly string[] | undefined): void {

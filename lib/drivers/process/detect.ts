@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import * as v from "valibot";
+import { quoted } from "../../kernel/shell-words.ts";
 import { detailOf, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { Failure } from "./failure.ts";
 import { type Install, installOf } from "./installs.ts";
@@ -48,6 +49,7 @@ export interface Plan {
   /** The folder of a static site; without it and without `start`, one is looked for after the build. */
   readonly folder: string | undefined;
   readonly health: string;
+  readonly hasDockerfile: boolean;
   /** Where the parts were found. */
   readonly found: readonly string[];
 }
@@ -111,7 +113,6 @@ function programOf(root: string, { main }: Partial<Manifest>): string | undefine
   const program = [main, "server.js"].find((name) => name !== undefined && readWithin(root, name) !== undefined);
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
-const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The settings of `svc.json`, which is optional. */
 export function ownSettings(root: string): v.InferOutput<typeof settings> {
@@ -141,6 +142,7 @@ export function detect(root: string): Plan {
     start,
     folder: given.static,
     health: given.health ?? "/",
+    hasDockerfile: existsSync(join(root, "Dockerfile")),
     found: [own, packages, procfile].flatMap((text, i) =>
       text === undefined ? [] : (["svc.json", "package.json", "Procfile"][i] ?? []),
     ),
@@ -150,19 +152,29 @@ export function detect(root: string): Plan {
 const nothingFound =
   "nothing to run was found: neither svc.json with start or static, nor package.json with a start script, main or server.js, nor a Procfile with web, nor a static folder with index.html (public, dist, build, out, _site or the top)";
 
-/** The folder of a static site, after the build. */
-export function staticFolder(root: string, { folder, steps }: Plan): string {
+/**
+ * The folder of a static site, after the build. It is looked for in the box, by a shell script whose output `look` answers:
+ * a link of the build leads to nothing there but what the box shows.
+ */
+export async function staticFolder(
+  { folder, steps, hasDockerfile }: Plan,
+  look: (script: string) => Promise<string>,
+): Promise<string> {
+  const find = async (places: readonly string[]) => {
+    const tests = places.map((place) => `[ -f ${quoted(`./${place}/index.html`)} ] && echo ${quoted(place)} && exit`);
+    const found = (await look([...tests, "true"].join("\n"))).trim();
+    return places.find((place) => place === found);
+  };
   if (folder !== undefined) {
-    if (readWithin(root, join(folder, "index.html")) !== undefined) return folder;
+    if ((await find([folder])) !== undefined) return folder;
     throw new Failure(`the static folder ${folder} of svc.json has no index.html after the build`);
   }
   // A build writes its own folder; what it starts from may hold an index.html too.
   const written = ["dist", "build", "out", "_site"];
-  const places = steps.length > 0 ? [...written, "public", "."] : ["public", ...written, "."];
-  const found = places.find((place) => readWithin(root, join(place, "index.html")) !== undefined);
+  const found = await find(steps.length > 0 ? [...written, "public", "."] : ["public", ...written, "."]);
   if (found !== undefined) return found;
   throw new Failure(
-    existsSync(join(root, "Dockerfile"))
+    hasDockerfile
       ? `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`
       : nothingFound,
   );

@@ -26,6 +26,8 @@ export interface GitResult {
 export interface GitOptions {
   readonly signal: AbortSignal;
   readonly timeout: string;
+  /** Whether it speaks to the code host with the operator's credential: a token, or the ssh key of the server's user. */
+  readonly usesCredential?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -79,18 +81,22 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
     GIT_TERMINAL_PROMPT: "0",
     GIT_ASKPASS: "/bin/false",
     GIT_PROTOCOL_FROM_USER: "0",
-    GIT_SSH_COMMAND: "ssh -o BatchMode=yes",
     GIT_LFS_SKIP_SMUDGE: "1",
   };
   for (const [name, value] of Object.entries(process.env))
     if (passed.test(name) && value !== undefined) env[name] = value;
+  const ssh = "ssh -o BatchMode=yes";
+  const anonymous = { GIT_SSH_COMMAND: `${ssh} -o PreferredAuthentications=none` };
+  const credential: Record<string, string> = { GIT_SSH_COMMAND: ssh };
   if (token !== undefined && /^https?:/.test(url)) {
     // In the environment, where no other user of the machine can read it.
-    env["GIT_CONFIG_COUNT"] = "1";
-    env["GIT_CONFIG_KEY_0"] = `http.${new URL(url.replaceAll("{repo}", "a/b")).origin}/.extraHeader`;
-    env["GIT_CONFIG_VALUE_0"] = `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+    credential["GIT_CONFIG_COUNT"] = "1";
+    credential["GIT_CONFIG_KEY_0"] = `http.${new URL(url.replaceAll("{repo}", "a/b")).origin}/.extraHeader`;
+    credential["GIT_CONFIG_VALUE_0"] =
+      `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
   }
-  return (args: readonly string[], options: GitOptions) => run(args, { ...env, ...options.env }, options);
+  return (args: readonly string[], options: GitOptions) =>
+    run(args, { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env }, options);
 }
 
 const memory = 2 * 1024 ** 3;

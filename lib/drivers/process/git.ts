@@ -18,10 +18,17 @@ export interface Resolved {
   readonly commit: string;
   /** `refs/heads/main`, `refs/tags/v1` or `HEAD`: where the commit can be found. */
   readonly ref: string;
+  /** Whether it is fetched with the operator's credential. */
+  readonly usesCredential: boolean;
 }
 
 type Wanted = Pick<DeploymentSource, "repo" | "branch" | "tag">;
-type Order = { readonly project_id: string; readonly source: Wanted; readonly pin: string | null };
+type Order = {
+  readonly project_id: string;
+  readonly source: Wanted;
+  readonly pin: string | null;
+  readonly usesCredential: boolean;
+};
 
 const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? `refs/heads/${branch}` : "HEAD");
 const describe = ({ branch, tag }: Wanted) =>
@@ -34,10 +41,18 @@ function commitIn(stdout: string, ref: string): string | undefined {
   return commit !== undefined && commitId.test(commit) ? commit : undefined;
 }
 
+/** What git said, without paths of this machine: callers read it in the log of their deployment. */
+const withoutPaths = (reason: string): string =>
+  reason
+    .replaceAll(/'(?:file:\/\/)?\/[^']*'/g, "the repository")
+    .replaceAll(/(?<![\w:/.])(?:file:\/\/)?\/[^\s'"]+/g, "the repository");
+
 /** Repositories by their name: looks a ref up, fetches a commit into a cache of the project, and writes its files. */
 export function createGit(folder: string, caches: string, host: CodeHost) {
   const git = createGitCommand(folder, host);
   const caching = createGitCaches();
+
+  const hasCredential = host.token !== undefined || host.url.startsWith("ssh:");
 
   const urlOf = (repo: string): string => {
     if (host.repos === undefined) return host.url.replaceAll("{repo}", repo);
@@ -48,33 +63,54 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
     return pathToFileURL(found).href;
   };
 
-  const cacheOf = (project_id: string, url: string) =>
-    join(caches, project_id, "git", `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.git`);
+  /** What was fetched with the credential lies apart: an organization that may use it no longer does not read that either. */
+  const cacheOf = (project_id: string, url: string, usesCredential: boolean) => {
+    const name = createHash("sha256").update(usesCredential ? url : `${url} public`);
+    return join(caches, project_id, "git", `${name.digest("hex").slice(0, 32)}.git`);
+  };
 
-  const explain = (repo: string | null, { reason }: GitResult) => {
+  const explain = (repo: string | null, { reason }: GitResult, usesCredential: boolean) => {
+    if (host.repos === undefined && host.url.startsWith("file:") && /does not appear to be|not a git rep/.test(reason))
+      return new Failure(
+        `${repo} cannot be read: the code host has no such repository, or the user of the service may not read it`,
+      );
     if (/error: 30[12378]|redirect/.test(reason))
       return new Failure(
         `${repo} cannot be read: the code host leads elsewhere, and redirects are not followed; has it moved?`,
       );
+    const isRefused = /askpass|Authentication failed|could not read Username|Permission denied|error: 40[13]/.test(
+      reason,
+    );
+    if (isRefused && !usesCredential && hasCredential)
+      return new Failure(
+        `${repo} cannot be read: the code host refuses a fetch without a credential, and the service's own does not serve this organization and repository (option codeHost.organizations)`,
+      );
     return new Failure(
-      /askpass|Authentication failed|could not read Username|error: 40[13]/.test(reason)
+      isRefused
         ? `${repo} cannot be read: the code host refuses ${host.token === undefined ? "a fetch without a credential; set" : "the credential; correct"} codeHost.token`
-        : `${repo} cannot be read: ${reason}`,
+        : `${repo} cannot be read: ${withoutPaths(reason)}`,
     );
   };
 
   return {
     /** The commit of a source. A known commit is not looked up again, however its branch or tag has moved since. */
-    async resolve({ project_id, source, pin }: Order, signal: AbortSignal): Promise<Resolved> {
+    async resolve({ project_id, source, pin, usesCredential }: Order, signal: AbortSignal): Promise<Resolved> {
+      // A folder has no public part.
+      if (!usesCredential && (host.repos !== undefined || host.url.startsWith("file:")))
+        throw new Failure(`${source.repo} may not be read by this organization (option codeHost.organizations)`);
       const url = urlOf(source.repo ?? "");
-      const cache = cacheOf(project_id, url);
+      const cache = cacheOf(project_id, url, usesCredential);
       const ref = refOf(source);
-      if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref };
-      const found = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], { signal, timeout: "30s" });
-      if (!found.ok) throw explain(source.repo, found);
+      if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref, usesCredential };
+      const found = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], {
+        signal,
+        timeout: "30s",
+        usesCredential,
+      });
+      if (!found.ok) throw explain(source.repo, found, usesCredential);
       const commit = commitIn(found.stdout, ref);
       if (commit === undefined) throw new Failure(`${source.repo} has no commit at ${describe(source)}`);
-      return { url, cache, commit, ref };
+      return { url, cache, commit, ref, usesCredential };
     },
 
     /** Runs work that has the cache of a repository for itself, and says how large the cache is. */
@@ -82,7 +118,8 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       caching.alone(cache, signal, async () => work(await caching.shrink(cache, largest_bytes))),
 
     /** Fetches a commit into the cache of its repository, unless it is there. */
-    async fetch({ url, cache, commit, ref }: Resolved, repo: string | null, signal: AbortSignal): Promise<void> {
+    async fetch(of: Resolved, repo: string | null, signal: AbortSignal): Promise<void> {
+      const { url, cache, commit, ref, usesCredential } = of;
       const inCache = ["--git-dir", cache];
       const target = `refs/svc/${commit}`;
       const verify = (name: string) =>
@@ -91,6 +128,7 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
         git([...inCache, "fetch", "--quiet", ...depth, "--no-tags", "--no-recurse-submodules", "--", url, refspec], {
           signal,
           timeout: "5m",
+          usesCredential,
         });
       if (!existsSync(join(cache, "HEAD"))) {
         await mkdir(cache, { recursive: true });
@@ -99,10 +137,10 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       if ((await verify(target)).ok) return;
       const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
       if (exact.ok) return;
-      if (exact.wasEnded) throw explain(repo, exact);
+      if (exact.wasEnded) throw explain(repo, exact, usesCredential);
       // Some servers give no commit by its id alone.
       const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
-      if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact);
+      if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact, usesCredential);
       if (!(await verify(`${commit}^{commit}`)).ok) throw new Failure(`${repo} no longer has the commit ${commit}`);
       await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
     },
@@ -119,7 +157,7 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
         { signal, timeout: "5m", env: { GIT_INDEX_FILE: index } },
       );
       await rm(index, { force: true });
-      if (!written.ok) throw new Failure(`the commit ${commit} cannot be checked out: ${written.reason}`);
+      if (!written.ok) throw new Failure(`the commit ${commit} cannot be checked out: ${withoutPaths(written.reason)}`);
     },
   };
 }

@@ -25,7 +25,7 @@ interface Place {
   readonly port: number;
   readonly path: string;
   /** What it means that the connection is refused, or closed at once. */
-  readonly refusal?: string;
+  readonly refusal: string;
 }
 
 /** Asks once; answers the status, or what went wrong; undefined where no answer came in time. */
@@ -44,9 +44,7 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
     });
     asked.on("error", (error: NodeJS.ErrnoException) => {
       cancel();
-      const isRefused = error.code === "ECONNREFUSED" || (refusal !== undefined && error.code === "ECONNRESET");
-      const nothing = refusal ?? `nothing listens on port ${port}, which the variable PORT names`;
-      resolve(isRefused ? nothing : error.message);
+      resolve(error.code === "ECONNREFUSED" || error.code === "ECONNRESET" ? refusal : error.message);
     });
     asked.end();
   });

@@ -4,6 +4,9 @@ import type { LogLine } from "../deployment/contract.ts";
 
 const longestLine = 8 * 1024;
 const longestBuffer = 32 * 1024;
+/** As fast as lines and bytes are read in the long run: no log keeps more than 10,000 lines. */
+const lines_perMs = 20;
+const bytes_perMs = 8 * 1024;
 
 const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
@@ -31,13 +34,16 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
     take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
   };
   return {
-    write(chunk: Buffer): void {
+    /** Answers for how many milliseconds nothing more should be read: a program that floods its log waits. */
+    write(chunk: Buffer): number {
       const parts = (rest + decoder.write(chunk)).split("\n");
       rest = parts.pop() ?? "";
       for (const part of parts) emit(part);
-      if (rest.length <= longestBuffer) return;
-      emit(rest);
-      rest = "";
+      if (rest.length > longestBuffer) {
+        emit(rest);
+        rest = "";
+      }
+      return Math.max(parts.length / lines_perMs, chunk.length / bytes_perMs);
     },
     /** The program has ended: its last line may have no end. */
     end(): void {

@@ -1,41 +1,144 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
-import { startChild } from "./child.ts";
-import { bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
+import { createGroups, type Groups } from "../box/cgroups.ts";
+import type { Means } from "../box/entrance.ts";
+import type { Reach } from "../box/network.ts";
+import { collision, createOrganizationUsers, type UserRange } from "../box/organization-users.ts";
+import type { Protection } from "../box/protections.ts";
+import { systemCallFilter } from "../box/system-call-filter.ts";
+import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
+import { type Child, startChild } from "./child.ts";
+import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 
-/** Runs a command to its end; answers what it printed, and whether it went well. */
-async function tryOut(command: Parameters<typeof startChild>[0]): Promise<{ ok: boolean; output: string }> {
-  let output = "";
-  const child = startChild(command, (chunk) => {
-    if (output.length < 4096) output += chunk;
-  });
-  const { code } = await child.ended;
-  return { ok: code === 0, output: output.trim().split("\n", 1)[0] ?? "" };
+/** What separates builds and apps on this machine. */
+export interface Machine {
+  readonly sandbox: Sandbox;
+  readonly files: TenantFiles;
+  /** The user of an organization; undefined where all are the server's. */
+  userOf(organization_id: string): Promise<number | undefined>;
+  readonly protections: readonly Protection[];
+  close(): void;
 }
 
-const plain = (file: string, ...args: string[]) => ({
-  ...{ file, args, cwd: "/", isSandbox: false },
-  env: { PATH: process.env["PATH"] ?? "" },
-});
+export interface IsolationSettings {
+  readonly isolation: Sandbox["name"];
+  /** The ids of organizations, where the server is root. */
+  readonly users: UserRange;
+  readonly reach: Reach;
+}
 
-/**
- * The sandbox, tried out. Rejects with a sentence that says what is missing on this machine and how to get it; nothing is
- * run without isolation unless that was chosen by name.
- */
-export async function probeSandbox(folder: string, isolation: Sandbox["name"]): Promise<Sandbox> {
+/** Runs a command to its end; answers what it printed, and whether it went well. */
+async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
+  let output = "";
+  const child = start((chunk) => {
+    if (output.length < 4096) output += chunk;
+    return 0;
+  });
+  const { code } = await child.ended;
+  return { ok: code === 0, output: output.trim().split("\n", 2).join(" ") || "it ended without a word" };
+}
+
+const tryCommand = (file: string, ...args: string[]) =>
+  tryOut((take) =>
+    startChild({ file, args, cwd: "/", isSandbox: false, env: { PATH: process.env["PATH"] ?? "" } }, take),
+  );
+
+async function requireTools(): Promise<void> {
   if (process.platform !== "linux") throw new Error(`the runtime process needs Linux, and this is ${process.platform}`);
-  const git = await tryOut(plain("git", "--version"));
+  const git = await tryCommand("git", "--version");
   if (!git.ok) throw new Error("the runtime process needs git; install it: apt-get install git");
-  const tools = await tryOut(plain("setpriv", "--no-new-privs", "prlimit", "--core=0", "true"));
+  const tools = await tryCommand("setpriv", "--no-new-privs", "prlimit", "--core=0", "true");
   if (!tools.ok)
     throw new Error("the runtime process needs setpriv and prlimit; install them: apt-get install util-linux");
-  if (isolation === "none") return noSandbox;
+}
+
+/** How this process hands boxes to other users: by itself where it is root, and with its subordinate ids where it is not. */
+function waysToUsers(range: UserRange): { as: readonly string[]; filesAs: readonly string[]; range: UserRange } {
+  if (process.getuid?.() === 0) return { as: ["unshare", "--mount", "--"], filesAs: [], range };
+  const mapped = ["unshare", "--user", "--map-root-user", "--map-auto"];
+  return { as: [...mapped, "--mount", "--"], filesAs: [...mapped, "--"], range: { first: 1, count: 65_000 } };
+}
+
+const withoutUsers = ["unshare", "--user", "--map-root-user", "--mount", "--"];
+
+const limitsCommand =
+  "add svc-server-process.conf of fixtures/hosting to its unit, or: systemd-run --user --scope --property=Delegate=yes svc-server start";
+const usersCommand = () => {
+  const { username } = userInfo();
+  return `apt-get install uidmap && usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}`;
+};
+
+function limitsOf(groups: Groups | string): Protection {
+  const missing = typeof groups === "string" ? groups : groups.lacks;
+  return { name: "limits", ...(missing !== undefined && { missing, command: limitsCommand }) };
+}
+
+/** Tries the parts of the box out, each with the ones before it, and takes what works. */
+async function tryBox(folder: string, { users: range, reach }: IsolationSettings, groups: Groups | undefined) {
   const app = join(folder, "probe");
   mkdirSync(app, { recursive: true });
-  const sandbox = bubblewrap(folder);
-  const { ok, output } = await tryOut(sandbox.command("node --version", { app, env: {}, memory_bytes: 1024 ** 3 }));
-  if (ok) return sandbox;
-  throw new Error(
-    `bubblewrap does not work here (${output || "it ended without a word"}); install it (apt-get install bubblewrap) and allow user namespaces, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
-  );
+  const program = systemCallFilter();
+  const filter = program && join(folder, "system-calls.bpf");
+  if (program && filter) writeFileSync(filter, program);
+  const tryMeans = (means: Means, user: number | undefined) => {
+    const box: Box = { app, env: {}, memory_bytes: 1024 ** 3, user };
+    return tryOut((take) => bubblewrap(means, groups).start("node --version", box, take));
+  };
+  const way = waysToUsers(range);
+  const taken = way.filesAs.length === 0 ? collision(range) : undefined;
+  if (taken !== undefined)
+    throw new Error(
+      `deployments.users must be ids that nobody has, and ${taken} has some of ${range.first}:${range.count}`,
+    );
+  const separate = await tryMeans({ as: way.as, reach: undefined, filter }, way.range.first);
+  const together = separate.ok ? separate : await tryMeans({ as: withoutUsers, reach: undefined, filter }, undefined);
+  if (!together.ok)
+    throw new Error(
+      `bubblewrap does not work here (${together.output}); install it (apt-get install bubblewrap) and allow user namespaces, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
+    );
+  const as = separate.ok ? way.as : withoutUsers;
+  const connected = await tryMeans({ as, reach, filter }, separate.ok ? way.range.first : undefined);
+  const protections: Protection[] = [
+    { name: "users", ...(!separate.ok && { missing: separate.output, command: usersCommand() }) },
+    { name: "network", ...(!connected.ok && { missing: connected.output, command: "apt-get install passt iproute2" }) },
+    {
+      name: "system calls",
+      ...(filter === undefined && { missing: `there is no filter for the processor ${process.arch}` }),
+    },
+  ];
+  const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter }, groups);
+  return { sandbox, protections, way: separate.ok ? way : undefined };
+}
+
+/**
+ * What this machine has to separate builds and apps, tried out. Rejects with a sentence that says what is missing and how
+ * to get it; nothing is run without isolation unless that was chosen by name.
+ */
+export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
+  await requireTools();
+  const made = createGroups();
+  const groups = typeof made === "string" ? undefined : made;
+  const close = () => groups?.close();
+  const limits = limitsOf(made);
+  if (settings.isolation === "none") {
+    const missing = "deployments.isolation is none";
+    const others = (["users", "network", "system calls"] as const).map((name) => ({ name, missing }));
+    const protections = [limits, ...others];
+    return { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined, protections, close };
+  }
+  try {
+    const { sandbox, protections, way } = await tryBox(folder, settings, groups);
+    const users = way && createOrganizationUsers(folder, way.range);
+    return {
+      sandbox,
+      files: way ? createTenantFiles(way.filesAs) : plainFiles,
+      userOf: async (organization_id) => users?.of(organization_id),
+      protections: [limits, ...protections],
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

@@ -65,6 +65,16 @@ export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allPro
   return found;
 }
 
+/** The ids of a process: on this machine, and in the table of each sandbox around it, the innermost last. */
+export function idsOf(pid: number): number[] {
+  try {
+    const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+    return ids.split(/\s+/).map(Number);
+  } catch {
+    return []; // It ended meanwhile.
+  }
+}
+
 /** Sends a signal; a process that has ended is no error. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {

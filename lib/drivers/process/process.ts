@@ -1,20 +1,20 @@
 import { join } from "node:path";
+import { plainFiles } from "../box/tenant-files.ts";
 import { createBackgroundSteps } from "../deployment/background-steps.ts";
+import { removeLeftovers } from "../deployment/leftovers.ts";
 import { refusalOf } from "../deployment/refused-sources.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import { type BuildPorts, build } from "./build.ts";
 import { createGit } from "./git.ts";
 import type { CodeHost } from "./git-command.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
-import { probeSandbox } from "./probe.ts";
+import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
 import { killProcessesIn } from "./process-table.ts";
 import { createProjectCaches } from "./project-caches.ts";
 import { createReleases } from "./releases.ts";
-import type { Sandbox } from "./sandbox.ts";
 
-export interface ProcessSettings extends InstanceSettings {
+export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly codeHost: CodeHost;
-  readonly isolation: Sandbox["name"];
   readonly limits: BuildPorts["limits"];
   /** Whether another runtime takes a repository that has a `Dockerfile`, and nothing that says how it runs as a process. */
   readonly leavesDockerfiles?: boolean;
@@ -26,11 +26,12 @@ const closingGrace_ms = 4_000;
 /** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
 export function createProcessDriver(
   folder: string,
-  { codeHost, isolation, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
+  { codeHost, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
 ): RuntimeDriver {
-  const releases = createReleases(join(folder, "releases"));
-  const caches = createProjectCaches(join(folder, "cache"));
-  let begun: { readonly build: BuildPorts; readonly instances: Instances } | undefined;
+  let begun: { readonly build: BuildPorts; readonly instances: Instances; readonly machine: Machine } | undefined;
+  const files = () => begun?.machine.files ?? plainFiles;
+  const releases = createReleases(join(folder, "releases"), files);
+  const caches = createProjectCaches(join(folder, "cache"), files);
 
   const ports = () => {
     if (!begun) throw new Error("the runtime has not begun");
@@ -70,20 +71,23 @@ export function createProcessDriver(
 
       refuses: (source) => refusalOf(["process"], source),
 
-      detail: () => `process, with the isolation ${isolation}`,
+      detail: () => `process, with the isolation ${settings.isolation}`,
+
+      protections: () => begun?.machine.protections ?? [],
 
       stores: async (release) => (await releases.find(release)) !== undefined,
 
-      async begin({ release: keepsRelease, project: keepsProject }) {
+      async begin({ release: keepsRelease, project: keepsProject, warn }) {
         killProcessesIn(folder);
-        const sandbox = await probeSandbox(folder, isolation);
+        const machine = await probeMachine(folder, settings);
         const git = createGit(join(folder, "git"), caches.folder, codeHost);
         begun = {
-          build: { git, releases, sandbox, folder, caches, limits, leavesDockerfiles },
-          instances: createInstances(releases, sandbox, settings),
+          machine,
+          build: { git, releases, machine, folder, caches, limits, leavesDockerfiles },
+          instances: createInstances(releases, machine, settings),
         };
-        for (const name of await releases.names()) if (!(await keepsRelease(name))) await discard(name);
-        await caches.removeOthers(keepsProject);
+        await removeLeftovers(releases, keepsRelease, warn);
+        await removeLeftovers(caches, keepsProject, warn);
       },
 
       abandon: steps.abandon,
@@ -94,11 +98,12 @@ export function createProcessDriver(
 
       discard,
 
-      forget: caches.forget,
+      forget: caches.remove,
 
       async close(drained) {
         await steps.close(drained);
         await begun?.instances.close(closingGrace_ms);
+        begun?.machine.close();
       },
     },
   };

@@ -1,20 +1,25 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { plainFiles } from "../box/tenant-files.ts";
 import { folderBytes } from "./disk.ts";
 
 export type ProjectCaches = ReturnType<typeof createProjectCaches>;
 
-/** For each project a folder with its caches: the commits that were fetched, and the packages of its builds. */
-export function createProjectCaches(folder: string) {
-  const forget = (project_id: string) => rm(join(folder, project_id), { recursive: true, force: true, maxRetries: 3 });
-  /** How many builds use the packages of a project, and the last of them that has begun. */
+/**
+ * For each project a folder with its caches: the commits that were fetched, and the packages of its builds. Each environment
+ * has packages of its own: a build writes there what the next one runs, and a preview must not write for production.
+ */
+export function createProjectCaches(folder: string, files = () => plainFiles) {
+  const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
+  /** How many builds use a folder of packages, and the last of them that has begun. */
   const builds = new Map<string, { count: number; last: Promise<unknown> }>();
 
   /** Empties a folder of packages that is full, unless another build reads and writes there. */
   const begin = async (packages: string, most_bytes: number, isAlone: () => boolean): Promise<number> => {
     const stored = await folderBytes(packages, most_bytes);
     const empties = stored > most_bytes && isAlone();
-    if (empties) await rm(packages, { recursive: true, maxRetries: 3 });
+    if (empties) await files().remove(packages);
     await mkdir(packages, { recursive: true });
     if (empties) return 0;
     return stored > most_bytes ? folderBytes(packages) : stored;
@@ -22,23 +27,23 @@ export function createProjectCaches(folder: string) {
 
   return {
     folder,
-    forget,
 
-    /** Removes the caches of projects that are gone. */
-    async removeOthers(keeps: (project_id: string) => Promise<boolean>): Promise<void> {
-      await mkdir(folder, { recursive: true });
-      for (const name of await readdir(folder)) if (!(await keeps(name))) await forget(name);
-    },
+    /** Removes the caches of a project, or the packages of one environment. */
+    remove: (project_id: string, environment?: string) =>
+      files().remove(environment === undefined ? join(folder, project_id) : packagesOf(project_id, environment)),
 
-    /** Runs a build with the packages of its project, and with the bytes that lie there already. */
+    /** The projects that have caches. */
+    names: async () => (existsSync(folder) ? readdir(folder) : []),
+
+    /** Runs a build with the packages of its environment, and with the bytes that lie there already. */
     async withPackages<T>(
-      project_id: string,
+      { project_id, environment }: { readonly project_id: string; readonly environment: string },
       most_bytes: number,
       build: (packages: string, stored_bytes: number) => Promise<T>,
     ): Promise<T> {
-      const packages = join(folder, project_id, "packages");
-      const its = builds.get(project_id) ?? { count: 0, last: Promise.resolve() };
-      builds.set(project_id, its);
+      const packages = packagesOf(project_id, environment);
+      const its = builds.get(packages) ?? { count: 0, last: Promise.resolve() };
+      builds.set(packages, its);
       its.count += 1;
       try {
         // One after the other: a build that comes while the folder is emptied waits for that.
@@ -47,7 +52,7 @@ export function createProjectCaches(folder: string) {
         return await build(packages, await begun);
       } finally {
         its.count -= 1;
-        if (its.count === 0) builds.delete(project_id);
+        if (its.count === 0) builds.delete(packages);
       }
     },
   };

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
+import { plainFiles } from "../box/tenant-files.ts";
 
 const stored = v.object({
   commit: v.string(),
@@ -17,12 +18,12 @@ export type StoredRelease = v.InferOutput<typeof stored>;
 const nameOf = /^dep_[0-9A-Z]{26}$/;
 
 /** Releases on the disk, each in a folder under the deployment that built it. `release.json` is written last. */
-export function createReleases(folder: string) {
+export function createReleases(folder: string, files = () => plainFiles) {
   const placeOf = (id: string) => {
     if (!nameOf.test(id)) throw new Error(`${id} is not the name of a release`);
     return join(folder, id);
   };
-  const remove = (id: string) => rm(placeOf(id), { recursive: true, force: true, maxRetries: 3 });
+  const remove = (id: string) => files().remove(placeOf(id));
   return {
     appOf: (id: string) => join(placeOf(id), "app"),
     temporaryOf: (id: string) => join(placeOf(id), "tmp"),
@@ -36,7 +37,7 @@ export function createReleases(folder: string) {
 
     /** Completes a release; its temporary files go. */
     async complete(id: string, release: StoredRelease): Promise<void> {
-      await rm(join(placeOf(id), "tmp"), { recursive: true, force: true });
+      await files().remove(join(placeOf(id), "tmp"));
       await writeFile(join(placeOf(id), "release.json.new"), JSON.stringify(release));
       await rename(join(placeOf(id), "release.json.new"), join(placeOf(id), "release.json"));
     },

@@ -1,6 +1,9 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import type { Command } from "./child.ts";
+import { quoted, shellCommand } from "../../kernel/shell-words.ts";
+import type { Group, Groups } from "../box/cgroups.ts";
+import { entrance, type Means, type Places } from "../box/entrance.ts";
+import { type Child, type Command, startChild, type TakeOutput } from "./child.ts";
 import { installVariables } from "./installs.ts";
 
 /** What a command may see and use. */
@@ -9,14 +12,20 @@ export interface Box {
   readonly app: string;
   /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
   readonly build?: { readonly cache: string; readonly temporary: string };
+  /** The id of the organization's user; undefined where all have the server's. */
+  readonly user: number | undefined;
+  /** The port of 127.0.0.1 that leads in; undefined for a build. */
+  readonly port?: number;
+  /** Files and folders of the machine that it reads beside the system's, at the same places. */
+  readonly reads?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly memory_bytes: number;
 }
 
 export interface Sandbox {
   readonly name: "bubblewrap" | "none";
-  /** The command that runs a shell script in the box. */
-  command(script: string, box: Box): Command;
+  /** Runs a shell script in a new box. `take` gets its output. */
+  start(script: string, box: Box, take: TakeOutput): Child;
 }
 
 /** Most processes of one build or app. */
@@ -46,13 +55,18 @@ const environmentOf = (app: string, { env }: Box, folders: Readonly<Record<strin
   ...env,
 });
 
+/** The processes that set a box up count too. */
+const setupProcesses = 16;
+
+const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
+  groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses });
+
 /**
  * Without isolation: limits, and an end with the server. Deployed code can read what the server's user can read, its
  * database and environment included.
  */
-export const noSandbox: Sandbox = {
-  name: "none",
-  command(script, box) {
+export function noSandbox(groups: Groups | undefined): Sandbox {
+  const command = (script: string, box: Box, group: Group | undefined): Command => {
     const { app, build } = box;
     const temporary = build?.temporary ?? "/tmp";
     const folders = {
@@ -60,14 +74,20 @@ export const noSandbox: Sandbox = {
       TMPDIR: temporary,
       ...(build && installVariables(build.cache)),
     };
-    const [file = "", ...more] = [
+    const entering = (group?.entries ?? []).map((file) => `echo 0 > ${quoted(file)}`);
+    const words = [
       ...["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"],
       ...limits(box),
       ...["--", "sh", "-c", script],
     ];
-    return { file, args: more, env: environmentOf(app, box, folders), cwd: app, isSandbox: false };
-  },
-};
+    const args = ["-ec", [...entering, `exec ${shellCommand(words)}`].join("\n")];
+    return { file: "sh", args, env: environmentOf(app, box, folders), cwd: app, isSandbox: false, group };
+  };
+  return {
+    name: "none",
+    start: (script, box, take) => startChild(command(script, box, groupOf(groups, box)), take),
+  };
+}
 
 const roots = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 const settings = [
@@ -91,53 +111,53 @@ function hostParts(): string[] {
 /** Node where a version manager keeps it, with the programs that it installed. */
 function ownNode(): string[] {
   const node = dirname(nodeFolder());
-  return node.startsWith("/usr") ? [] : ["--ro-bind", node, node];
+  return node.startsWith("/usr") ? [] : [node];
 }
 
-/** A box of bubblewrap: own processes, users and folders; the network is the host's. */
-export function bubblewrap(folder: string): Sandbox {
-  // Node's os.userInfo() throws for a user without an entry.
-  const users = join(folder, "passwd");
-  const groups = join(folder, "group");
-  writeFileSync(users, "app:x:1000:1000:app:/tmp:/bin/sh\n");
-  writeFileSync(groups, "app:x:1000:\n");
+/** The arguments of bubblewrap: own processes, users and folders. */
+function boxArguments(box: Box, { of, descriptors }: Places): string[] {
+  const { app, build, reads = [] } = box;
+  const folders = {
+    HOME: "/tmp",
+    TMPDIR: "/tmp",
+    ...(build && installVariables("/cache")),
+  };
+  const env = environmentOf("/app", box, folders);
+  const { passwd, group, resolver, filter } = descriptors;
+  return [
+    ...["--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-pid", "--unshare-ipc", "--unshare-uts"],
+    ...["--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--hostname", "app", "--clearenv"],
+    ...(filter === undefined ? [] : ["--seccomp", filter]),
+    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...hostParts(),
+    // Node's os.userInfo() throws for a user without an entry.
+    ...["--ro-bind-data", passwd, "/etc/passwd", "--ro-bind-data", group, "/etc/group"],
+    ...(resolver === undefined ? [] : ["--ro-bind-data", resolver, "/etc/resolv.conf"]),
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/dev/shm"],
+    ...(build
+      ? ["--bind", of(build.temporary), "/tmp", "--bind", of(build.cache), "/cache", "--bind", of(app), "/app"]
+      : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", of(app), "/app"]),
+    ...[...ownNode(), ...reads].flatMap((path) => ["--ro-bind", of(path), path]),
+    ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/app"],
+  ];
+}
+
+/** A sandbox of bubblewrap, with the protections of the machine around it. */
+export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
   return {
     name: "bubblewrap",
-    command(script, box) {
-      const { app, build } = box;
-      const folders = {
-        HOME: "/tmp",
-        TMPDIR: "/tmp",
-        ...(build && installVariables("/cache")),
-      };
-      const env = environmentOf("/app", box, folders);
-      const hiddenArgs = [
-        ...["--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-pid", "--unshare-ipc", "--unshare-uts"],
-        ...["--unshare-cgroup-try", "--disable-userns", "--die-with-parent", "--hostname", "app", "--clearenv"],
-        ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
-        ...hostParts(),
-        ...["--ro-bind", users, "/etc/passwd", "--ro-bind", groups, "/etc/group"],
-        ...[
-          "--proc",
-          "/proc",
-          "--dev",
-          "/dev",
-          "--size",
-          String(temporaryBytes),
-          "--perms",
-          "1777",
-          "--tmpfs",
-          "/dev/shm",
-        ],
-        ...(build
-          ? ["--bind", build.temporary, "/tmp", "--bind", build.cache, "/cache", "--bind", app, "/app"]
-          : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", app, "/app"]),
-        ...ownNode(),
-        ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/app"],
-      ];
-      const args = ["--args", "3", "--", ...limits(box), "--", "sh", "-c", script];
+    start(script, box, take) {
+      const group = groupOf(groups, box);
+      let hiddenArgs: string[] = [];
+      const visit = { entries: group?.entries ?? [], user: box.user, port: box.port };
+      const entering = entrance(means, visit, (places) => {
+        hiddenArgs = boxArguments(box, places);
+        return ["bwrap", "--args", "3", "--", ...limits(box), "--", "sh", "-c", script];
+      });
       // Its own environment is empty: LD_PRELOAD of an app must not reach a program outside of the box.
-      return { file: "bwrap", args, env: { PATH: hostPath }, cwd: "/", hiddenArgs, isSandbox: true };
+      const around = { env: { PATH: hostPath }, cwd: "/", isSandbox: true };
+      return startChild({ ...entering, ...around, hiddenArgs, group }, take);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,8 +6,18 @@ import { join } from "node:path";
 export const temporaryPrefix = "svc-server-apps-";
 const made = new Set<string>();
 
+/** Removes a folder as far as that is possible: what a build made unremovable must not end this process. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    spawnSync("chmod", ["-R", "u+rwX", "--", folder]);
+    spawnSync("rm", ["-rf", "--", folder]);
+  }
+}
+
 function removeAll(): void {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+  for (const folder of made) remove(folder);
 }
 
 /**
@@ -15,8 +26,7 @@ function removeAll(): void {
 export function temporaryFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = new RegExp(`^${temporaryPrefix}(\\d+)-`).exec(name) ?? [];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`))
-      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) remove(join(tmpdir(), name));
   }
   const folder = mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
   // One listener for all: Node warns of more than ten.

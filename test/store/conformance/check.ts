@@ -23,8 +23,9 @@ export const write =
   ({ db }: Engine, name: string, value = "") =>
   (connection: Connection) =>
     runOn(connection, db.insertInto("settings").values({ name, value }));
-export const put = (engine: Engine, name: string, value?: string) => engine.transaction(write(engine, name, value));
-export const plain = (engine: Engine, text: string) => engine.transaction((c) => c.statement(text).run([]));
+export const put = (engine: Engine, name: string, value?: string) =>
+  engine.transaction("all", write(engine, name, value));
+export const plain = (engine: Engine, text: string) => engine.transaction("all", (c) => c.statement(text).run([]));
 
 export const organization = "insert into organizations values ('org_1', 'A', 'a', 'pro', '')";
 export const event = (id: string, name = "project.created", data = "{}") =>

@@ -34,7 +34,7 @@ export const statement: Record<Members<"Statement", Statement>, Check> = {
     "answers how many rows it changed",
     async ({ opened: { engine } }) => {
       const change = (name: string) =>
-        engine.transaction((c) => runOn(c, engine.db.deleteFrom("settings").where("name", "<=", name)));
+        engine.transaction("all", (c) => runOn(c, engine.db.deleteFrom("settings").where("name", "<=", name)));
       for (const name of ["a", "b", "c"]) assert.equal(await put(engine, name), 1);
       assert.deepEqual([await change("b"), await change("b"), await change("c")], [2, 0, 1]);
     },
@@ -43,13 +43,13 @@ export const statement: Record<Members<"Statement", Statement>, Check> = {
     "writes in the order of the calls, and a failure fails the transaction",
     async ({ opened: { engine } }) => {
       const { sql: text } = engine.db.insertInto("settings").values({ name: "", value: "" }).compile();
-      await engine.transaction(async (c) => {
+      await engine.transaction("all", async (c) => {
         for (const name of ["a", "b"]) await c.statement(text).send([name, ""]);
         assert.equal(await runOn(c, engine.db.deleteFrom("settings").where("name", "=", "a")), 1);
       });
       assert.deepEqual(await names(engine.connection), ["b"]);
       const twice = (after: (c: Connection) => Promise<unknown>) =>
-        engine.transaction(async (c) => {
+        engine.transaction("all", async (c) => {
           for (const name of ["c", "b", "d"]) await c.statement(text).send([name, ""]);
           await after(c);
         });
@@ -73,8 +73,8 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
     "is prepared for any connection and number of runs, with other values each time",
     async ({ opened: { engine } }) => {
       const { sql: text } = engine.db.insertInto("settings").values({ name: "", value: "" }).compile();
-      for (const name of ["a", "b"]) await engine.transaction((c) => c.statement(text).run([name, ""]));
-      await engine.transaction(async (c) => {
+      for (const name of ["a", "b"]) await engine.transaction("all", (c) => c.statement(text).run([name, ""]));
+      await engine.transaction("all", async (c) => {
         const kept = c.statement(text);
         for (const name of ["c", "d"]) await kept.run([name, ""]);
         assert.deepEqual(await names(c), ["a", "b", "c", "d"]);
@@ -88,7 +88,7 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
     async (room) => {
       const { opened, kind } = room;
       const telling = (...words: string[]) =>
-        opened.engine.transaction(async (c) => {
+        opened.engine.transaction("all", async (c) => {
           assert.equal(c.tell !== undefined, kind === "postgres");
           for (const word of words) c.tell?.(word);
           if (words.includes("undone")) throw new Error("no");
@@ -107,7 +107,7 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
   "Connection.newest": [
     "is the event of all processes that comes before those of the transaction",
     async ({ opened: { engine }, another, kind }) => {
-      const newest = () => engine.transaction(async (c) => c.newest);
+      const newest = () => engine.transaction("all", async (c) => c.newest);
       assert.equal(await newest(), undefined);
       await plain(engine, organization);
       await plain(engine, event("evt_1"));
@@ -115,22 +115,19 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
       assert.equal(await newest(), kind === "postgres" ? "evt_2" : undefined);
     },
   ],
-  "Connection.alone": [
+  "Connection.lockLimit": [
     "lets one transaction at a time past a limit, of whatever organization",
     async ({ opened: { engine }, another, kind }) => {
-      if (kind !== "postgres") return engine.transaction(async (c) => assert.equal(c.alone, undefined));
+      if (kind !== "postgres") return engine.transaction("all", async (c) => assert.equal(c.lockLimit, undefined));
       const other = (await another?.())?.engine ?? engine;
       const order: string[] = [];
       const [isPast, mayEnd] = [deferred(), deferred()];
       const pass = (on: Engine, organization_id: string, limit: "deployments" | "generations", then = async () => {}) =>
-        on.transaction(
-          async (c) => {
-            await c.alone?.(limit);
-            order.push(organization_id);
-            await then();
-          },
-          { organization_id },
-        );
+        on.transaction({ organization_id }, async (c) => {
+          await c.lockLimit?.(limit);
+          order.push(organization_id);
+          await then();
+        });
       const first = pass(engine, "org_1", "deployments", async () => {
         isPast.open();
         await mayEnd.promise;

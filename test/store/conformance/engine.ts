@@ -17,8 +17,9 @@ import {
   runOn,
   write,
 } from "./check.ts";
+import { jsonOf } from "./json.ts";
 
-/** What its watcher heard: each obstacle, and undefined where writes went on. */
+/** Each obstacle, and undefined where writes went on. */
 function watching({ engine }: OpenDatabase) {
   const heard: (string | undefined)[] = [];
   const [stopped, goneOn] = [deferred(), deferred()];
@@ -62,7 +63,7 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
       const one = db.selectFrom("settings").selectAll().where("name", "=", "b").limit(1);
       assert.deepEqual(await allOn(engine.connection, one), [{ name: "b", value: "2" }]);
       const change = db.updateTable("settings").set({ value: "3" }).where("name", "in", ["a", "b"]);
-      assert.equal(await engine.transaction((c) => runOn(c, change)), 2);
+      assert.equal(await engine.transaction("all", (c) => runOn(c, change)), 2);
       await assert.rejects(one.execute(), /Kysely has no connection here/);
     },
   ],
@@ -71,7 +72,7 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
     async ({ opened: { engine } }) => {
       await put(engine, "a");
       const rows = engine.db.selectFrom("settings").select("name").modifyEnd(sql`for update skip locked`);
-      const locked = engine.transaction((connection) => allOn(connection, rows));
+      const locked = engine.transaction("all", (connection) => allOn(connection, rows));
       if (engine.hasRowLocks) assert.deepEqual(await locked, [{ name: "a" }]);
       else await assert.rejects(locked, /syntax error/);
     },
@@ -80,8 +81,7 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
     "moves an instant by signed seconds, to the millisecond",
     async ({ opened: { engine } }) => {
       const moved = async (from: string, by: string) => {
-        await plain(engine, "delete from settings");
-        await put(engine, from, by);
+        await plain(engine, "delete from settings").then(() => put(engine, from, by));
         const later = engine.later(sql.ref("name"), sql.ref("value")).as("at");
         return (await allOn(engine.connection, engine.db.selectFrom("settings").select(later)))[0]?.at;
       };
@@ -90,6 +90,7 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
       assert.equal(await moved("2026-03-29T00:59:59.999Z", "315360000"), "2036-03-26T00:59:59.999Z");
     },
   ],
+  ...jsonOf,
   "Engine.connection": [
     "reads what is committed, and refuses to write",
     async ({ opened: { engine } }) => {
@@ -104,33 +105,33 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
     "is atomic, isolated and durable, beside another process too",
     async ({ opened: { engine }, another }) => {
       const failed = new Error("not today");
-      const half = engine.transaction(async (connection) => {
+      const half = engine.transaction("all", async (connection) => {
         await write(engine, "half")(connection);
         throw failed;
       });
       await assert.rejects(half, (error) => error === failed);
       assert.deepEqual(await names(engine.connection), []);
-      assert.equal(await engine.transaction(async () => 7, { deletes: true }), 7);
+      assert.equal(await engine.transaction({ organization_id: "org_1", deletes: true }, async () => 7), 7);
 
       const other = (await another?.())?.engine ?? engine;
-      await engine.transaction(async (connection) => {
+      await engine.transaction("all", async (connection) => {
         await write(engine, "row 00")(connection);
         if (another) assert.deepEqual(await names(other.connection), []);
       });
       // On SQLite the reads of one tick share a snapshot.
-      assert.deepEqual(await other.transaction(names), ["row 00"]);
+      assert.deepEqual(await other.transaction("all", names), ["row 00"]);
       const add = async (connection: Connection) => {
         // Two that had read the same would write the same.
         const rows = await names(connection);
         await write(engine, `row ${String(rows.length).padStart(2, "0")}`)(connection);
       };
-      await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? engine : other).transaction(add)));
+      await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? engine : other).transaction("all", add)));
       for (const each of [engine, other]) assert.equal((await names(each.connection)).length, 41);
 
       // One of no organization comes in the order of the calls.
       const seen = Array.from({ length: 10 }, (_, i) => {
-        void engine.transaction(add);
-        return engine.transaction(names, { organization_id: `org_${i}` });
+        void engine.transaction("all", add);
+        return engine.transaction({ organization_id: `org_${i}` }, names);
       });
       assert.deepEqual(
         (await Promise.all(seen)).map(({ length }) => length),
@@ -141,7 +142,7 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
   "Engine.others": [
     "changes with the commits of others and not with its own, or equals nothing",
     async ({ opened: { engine }, another, kind }) => {
-      const others = () => engine.transaction(async () => engine.others());
+      const others = () => engine.transaction("all", async () => engine.others());
       const first = await others();
       if (kind === "postgres") return assert.ok(Number.isNaN(first));
       await put(engine, "own");

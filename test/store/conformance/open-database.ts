@@ -83,7 +83,7 @@ export const images: Record<Members<"Images", Images>, Check> = {
     "runs between two transactions",
     ofImages(async ({ between, take }, engine) => {
       const order: string[] = [];
-      const writing = engine.transaction(async (c) => {
+      const writing = engine.transaction("all", async (c) => {
         for (const name of ["a", "b"]) await write(engine, name)(c);
         order.push("written");
       });

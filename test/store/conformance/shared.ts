@@ -70,16 +70,16 @@ export const shared: Record<Members<"Shared", Shared>, Check> = {
       await plain(engine, organization);
       const other = (await another?.())?.engine as Engine;
       await plain(other, event("evt_1"));
-      await engine.transaction(async () => assert.deepEqual(seen, ["evt_1"]));
+      await engine.transaction("all", async () => assert.deepEqual(seen, ["evt_1"]));
       await plain(other, event("evt_2"));
-      await engine.transaction(async () => assert.deepEqual(seen, ["evt_1", "evt_2"]));
+      await engine.transaction("all", async () => assert.deepEqual(seen, ["evt_1", "evt_2"]));
     }),
   ],
   "Shared.listen": [
     "hears the other processes and not its own, and says when it may have missed something",
     between(async (room) => {
       const { heard, until, lost, other } = await hearing(room);
-      const tell = ({ engine }: OpenDatabase, word: string) => engine.transaction(async (c) => c.tell?.(word));
+      const tell = ({ engine }: OpenDatabase, word: string) => engine.transaction("all", async (c) => c.tell?.(word));
       await tell(room.opened, "one");
       await until("one");
       await tell(other, "two");

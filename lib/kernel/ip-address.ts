@@ -1,4 +1,4 @@
-import { parseUrl } from "../../kernel/url.ts";
+import { parseUrl } from "./url.ts";
 
 /** IP addresses and CIDR ranges as numbers, read strictly: text with two readings is no address. */
 export interface IpAddress {

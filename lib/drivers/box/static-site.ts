@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { extname, join, sep } from "node:path";
 
 const types: Readonly<Record<string, string>> = {
@@ -141,22 +140,20 @@ async function answer(root: string, request: IncomingMessage, response: ServerRe
   response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("Not found\n");
 }
 
-/** Serves a folder on a free port of 127.0.0.1. */
-export async function serveFolder(folder: string): Promise<{ port: number; close(): Promise<void> }> {
-  const root = await realpath(folder);
+/** Serves a folder of a release until the process ends. Rejects for one that is no folder of it, and a port that is taken. */
+export async function serveFolder(
+  release: string,
+  folder: string,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<void> {
+  const [top, root] = await Promise.all([realpath(release), realpath(join(release, folder))]);
+  if (root !== top && !root.startsWith(top + sep))
+    throw new Error(`the static folder ${folder} leads out of the release`);
   const server = createServer((request, response) => {
     answer(root, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+    server.listen(port, host, resolve);
   });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }

@@ -1,0 +1,121 @@
+import { type ArgsDef, defineCommand } from "citty";
+import type { Call } from "../lib/control/call.ts";
+import { controlCalls } from "../lib/control/calls.ts";
+import { jsonSchema } from "../lib/openapi/json-schema.ts";
+import { UsageError } from "./arguments.ts";
+import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
+import { connectionArgs } from "./connection.ts";
+import { controlOf } from "./control-client.ts";
+import { command, type Given } from "./define-command.ts";
+import { wordsOf } from "./operation-help.ts";
+import { formatAnswer, say } from "./output.ts";
+
+type AnyCall = Omit<Call<never>, "run">;
+type Answer = Readonly<Record<string, unknown>>;
+
+/** The fields of a call as those of an operation: the parameters of its path, its query and its body. */
+function infoOf({ id = "", summary, example, path, query, body }: AnyCall): OperationInfo {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  const schemas = [query, body].flatMap((schema) => (schema ? [jsonSchema(schema)] : []));
+  const fields = { allOf: [{ properties, required: names }, ...schemas] };
+  return { id: id.replace(".", " "), summary, description: "", fields, path: names, example };
+}
+
+/** The fields that an option can give: all but records, whose fields are words such as `match.branch=main`. */
+const flagsOf = ({ fields, path }: OperationInfo): string[] => {
+  const parts = partsOf(fields);
+  return parts.names.filter((name) => !path.includes(name) && partsOf(parts.of(name) ?? {}).names.length === 0);
+};
+
+const usageOf = (info: OperationInfo) =>
+  ["svc-server", info.id, ...info.path.map((name) => name.toUpperCase()), ...wordsOf(info.example, "")].join(" ");
+
+/** The words of a call become its path, and its query or body. */
+function requestOf(call: AnyCall, info: OperationInfo, args: Given) {
+  const flags = flagsOf(info).flatMap((name) => (args[name] === undefined ? [] : [`${name}=${args[name]}`]));
+  const input: Record<string, unknown> = inputOf(info, [...args._, ...flags]);
+  const missing = requiredOf(info.fields).find((name) => !Object.hasOwn(input, name));
+  if (missing !== undefined) throw new UsageError(`${info.id} needs ${missing}: ${usageOf(info)}`);
+  const path = call.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(input[name]);
+    delete input[name];
+    if (/^\.{0,2}$/.test(value)) throw new UsageError(`${info.id} needs ${name}: ${usageOf(info)}`);
+    return encodeURIComponent(value);
+  });
+  if (call.body) return { call: `${call.method} ${path}` as const, body: input };
+  const query = new URLSearchParams(
+    Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return { call: `${call.method} ${path}${query.size > 0 ? `?${query}` : ""}` as const };
+}
+
+/** For people, where a table of all fields is not what they want to read. */
+const texts: Readonly<Record<string, (answer: Answer) => string>> = {
+  "snapshots.create": ({ id }) => String(id),
+  "snapshots.restore": ({ id, now }) => `${id} is restored; the clock shows ${now}.`,
+  "inbox.list": ({ data }) =>
+    formatAnswer({
+      data: (data as Answer[]).map(({ received_at, endpoint, body, response }) => ({
+        ...{ received_at, endpoint, body, response },
+      })),
+    }),
+};
+
+function commandOf(call: AnyCall) {
+  const { id = "", summary } = call;
+  const info = infoOf(call);
+  const parts = partsOf(info.fields);
+  const isList = (name: string) => formsOf(parts.of(name) ?? {}).some(({ items }) => items);
+  const flags = flagsOf(info);
+  const args: ArgsDef = {
+    ...Object.fromEntries(
+      info.path.map((name) => [name, { type: "positional", description: `The ${name === "id" ? "ID" : name}.` }]),
+    ),
+    ...Object.fromEntries(
+      flags.map((name) => [
+        name,
+        { type: "string", description: `The same as ${name}=….`, valueHint: isList(name) ? "LIST" : "VALUE" },
+      ]),
+    ),
+    ...connectionArgs,
+  };
+  const hasWords = parts.names.length > info.path.length;
+  const example = Object.keys(info.example).length > 0 ? `: ${usageOf(info)}` : "";
+  return command(
+    id.slice(id.indexOf(".") + 1),
+    `${summary}${example}.`,
+    args,
+    async (args) => {
+      const request = requestOf(call, info, args);
+      const answer = await controlOf(args)<Answer>(request.call, request.body);
+      say(args["json"] ? JSON.stringify(answer) : (texts[id] ?? formatAnswer)(answer));
+    },
+    { more: hasWords },
+  );
+}
+
+/** The commands whose names begin with this word, made from the declarations of the control interface. */
+const group = (name: string, description: string) =>
+  defineCommand({
+    meta: { name, description },
+    subCommands: Object.fromEntries(
+      controlCalls.flatMap((call) =>
+        call.id?.startsWith(`${name}.`) ? [[call.id.slice(name.length + 1), commandOf(call)]] : [],
+      ),
+    ),
+  });
+
+export const inbox = group("inbox", "See what the inbox of an emulator has caught, and set what it answers.");
+export const scenarios = group("scenarios", "Decide how simulated deployments and generations of an emulator end.");
+export const faults = group("faults", "Make the interface of an emulator fail.");
+export const snapshots = group(
+  "snapshots",
+  "Take snapshots of the whole state of an emulator, list them, and restore them.",
+);
+
+/** The fields of the command with these words, such as `scenarios add`; undefined if it is none of these. */
+export function instrumentOf(words: readonly string[]): OperationInfo | undefined {
+  const call = controlCalls.find(({ id }) => id === words.join("."));
+  return call && infoOf(call);
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { systemTimer } from "../lib/kernel/clock.ts";
+
+/** The name of a process and its parent; undefined for one that has ended, and where there is no /proc. */
+function lookUp(pid: number): { readonly name: string; readonly parent: number } | undefined {
+  try {
+    const [, name = "", parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    return { name, parent: Number(parent) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * For a program that `npx` started: stops it, as SIGTERM does, when npx has ended. npx ends without a word at some signals,
+ * and passes others to the shell between them, which ends alone. Any other program may outlive its parent, such as one that
+ * a script of `npm run` puts in the background.
+ */
+export function stopWithNpx(): void {
+  if (process.env["npm_command"] !== "exec") return;
+  const parent = process.ppid;
+  const shell = lookUp(parent);
+  // Without a shell between them, npm is the parent, and its own parent may end.
+  const above = shell && /^(ba|da|k|z|a)?sh$/.test(shell.name) ? shell.parent : undefined;
+  const isOrphan = () =>
+    process.ppid !== parent || !isAlive(parent) || (above !== undefined && lookUp(parent)?.parent !== above);
+  const watch = () => void systemTimer("500ms", () => (isOrphan() ? process.kill(process.pid, "SIGTERM") : watch()));
+  watch();
+}

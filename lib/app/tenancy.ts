@@ -1,0 +1,22 @@
+import { BadOptions, type Settings } from "../config/parse-options.ts";
+import { describeProtection, type Protection, separationLacks } from "../drivers/box/protections.ts";
+import type { Features } from "./features.ts";
+
+/**
+ * Refuses a start in which the code of several organizations would run side by side on a machine that does not keep them
+ * apart.
+ * @throws {BadOptions} with what is missing, and the command that adds it.
+ */
+export async function requireSeparation(
+  { organizations }: Pick<Features, "organizations">,
+  { mode, deployments }: Settings,
+  protections: readonly Protection[],
+): Promise<void> {
+  const missing = separationLacks(protections);
+  if (mode !== "start" || deployments.tenancy === "trusted" || missing.length === 0) return;
+  if ((await organizations.all()).length < 2) return;
+  throw new BadOptions(
+    "deployments.runtime",
+    `must not be process here: the database has several organizations, and this machine does not keep their code apart (${missing.map(describeProtection).join(". ")}); add what is missing, or say with --tenancy trusted that they trust each other`,
+  );
+}

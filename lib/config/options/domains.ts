@@ -1,0 +1,28 @@
+import * as v from "valibot";
+import { parseAddress } from "../../kernel/ip-address.ts";
+import { option } from "./option-types.ts";
+
+const server = v.pipe(
+  v.string("must be a string"),
+  v.check((text) => {
+    const [, bracketed, plain = text] = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
+    return parseAddress(bracketed ?? plain) !== undefined;
+  }, "must be the address of a name server, such as 192.0.2.53 or [2001:db8::53]:5353"),
+);
+
+export const domains = v.optional(
+  v.strictObject({
+    verify: v.optional(
+      option(v.boolean(), {
+        help: "Whether a domain of an environment serves only once the TXT record `_svc.<domain>` holds the token of its organization. Without it, in `start` with more than one organization.",
+      }),
+    ),
+    servers: v.optional(
+      option(v.array(server, "must be a list"), {
+        help: "The name servers that are asked for these records: addresses, with a port or without. Without it, those of the machine.",
+      }),
+      [],
+    ),
+  }),
+  {},
+);

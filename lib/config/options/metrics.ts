@@ -1,0 +1,17 @@
+import * as v from "valibot";
+import { textLike } from "../../kernel/validation.ts";
+import { option } from "./option-types.ts";
+
+export const metrics = v.optional(
+  v.strictObject({
+    key: v.optional(
+      option(
+        textLike(4096, /^(?!sk_live_)[\x21-\x7e]{16,}$/, "must be 16 to 4096 visible ASCII characters, and no API key"),
+        {
+          help: "The key with which a collector on another machine reads `/metrics` of the whole service: `Authorization: Bearer <key>`.",
+        },
+      ),
+    ),
+  }),
+  {},
+);

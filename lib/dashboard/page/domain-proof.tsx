@@ -1,0 +1,12 @@
+import type { Environment } from "../../client/records.ts";
+import { Text } from "./ui.tsx";
+
+/** What a domain waits for; nothing once it serves. */
+export function DomainProof({ of }: { readonly of: NonNullable<Environment["domain_status"]>[number] | undefined }) {
+  if (of?.status !== "pending") return null;
+  return (
+    <div class="hint">
+      Waits for the TXT record <Text of={of.record} /> with the value <Text of={of.token} />
+    </div>
+  );
+}

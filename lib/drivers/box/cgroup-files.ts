@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What one group of processes may use together. */
+export interface GroupLimits {
+  readonly memory_bytes: number;
+  readonly processes: number;
+  /** Processor time, in processors. */
+  readonly processors: number;
+}
+
+/** The hierarchies of this machine in which groups are made: one of version 2, or one for each controller of version 1. */
+export interface Hierarchies {
+  readonly version: 1 | 2;
+  /** The folder of each controller. Under version 2 they are one folder. */
+  readonly memory: string;
+  readonly pids: string;
+  /** Undefined where the machine does not limit processor time. */
+  readonly cpu: string | undefined;
+}
+
+export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
+  ...new Set([memory, pids, ...(cpu === undefined ? [] : [cpu])]),
+];
+
+const period_us = 100_000;
+
+const read = (file: string) => (existsSync(file) ? readFileSync(file, "latin1") : "");
+/** A number of a file of lines such as `oom_kill 3`. */
+const counted = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1] ?? 0);
+
+/** Limits the processes of a group. `at` is the group below the hierarchies. */
+export function writeLimits(at: Hierarchies, { memory_bytes, processes, processors }: GroupLimits): void {
+  const quota_us = Math.ceil(processors * period_us);
+  writeFileSync(join(at.pids, "pids.max"), String(processes));
+  if (at.version === 2) {
+    writeFileSync(join(at.memory, "memory.max"), String(memory_bytes));
+    // One that may swap takes the disk of all others.
+    if (existsSync(join(at.memory, "memory.swap.max"))) writeFileSync(join(at.memory, "memory.swap.max"), "0");
+    writeFileSync(join(at.memory, "memory.oom.group"), "1");
+    if (at.cpu !== undefined) writeFileSync(join(at.cpu, "cpu.max"), `${quota_us} ${period_us}`);
+    return;
+  }
+  writeFileSync(join(at.memory, "memory.limit_in_bytes"), String(memory_bytes));
+  const withSwap = join(at.memory, "memory.memsw.limit_in_bytes");
+  if (existsSync(withSwap)) writeFileSync(withSwap, String(memory_bytes));
+  if (at.cpu === undefined) return;
+  writeFileSync(join(at.cpu, "cpu.cfs_period_us"), String(period_us));
+  writeFileSync(join(at.cpu, "cpu.cfs_quota_us"), String(quota_us));
+}
+
+/** How often a process of the group was killed because its memory was used up. */
+export const memoryKills = ({ version, memory }: Hierarchies): number =>
+  counted(join(memory, version === 2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+
+/** How often a process of the group could not be started because there were too many. */
+export const refusedProcesses = ({ pids }: Hierarchies): number => counted(join(pids, "pids.events"), "max");
+
+export const processesIn = (at: Hierarchies): number[] => [
+  ...new Set(
+    foldersOf(at).flatMap((folder) => read(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number)),
+  ),
+];
+
+/** The same group in each hierarchy. */
+export function below({ version, memory, pids, cpu }: Hierarchies, name: string): Hierarchies {
+  return {
+    version,
+    memory: join(memory, name),
+    pids: join(pids, name),
+    cpu: cpu === undefined ? undefined : join(cpu, name),
+  };
+}
+
+interface Mount {
+  readonly folder: string;
+  readonly root: string;
+  readonly type: string;
+  readonly options: readonly string[];
+}
+
+function cgroupMounts(): Mount[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [first = "", second = ""] = line.split(" - ", 2);
+      const [, , , root = "", folder = ""] = first.split(" ");
+      const [type = "", , options = ""] = second.split(" ");
+      return type === "cgroup" || type === "cgroup2" ? [{ folder, root, type, options: options.split(",") }] : [];
+    });
+}
+
+/** The folder of this process's own group, by the line of `/proc/self/cgroup` whose controllers match. */
+function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => boolean): string {
+  const lines = readFileSync("/proc/self/cgroup", "utf8").split("\n");
+  const path = lines.map((line) => line.split(":")).find(([, controllers = ""]) => isIts(controllers))?.[2] ?? "/";
+  const within = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
+  // A path that leads out of the namespace of groups begins with /.. and is not there.
+  return existsSync(join(folder, within)) ? join(folder, within) : folder;
+}
+
+const wanted = ["memory", "pids", "cpu"];
+
+/**
+ * Lets groups be made below a folder of version 2. Processes and groups with limits do not go side by side there, so the
+ * processes of the folder move to a group of their own.
+ */
+function delegate(folder: string): void {
+  const has = read(join(folder, "cgroup.controllers")).trim().split(" ");
+  const enable = () =>
+    writeFileSync(
+      join(folder, "cgroup.subtree_control"),
+      wanted
+        .filter((one) => has.includes(one))
+        .map((one) => `+${one}`)
+        .join(" "),
+    );
+  try {
+    enable();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+    mkdirSync(join(folder, "server"), { recursive: true });
+    for (const pid of read(join(folder, "cgroup.procs")).split("\n").filter(Boolean)) {
+      try {
+        writeFileSync(join(folder, "server/cgroup.procs"), pid);
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+    enable();
+  }
+}
+
+/** Where groups can be made; undefined where no hierarchy has the controllers. Throws where this user may make none. */
+export function findHierarchies(): Hierarchies | undefined {
+  const mounts = cgroupMounts();
+  const unified = mounts.find(({ type }) => type === "cgroup2");
+  const root = process.getuid?.() === 0 ? unified?.folder : undefined;
+  const two = root ?? (unified && ownFolder(unified, (controllers) => controllers === ""));
+  const controllers = two === undefined ? [] : read(join(two, "cgroup.controllers")).trim().split(" ");
+  if (two !== undefined && controllers.includes("memory") && controllers.includes("pids")) {
+    delegate(two);
+    return { version: 2, memory: two, pids: two, cpu: controllers.includes("cpu") ? two : undefined };
+  }
+  const own = (name: string) => {
+    const mount = mounts.find(({ type, options }) => type === "cgroup" && options.includes(name));
+    return mount && ownFolder(mount, (list) => list.split(",").includes(name));
+  };
+  const [memory, pids, cpu] = wanted.map(own);
+  return memory === undefined || pids === undefined ? undefined : { version: 1, memory, pids, cpu };
+}
+export { delegate };

@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { systemTimer } from "../../kernel/clock.ts";
+import {
+  below,
+  delegate,
+  findHierarchies,
+  foldersOf,
+  type GroupLimits,
+  type Hierarchies,
+  memoryKills,
+  processesIn,
+  refusedProcesses,
+  writeLimits,
+} from "./cgroup-files.ts";
+
+/** A limit that a group has met. */
+export type Passed = "memory" | "processes";
+
+/** A control group of the kernel: what its processes use is counted together, whatever they share and wherever they went. */
+export interface Group {
+  /** Files into which a process writes 0 to enter. */
+  readonly entries: readonly string[];
+  /** The limit that its processes have met; memory first, because it ends them. */
+  passed(): Passed | undefined;
+  /** Kills what is left in it, and removes it. */
+  remove(): Promise<void>;
+}
+
+export interface Groups {
+  make(limits: Omit<GroupLimits, "processors">): Group;
+  /** What the machine does not limit; undefined where it limits everything. */
+  readonly lacks: string | undefined;
+  close(): void;
+}
+
+const prefix = "svc-server-";
+const removal = { tries: 50, pause: "20ms" } as const;
+
+function killAll(at: Hierarchies): void {
+  for (const pid of processesIn(at)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+/** Removes a group; answers whether it is gone. */
+function tryRemove(at: Hierarchies): boolean {
+  killAll(at);
+  return foldersOf(at).every((folder) => {
+    try {
+      rmdirSync(folder);
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "ENOENT";
+    }
+    return true;
+  });
+}
+
+const isRunning = (pid: string) => existsSync(`/proc/${pid}`);
+
+/** The groups that servers left behind which were killed. */
+function removeLeftovers(at: Hierarchies): void {
+  for (const folder of foldersOf(at)) {
+    for (const name of readdirSync(folder)) {
+      const [, pid] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? [];
+      if (pid === undefined || isRunning(pid)) continue;
+      for (const box of readdirSync(join(folder, name), { withFileTypes: true }))
+        if (box.isDirectory()) tryRemove(below(below(at, name), box.name));
+      tryRemove(below(at, name));
+    }
+  }
+}
+
+let parents = 0;
+
+/** Makes a control group for each box. Answers the reason where this machine or this user cannot. */
+export function createGroups(): Groups | string {
+  let found: Hierarchies | undefined;
+  let parent: Hierarchies;
+  try {
+    found = findHierarchies();
+    if (!found) return "this machine has no control groups that limit memory and processes";
+    removeLeftovers(found);
+    // One group above all boxes: together they have as much of the processors as the server where both want all of them.
+    parent = below(found, `${prefix}${process.pid}-${++parents}`);
+    for (const folder of foldersOf(parent)) mkdirSync(folder);
+    if (parent.version === 2) delegate(parent.memory);
+  } catch (error) {
+    return `this user may make no control groups (${(error as Error).message})`;
+  }
+  let boxes = 0;
+  const left = new Set<Hierarchies>();
+  return {
+    lacks: parent.cpu === undefined ? "processor time is not limited" : undefined,
+
+    make(limits) {
+      const at = below(parent, String(++boxes));
+      for (const folder of foldersOf(at)) mkdirSync(folder);
+      left.add(at);
+      writeLimits(at, { ...limits, processors: processorsOfBox() });
+      return {
+        entries: foldersOf(at).map((folder) => join(folder, "cgroup.procs")),
+        passed: () => (memoryKills(at) > 0 ? "memory" : refusedProcesses(at) > 0 ? "processes" : undefined),
+        async remove() {
+          for (let tries = 0; !tryRemove(at) && tries < removal.tries; tries++)
+            await new Promise<void>((resolve) => systemTimer(removal.pause, resolve, { hold: true }));
+          left.delete(at);
+        },
+      };
+    },
+
+    close() {
+      for (const at of left) tryRemove(at);
+      tryRemove(parent);
+    },
+  };
+}
+
+/** No box has all processors for itself, so that the server always finds one that is free soon. */
+const processorsOfBox = () => Math.max(0.8, availableParallelism() - 0.2);

@@ -1,0 +1,126 @@
+import { statSync } from "node:fs";
+import { quoted, shellCommand } from "../../kernel/shell-words.ts";
+import { pastaOptions, type Reach, resolverSettings, routesOf } from "./network.ts";
+
+/** The protections of this machine that a box has. */
+export interface Means {
+  /** The program that lets a box be set up with folders of its own, as root or in a namespace of users. */
+  readonly as: readonly string[];
+  /** What it reaches of the network; undefined where it shares the machine's. */
+  readonly reach: Reach | undefined;
+  /** The file with the filter of system calls; undefined where there is none for this processor. */
+  readonly filter: string | undefined;
+}
+
+/** What differs from one box to the next. */
+export interface Visit {
+  /** The files of its control group. */
+  readonly entries: readonly string[];
+  /** The id of its user; undefined where it has the server's. */
+  readonly user: number | undefined;
+  /** The port of 127.0.0.1 that leads in. */
+  readonly port: number | undefined;
+}
+
+/** What the command of a box finds where. */
+export interface Places {
+  /** The name by which a folder or file of the machine is found, whoever may enter the folders above it. */
+  of(path: string): string;
+  /** The file descriptors with the texts of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter. */
+  readonly descriptors: {
+    readonly passwd: string;
+    readonly group: string;
+    readonly resolver: string | undefined;
+    readonly filter: string | undefined;
+  };
+}
+
+/**
+ * While a box is set up, what it needs lies in this folder. It is covered in the box's own table of mounts alone, and holds
+ * nothing that the setup wants, nor a release.
+ */
+const place = "/sys";
+/** The shell has descriptors of one digit alone. The sandbox reads its arguments from 3. */
+const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
+const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
+
+/** A text on a descriptor of the shell. */
+const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
+
+/** Node keeps the tunnel's device to root where nothing gave it to all users, as a machine without udev does. */
+function tunnelLines(): string[] {
+  if ((statSync("/dev/net/tun").mode & 0o006) === 0o006) return [];
+  return ["mknod -m 666 tun c 10 200", "mount --bind tun /dev/net/tun"];
+}
+
+/**
+ * The network of a box is made by the box's own user, who thereby has no rights over the machine's. It belongs to a
+ * namespace of users around the sandbox, so what runs inside cannot change it. pasta connects it from without.
+ */
+function withNetwork(port: number | undefined, reach: Reach, command: readonly string[]): string {
+  const inside = [
+    `echo go >&${descriptor.go}`,
+    `read -r answer <&${descriptor.ready}`,
+    `if [ "$answer" = failed ]; then echo "The network of the box was not made:" >&2; cat said >&2; exit 126; fi`,
+    "ip -batch routes",
+    `exec ${shellCommand(command)} ${descriptor.ready}<&- ${descriptor.go}<&-`,
+  ].join("\n");
+  const pasta = shellCommand(["pasta", ...pastaOptions(port, reach), "-P", "ready"]);
+  return [
+    `{ read -r _ <&${descriptor.go}; ${pasta} $$ || echo failed >&${descriptor.ready}; } ${closing} > said 2>&1 &`,
+    `exec unshare --user --map-root-user --net -- sh -ec ${quoted(inside)}`,
+  ].join("\n");
+}
+
+/** The shell script that sets a box up and becomes its command, which `write` answers. */
+export function entrance(
+  { as, reach, filter }: Means,
+  { entries, user, port }: Visit,
+  write: (at: Places) => string[],
+) {
+  const known: string[] = [];
+  const mounts: string[] = [];
+  const command = write({
+    of(path) {
+      if (!known.includes(path)) {
+        known.push(path);
+        const name = `at${known.indexOf(path)}`;
+        mounts.push(
+          `${statSync(path).isDirectory() ? "mkdir" : "touch"} ${name}; mount --bind ${quoted(path)} ${name}`,
+        );
+      }
+      return `${place}/at${known.indexOf(path)}`;
+    },
+    descriptors: {
+      passwd: String(descriptor.passwd),
+      group: String(descriptor.group),
+      resolver: reach && String(descriptor.resolver),
+      filter: filter && String(descriptor.filter),
+    },
+  });
+  const last = reach ? withNetwork(port, reach, command) : `exec ${shellCommand(command)}`;
+  const asUser = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--", "sh", "-ec"];
+  const script = [
+    ...entries.map((file) => `echo 0 > ${quoted(file)}`),
+    ...(filter === undefined ? [] : [`exec ${descriptor.filter}< ${quoted(filter)}`]),
+    text(descriptor.passwd, "app:x:1000:1000:app:/tmp:/bin/sh\n"),
+    text(descriptor.group, "app:x:1000:\n"),
+    `mount -t tmpfs -o mode=755,size=1m box ${place}`,
+    `cd ${place}`,
+    ...mounts,
+    ...(reach
+      ? [
+          text(descriptor.resolver, resolverSettings()),
+          `cat > routes <<'END'\n${routesOf(reach)}END`,
+          ...tunnelLines(),
+          "mkfifo ready go",
+          "touch said",
+          "chmod 666 ready go said",
+          `exec ${descriptor.ready}<>ready ${descriptor.go}<>go`,
+        ]
+      : []),
+    user === undefined ? last : `exec ${shellCommand(asUser)} ${quoted(last)}`,
+  ].join("\n");
+  const [file = "", ...args] = [...as, "sh", "-ec", script];
+  return { file, args };
+}

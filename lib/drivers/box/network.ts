@@ -1,0 +1,87 @@
+import { existsSync, readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { type IpAddress, parseAddress } from "../../kernel/ip-address.ts";
+import { isLoopback, parseAllow } from "../outbound/allowed-addresses.ts";
+
+/** What a box may reach beside public addresses. */
+export interface Reach {
+  /** Ports of 127.0.0.1, which are found at the same address in the box. */
+  readonly ports: readonly number[];
+  /** Networks such as 10.1.0.0/16. */
+  readonly networks: readonly string[];
+}
+
+/** The box's end of its network, what stands for the machine there, and its name server: no network routes these addresses. */
+const address = "198.18.0.2";
+const gateway = "198.18.0.1";
+const forwarder = "198.18.0.3";
+
+/** Private networks, link-local addresses, those of clouds that give out credentials, and whatever is no host. */
+const closed = [
+  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15"],
+  ...["168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4"],
+];
+
+/** This machine by its own addresses, where its servers may listen as well as on loopback. */
+const ofMachine = () =>
+  Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .flatMap(({ family, address: own, internal }) => (family === "IPv4" && !internal ? [`${own}/32`] : []));
+
+/** The routes of a box, as `ip -batch` reads them. A longer prefix wins over a shorter one, whatever their order. */
+export function routesOf({ networks }: Reach): string {
+  const shut = [...new Set([...closed, ...ofMachine()])].filter((one) => !networks.includes(one));
+  return [
+    ...networks.map((one) => `route replace ${one} via ${gateway}`),
+    // The gateway last: it leads elsewhere, and answers nothing itself.
+    ...[...shut, `${gateway}/32`].map((one) => `route replace blackhole ${one}`),
+    "",
+  ].join("\n");
+}
+
+const nameServersIn = (file: string) =>
+  existsSync(file)
+    ? [...readFileSync(file, "utf8").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, one = ""]) => one)
+    : [];
+
+/** How names are looked up in a box: what stands in its resolv.conf, and the options with which pasta takes the questions. */
+function resolver(): { readonly settings: string; readonly options: readonly string[] } {
+  const [own] = nameServersIn("/etc/resolv.conf");
+  const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
+  const forwarded = { settings: `nameserver ${forwarder}\n`, options: ["--dns-forward", forwarder, "-U", "none"] };
+  if (own === undefined || !isLoopback(own)) return forwarded;
+  // A name server on loopback is none for others; systemd's names those that it asks itself.
+  if (upstream !== undefined) return { ...forwarded, options: ["-D", upstream, ...forwarded.options] };
+  return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };
+}
+
+/** The box's resolv.conf. */
+export const resolverSettings = (): string => resolver().settings;
+
+/** How pasta connects a box: in through one port of 127.0.0.1, out through sockets of the machine. */
+export const pastaOptions = (port: number | undefined, { ports }: Reach): string[] => [
+  ...["-f", "-q", "-4", "--config-net", "--no-map-gw", "--no-dhcp"],
+  ...["-a", address, "-n", "29", "-g", gateway, ...resolver().options],
+  ...["-t", port === undefined ? "none" : `127.0.0.1/${port}`],
+  ...["-T", ports.length === 0 ? "none" : ports.join(",")],
+  ...["-u", "none"],
+];
+
+const textOf = ({ value }: IpAddress) => [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
+
+/**
+ * What the options `deployments.reach` and `outbound.allow` open to a box: ports of loopback, and IPv4 networks. The name of
+ * a host in `outbound.allow` opens nothing to a box, which has routes to addresses alone.
+ */
+export function reachOf(reach: readonly string[], allow: readonly string[]): Reach {
+  const opened = parseAllow(allow);
+  const addresses = opened.targets.flatMap(({ host }) => parseAddress(host) ?? []).filter(({ bits }) => bits === 32);
+  const hosts = addresses.map(textOf).filter((one) => !isLoopback(one));
+  return {
+    ports: parseAllow(reach).targets.map(({ port }) => port),
+    networks: [
+      ...opened.ranges.flatMap((range) => (range.bits === 32 ? [`${textOf(range)}/${range.prefix}`] : [])),
+      ...hosts.map((one) => `${one}/32`),
+    ],
+  };
+}

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as v from "valibot";
+
+/** A range of user ids of the kernel that nobody else uses. */
+export interface UserRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+const stored = v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0)));
+
+/** `1879048192:65536`, as the lines of /etc/subuid end; undefined for anything else. */
+export function parseRange(text: string): UserRange | undefined {
+  const [, first, count] = /^([1-9]\d{2,9}):([1-9]\d{0,9})$/.exec(text) ?? [];
+  const range = { first: Number(first), count: Number(count) };
+  return first !== undefined && range.first + range.count <= 2 ** 32 - 2 ? range : undefined;
+}
+
+/** The user of /etc/passwd, or the range of /etc/subuid, that a range has ids in common with. */
+export function collision({ first, count }: UserRange, files = { passwd: "/etc/passwd", subuid: "/etc/subuid" }) {
+  const lines = (file: string) =>
+    (existsSync(file) ? readFileSync(file, "utf8").split("\n") : []).map((one) => one.split(":"));
+  const isIn = (id: number) => id >= first && id < first + count;
+  for (const [name, , id] of lines(files.passwd))
+    if (id && isIn(Number(id))) return `the user ${name} of ${files.passwd}`;
+  for (const [name, start, length] of lines(files.subuid)) {
+    if (!start || !length) continue;
+    const [from, to] = [Number(start), Number(start) + Number(length)];
+    if (from < first + count && to > first) return `the ids of ${name} in ${files.subuid}`;
+  }
+  return undefined;
+}
+
+/**
+ * Gives each organization an id of its own out of a range. It stays the same over restarts, since files belong to it: a
+ * file in `folder` keeps the places that were given out.
+ */
+export function createOrganizationUsers(folder: string, { first, count }: UserRange) {
+  const file = join(folder, "users.json");
+  const places = new Map(
+    existsSync(file) ? Object.entries(v.parse(stored, JSON.parse(readFileSync(file, "utf8")))) : [],
+  );
+  let written: Promise<unknown> = Promise.resolve();
+  const write = async () => {
+    await writeFile(`${file}.new`, JSON.stringify(Object.fromEntries(places)), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  };
+  return {
+    /** The id of an organization. Its first use waits until the file has it. */
+    async of(organization_id: string): Promise<number> {
+      let place = places.get(organization_id);
+      if (place === undefined) {
+        place = Math.max(-1, ...places.values()) + 1;
+        if (place >= count) throw new Error(`deployments.users has room for ${count} organizations only`);
+        places.set(organization_id, place);
+        const mine = written.catch(() => {}).then(write);
+        written = mine;
+        // A place that is not in the file is given out anew.
+        mine.catch(() => places.delete(organization_id));
+      }
+      await written;
+      return first + place;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** The parts of the box. The first three keep organizations apart. */
+const meanings = {
+  users: "each organization has a user id of its own",
+  limits: "memory, processes and processor time of each app are limited together",
+  network: "each app has a network of its own, which leads to public addresses",
+  "system calls": "calls of the kernel that no app needs are refused",
+} as const;
+export type ProtectionName = keyof typeof meanings;
+
+/** A part of the box on this machine: present, or missing with the reason and the command that adds it. */
+export interface Protection {
+  readonly name: ProtectionName;
+  readonly missing?: string;
+  readonly command?: string;
+}
+
+/** Without these, one organization can read, stop or starve what another one runs. */
+const separating: readonly ProtectionName[] = ["users", "limits", "network"];
+
+export const separationLacks = (protections: readonly Protection[]): Protection[] =>
+  protections.filter(({ name, missing }) => missing !== undefined && separating.includes(name));
+
+/** One line for each part of the box. */
+export const describeProtection = ({ name, missing, command }: Protection): string =>
+  missing === undefined
+    ? `${name}: ${meanings[name]}`
+    : `${name}: missing (${missing})${command === undefined ? "" : `; to add it: ${command}`}`;

@@ -1,0 +1,20 @@
+import { reasonOf } from "../../kernel/log.ts";
+import type { Kept } from "./contract.ts";
+
+interface Stored {
+  names(): Promise<string[]>;
+  remove(name: string): Promise<unknown>;
+}
+
+/** Removes what nothing uses any more. What cannot be removed is a warning: it must not end the start of the service. */
+export async function removeLeftovers(
+  stored: Stored,
+  keeps: (name: string) => Promise<boolean>,
+  warn: Kept["warn"],
+): Promise<void> {
+  for (const name of await stored.names())
+    if (!(await keeps(name)))
+      await stored
+        .remove(name)
+        .catch((error) => warn(`${name}, which nothing uses any more, cannot be removed: ${reasonOf(error)}`));
+}

@@ -1,0 +1,20 @@
+import { Resolver } from "node:dns/promises";
+
+/** The TXT records of a name; none where it has none. Rejects where no name server answers. */
+export type TextRecords = (name: string) => Promise<readonly string[]>;
+
+const isAbsent = (error: unknown) => ["ENOTFOUND", "ENODATA"].includes((error as { code?: string }).code ?? "");
+
+/** Asks these name servers (`address` or `address:port`); without any, those of the machine. Its own cache is none. */
+export function createTextRecords(servers: readonly string[]): TextRecords {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
+  return async (name) => {
+    try {
+      return (await resolver.resolveTxt(name)).map((parts) => parts.join(""));
+    } catch (error) {
+      if (isAbsent(error)) return [];
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,6 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/** Whether two texts are the same, in a time that tells nothing of either, not even their lengths. */
+export const isSameSecret = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));

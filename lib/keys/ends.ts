@@ -1,0 +1,40 @@
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { keysRepository } from "./repository.ts";
+
+export interface EndsPorts {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  /** Ends what else came of keys that are revoked with all that they made. */
+  readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;
+}
+
+type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
+
+/** The ends of keys: requests that run are checked again before they write, and what outlasts a request hears of it. */
+export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
+  const keys = store.using(keysRepository);
+  return {
+    /** Removes a key. Those that it made stay. */
+    async remove(tx: Tx, { organization_id, user_id, id }: Key) {
+      await keys(tx).leaveToMaker({ organization_id, id });
+      await keys(tx).remove({ organization_id, id });
+      feed.publish(tx, { kind: "rights", organization_id, user_id });
+    },
+
+    /** Removes a key and all that came of it. A key makes keys of its own user alone. */
+    async removeWithMade(tx: Tx, { organization_id, user_id, id }: Key) {
+      const ended = await keys(tx).removeWithMade({ organization_id, id });
+      feed.publish(tx, { kind: "rights", organization_id, user_id });
+      await onEnded(tx, organization_id, new Set(ended.map((one) => one.id)));
+    },
+
+    /** Removes all keys of a user. */
+    async removeOf(tx: Tx, organization_id: string, user_id: string) {
+      await keys(tx).removeOf({ organization_id, user_id });
+      feed.publish(tx, { kind: "rights", organization_id, user_id });
+    },
+  };
+}

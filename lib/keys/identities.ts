@@ -1,0 +1,120 @@
+import { hash } from "node:crypto";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import type { Caller } from "../kernel/operation.ts";
+import type { Snapshotable } from "../kernel/snapshotable.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { keysRepository } from "./repository.ts";
+
+/** The caller of a key, and its limits. */
+export interface Identity {
+  readonly caller: Caller;
+  readonly rate_limit: number | null;
+  readonly expires_at: string | null;
+  /** Whether no rights have changed since, in this process or another: then none of this has to be read again. */
+  isCurrent(): boolean;
+}
+
+interface Known extends Identity {
+  /** When the use of its key was last noted. */
+  noted_ms: number;
+}
+
+const minute_ms = milliseconds("1m");
+/** So many are remembered; the next one makes room by forgetting all. */
+const mostKnown = 1_000;
+
+/** Keys are long and random, so one round of SHA-256 is enough; a slow hash would slow down every request. */
+export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
+
+interface Use {
+  readonly organization_id: string;
+  readonly at: string;
+}
+
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+}
+
+/** Finds the callers of keys, and notes when a key was last used. Revoking is immediate, in all processes. */
+export function createIdentities({ store, feed, clock }: Ports) {
+  const keys = store.using(keysRepository);
+  const pendingUses = new Map<string, Use>();
+  /** The time of the last use, written or pending. */
+  const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
+  const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
+
+  /** Noted once a minute at most, and written by the next flush: a read must not need a commit. */
+  const noteUse = (identity: Known) => {
+    const now = clock.now();
+    if (now < identity.noted_ms + minute_ms) return;
+    identity.noted_ms = now;
+    const { organization_id, key_id } = identity.caller;
+    pendingUses.set(key_id, { organization_id, at: isoOf(now) });
+  };
+
+  /**
+   * By their tokens, as last read outside of a transaction, so that all of it is committed. `isCurrent` says whether it
+   * stands: never on PostgreSQL. A GET takes 0.86 of the processor time that it takes without them, a list 0.92.
+   */
+  const known = new Map<string, Known>();
+
+  const read = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
+    const [rights, others] = [feed.rightsChanges(), store.engine.others()];
+    const row = await keys(tx).identify({ hash: hashOf(token) });
+    if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
+    const { organization_id, user_id, role, key_id, expires_at, rate_limit } = row;
+    const last = lastUse(key_id, row.last_used_at);
+    const identity: Known = {
+      caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
+      rate_limit,
+      expires_at,
+      isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(expires_at),
+      noted_ms: last === null ? Number.NEGATIVE_INFINITY : Date.parse(last),
+    };
+    noteUse(identity);
+    if (!tx && identity.isCurrent()) {
+      if (known.size >= mostKnown) known.clear();
+      known.set(token, identity);
+    }
+    return identity;
+  };
+
+  return {
+    lastUse,
+
+    /** The caller of a bearer token; undefined if the token is not valid, for any reason. */
+    identify(token: string, tx?: Tx): Identity | undefined | Promise<Identity | undefined> {
+      const found = tx ? undefined : known.get(token);
+      if (!found?.isCurrent()) return read(token, tx);
+      noteUse(found);
+      return found;
+    },
+
+    /** The id of a token's key, if the key is valid now. This does not count as a use. */
+    async findId(token: string): Promise<string | undefined> {
+      const row = await keys().identify({ hash: hashOf(token) });
+      return row?.status === "active" && !hasExpired(row.expires_at) ? row.key_id : undefined;
+    },
+
+    /** Writes the pending uses. Called once a second at most, and before closing. */
+    async flush(tx: Tx) {
+      // In one order in all processes, or two would wait for each other's rows.
+      for (const [id, pending] of [...pendingUses].sort()) {
+        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
+        tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
+      }
+    },
+
+    save: (): unknown => [...pendingUses],
+    load(saved: unknown) {
+      known.clear();
+      pendingUses.clear();
+      for (const [id, use] of saved as [string, Use][]) pendingUses.set(id, use);
+    },
+  } satisfies Snapshotable & Record<string, unknown>;
+}

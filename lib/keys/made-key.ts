@@ -1,0 +1,35 @@
+import { isoOf } from "../kernel/clock.ts";
+import { invalid, Problem } from "../kernel/errors.ts";
+import { covers, type Scope } from "../kernel/roles.ts";
+import type { Row } from "../store/tables.ts";
+
+/** What a key may give to one that it makes: no more than it has. CONTRACT sections 2 and 9. */
+
+type Maker = Pick<Row<"api_keys">, "expires_at" | "rate_limit"> | undefined;
+
+export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): void {
+  const lacking = scopes.filter((scope) => !covers(own, scope));
+  if (lacking.length === 0) return;
+  throw new Problem(
+    "insufficient_scope",
+    `this key cannot give the scopes ${lacking.join(", ")}, because it has only ${own.join(", ")}; leave them out`,
+  );
+}
+
+/** The expiry of the new key: not after its maker's. `wanted` is in milliseconds since 1970. */
+export function expiryOf(maker: Maker, wanted: number | undefined): string | undefined {
+  const latest = maker?.expires_at ?? undefined;
+  const expires_at = wanted === undefined ? latest : isoOf(wanted);
+  if (latest !== undefined && expires_at !== undefined && expires_at > latest)
+    throw invalid("expires_at", `must not be after ${latest}, when the key that makes it expires`);
+  return expires_at;
+}
+
+/** The rate limit of the new key: at most its maker's, where 0 is none. `usual` is that of keys without one of their own. */
+export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
+  if (given === undefined || given === null) return maker?.rate_limit ?? undefined;
+  const most = maker ? (maker.rate_limit ?? usual) : 0;
+  if (most !== 0 && (given === 0 || given > most))
+    throw invalid("rate_limit", `must be 1 to ${most}, the rate limit of the key that makes it`);
+  return given;
+}

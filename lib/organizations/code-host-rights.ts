@@ -1,0 +1,46 @@
+import { foldCase } from "../kernel/case-folding.ts";
+import { matchesGlob } from "../kernel/glob.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Store } from "../store/store.ts";
+import { organizationsRepository } from "./repository.ts";
+
+interface CodeHost {
+  readonly url: string;
+  readonly repos?: string | undefined;
+  /** Option `codeHost.organizations`: globs of repositories by the names of organizations. */
+  readonly organizations?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+export type CodeHostRights = ReturnType<typeof codeHostRights>;
+
+/**
+ * Answers whether the operator's credential of the code host, and its connected app, serve an organization and a repository:
+ * as the option says; without it, the only organization of the service. A folder of repositories has no credential, so
+ * without the option every organization may read it. CONTRACT section 11.
+ */
+export function codeHostRights({ store, codeHost }: { store: Store; codeHost: CodeHost }) {
+  const organizations = store.using(organizationsRepository);
+  const named =
+    codeHost.organizations &&
+    new Map(Object.entries(codeHost.organizations).map(([name, globs]) => [foldCase(name), globs.map(foldCase)]));
+  const isFolder = codeHost.repos !== undefined || codeHost.url.startsWith("file:");
+
+  const isOnly = async (organization_id: string, tx?: Tx) =>
+    (await organizations(tx).another({ organization_id })) === undefined;
+
+  return {
+    isOnly,
+
+    async serve(organization_id: string, repo: string, tx?: Tx): Promise<boolean> {
+      if (!named) return isOnly(organization_id, tx);
+      const found = await organizations(tx).find({ organization_id });
+      const globs = named.get(found?.name_folded ?? "") ?? [];
+      return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
+    },
+
+    /** Whether its repositories may be fetched with what the operator may read. */
+    async mayFetch(organization_id: string, repo: string): Promise<boolean> {
+      return (isFolder && !named) || this.serve(organization_id, repo);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Engine } from "./engine.ts";
+import type { Tables } from "./tables.ts";
+
+type Table = keyof Tables;
+export type Column<T extends Table> = keyof Tables[T] & string;
+
+/** A list in the order of one key, of the rows that equal the given filters. */
+export interface List<T extends Table> {
+  readonly table: T;
+  /** Columns with a value in every call. */
+  readonly within: readonly Column<T>[];
+  /** Columns that a call may filter by. */
+  readonly filters?: readonly Column<T>[];
+  /**
+   * The filters that each index serves, beside the columns in `within`. Where several indexes serve equally many of the
+   * given filters, the first one is preferred. Default: one index serves all given filters.
+   */
+  readonly indexes?: readonly (readonly Column<T>[])[];
+  /** Default: `id`, newest first. */
+  readonly key?: Column<T>;
+  readonly order?: "asc" | "desc";
+  /** Default: all columns. */
+  readonly columns?: readonly Column<T>[];
+  /**
+   * The last of `columns` is left out of a row's JSON where it is null. With it a list has `texts`, on an engine that writes
+   * JSON faster than rows arrive: a list of 20 takes 0.85 of the processor time that it takes from rows.
+   */
+  readonly optional?: Column<T>;
+  /** Leaves out rows whose column is in a subquery, which is empty most of the time. */
+  readonly exclude?: { readonly column: Column<T>; readonly in: RawBuilder<unknown> };
+}
+
+/** A scan along one index. Each row is checked against the filters that the index does not serve. */
+export interface Scan {
+  readonly name: string;
+  readonly indexed: readonly string[];
+  readonly unindexed: readonly string[];
+}
+/** The key of the last entry before the scan; undefined at the start of the index. */
+export type After = string | undefined;
+
+/** Rows of columns, or rows of one text. */
+export type Form = "columns" | "json";
+
+/**
+ * How many index entries one statement covers, where it reads the row of each entry and where it only counts entries.
+ * Both are about a millisecond of work (1,000 rows: 0.7 ms).
+ */
+export const batchSize = { reading: 1_000, counting: 2_000 };
+
+/**
+ * The statements of a list; a `0` stands where a parameter is bound. Limits are written into the text, because SQLite
+ * prepares a statement with a bound LIMIT again for each execution.
+ */
+export function sqlBuilder<T extends Table>(
+  { table, key: keyColumn, order = "desc", columns, optional, exclude }: List<T>,
+  jsonOf: Engine["jsonOf"],
+) {
+  const key = sql.ref(keyColumn ?? "id");
+  const [beyond, direction, lastOf] = order === "desc" ? [sql`<`, sql`desc`, sql`min`] : [sql`>`, sql`asc`, sql`max`];
+  const names = (of: readonly string[]) => sql.join([...new Set(of)].map((name) => sql.ref(name)));
+  const selected = columns ? names(columns) : sql`*`;
+  const json = () => sql`${jsonOf?.(columns?.filter((name) => name !== optional) ?? [], optional)} as text`;
+  const what = (form: Form) => (form === "json" ? json() : selected);
+  const limitTo = (limit: number) => (Number.isFinite(limit) ? sql` limit ${sql.lit(limit)}` : sql``);
+  const allOf = (conditions: readonly RawBuilder<unknown>[]) => sql.join([sql`1 = 1`, ...conditions], sql` and `);
+  const equals = (of: readonly string[], first = sql`${0}`) =>
+    of.map((name, i) => sql`${sql.ref(name)} = ${i === 0 ? first : sql`${0}`}`);
+  const notExcluded = exclude ? [sql`${sql.ref(exclude.column)} not in (${exclude.in})`] : [];
+
+  /**
+   * The first parameter, or null while anything is excluded: the index then gives nothing, and the search ends at once.
+   * A condition would be evaluated for each row.
+   */
+  const unlessExcluded = exclude ? sql`(select ${0} where not exists (${exclude.in}))` : sql`${0}`;
+
+  const from = ({ indexed }: Scan, after: After, first?: RawBuilder<unknown>) => {
+    const start = after === undefined ? [] : [sql`${key} ${beyond} ${0}`];
+    return sql`from ${sql.table(table)} where ${allOf([...equals(indexed, first), ...start])}`;
+  };
+  const inOrder = (limit: number) => sql`order by ${key} ${direction}${limitTo(limit)}`;
+  const batchOf = (kind: keyof typeof batchSize, what: RawBuilder<unknown>, scan: Scan, after: After) =>
+    sql`select ${what} ${from(scan, after)} ${inOrder(batchSize[kind])}`;
+  const checkedColumns = ({ unindexed }: Scan) => [...unindexed, ...(exclude ? [exclude.column] : [])];
+  /** The matches in the next batch, in the order of the list. */
+  const matches = (what: RawBuilder<unknown>, needed: RawBuilder<unknown>, scan: Scan, after: After) =>
+    sql`select ${what} from (${batchOf("reading", needed, scan, after)}) as batch where ${allOf([...equals(scan.unindexed), ...notExcluded])}`;
+
+  return {
+    hasExcluded: () => sql`select 1 as found where exists (${exclude?.in})`,
+    all: (form: Form, scan: Scan, after: After, limit: number) =>
+      sql`select ${what(form)} ${from(scan, after, unlessExcluded)} ${inOrder(limit)}`,
+    batch(form: Form, scan: Scan, after: After, limit: number) {
+      const needed = columns ? names([...columns, ...checkedColumns(scan)]) : selected;
+      return sql`${matches(what(form), needed, scan, after)}${limitTo(limit)}`;
+    },
+    count: (scan: Scan, after: After) => matches(sql`count(*) as number`, names(checkedColumns(scan)), scan, after),
+    batchEnd: (kind: keyof typeof batchSize, scan: Scan, after: After) =>
+      sql`select count(*) as entries, ${lastOf}(${key}) as last from (${batchOf(kind, key, scan, after)}) as batch`,
+  };
+}

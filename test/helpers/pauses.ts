@@ -1,0 +1,73 @@
+import * as timers from "node:timers";
+import type { Connection, Engine, Statement } from "../../lib/store/engine.ts";
+import type { Pauses } from "../../lib/store/pauses.ts";
+import type { SqliteEngine } from "../../lib/store/sqlite-engine.ts";
+
+// Taken before a test mocks them.
+const { setImmediate } = timers;
+
+/** A number from 0 up to but not including 1, from the same seed always the same ones (mulberry32). */
+function numbersOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+/** Turns of the event loop go by. */
+export async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await turn();
+}
+
+/** The same statement, with something done before each run, or after it. */
+const around = (
+  statement: Statement,
+  { before = async () => {}, after = async () => {} }: { before?(): Promise<void>; after?(): Promise<void> },
+): Statement => {
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    await before();
+    return work().finally(after);
+  };
+  return {
+    all: (parameters) => run(() => statement.all(parameters)),
+    first: (parameters) => run(() => statement.first(parameters)),
+    run: (parameters) => run(() => statement.run(parameters)),
+    send: (parameters) => run(() => statement.send(parameters)),
+  };
+};
+
+/**
+ * After each statement of a transaction, a draw lets nothing else run, or up to 4 turns of the event loop go by, or up to
+ * 40: other requests go on, answers arrive, timers fire. The database stays the transaction's alone.
+ */
+export function createPauses(seed: number): Pauses {
+  const next = numbersOf(seed);
+  let open = 0;
+  const pause = async () => {
+    const draw = next();
+    if (draw < 0.5) return;
+    open += 1;
+    await turns(Math.ceil(next() * (draw > 0.95 ? 40 : 4)));
+    open -= 1;
+  };
+  const known = new WeakMap<Connection, Connection>();
+  const connectionWith = (connection: Connection, steps: Parameters<typeof around>[1]): Connection =>
+    Object.create(connection, { statement: { value: (text: string) => around(connection.statement(text), steps) } });
+  return {
+    within(connection) {
+      const made = known.get(connection) ?? connectionWith(connection, { after: pause });
+      known.set(connection, made);
+      return made;
+    },
+    outside(engine: Engine) {
+      if (engine.name === "postgres") return engine.connection;
+      const { betweenTransactions } = engine as SqliteEngine;
+      return connectionWith(engine.connection, { before: () => betweenTransactions(() => {}) });
+    },
+    isOpen: () => open > 0,
+  };
+}

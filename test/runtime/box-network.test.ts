@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import { type TestContext, test } from "node:test";
+import { quoted } from "../../lib/kernel/shell-words.ts";
+import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
+import { runtimeWorld } from "../helpers/running-apps.ts";
+
+/** How a connection from an app ends: `open`, or the error. */
+const connecting = (to: string) =>
+  `new Promise((done) => { const socket = net.connect(${to}); socket.setTimeout(3000, () => done("no answer"));
+    socket.on("connect", () => done("open")); socket.on("error", ({ code }) => done(code)); })`;
+
+async function listening(t: TestContext, where: object): Promise<number> {
+  const server = createServer((_, response) => response.end("of the machine"));
+  t.after(() => server.close());
+  await new Promise<void>((resolve) => server.listen(where, resolve));
+  const at = server.address();
+  return typeof at === "object" && at !== null ? (at as AddressInfo).port : 0;
+}
+
+test(
+  "An app reaches no port of the machine, no neighbour and no private network but what is opened",
+  needs("network"),
+  async (t) => {
+    const [closed, reached, everywhere] = await Promise.all([
+      listening(t, { host: "127.0.0.1", port: 0 }),
+      listening(t, { host: "127.0.0.1", port: 0 }),
+      listening(t, { host: "0.0.0.0", port: 0 }),
+    ]);
+    await listening(t, { path: `\0svc-${process.pid}` });
+    const here = await runtimeWorld(t, { deployments: { reach: [`127.0.0.1:${reached}`] } });
+    const { id } = await here.project("web");
+    here.repos.commit("acme/web", obeyingApp);
+    await here.release(id);
+    await here.release(id, {}, "preview");
+    const neighbour = await runIn(here, "process.env.PORT", "preview-web.localhost");
+    const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal }) => !internal));
+    const ask = (to: object | string) => runIn(here, connecting(JSON.stringify(to)));
+    assert.equal(await ask({ port: reached, host: "127.0.0.1" }), "open");
+    const refused = [
+      ...[closed, everywhere, Number(neighbour)].map((port) => ({ port, host: "127.0.0.1" })),
+      ...own.flatMap(({ address, family }) => (family === "IPv4" ? [{ port: everywhere, host: address }] : [])),
+      ...["169.254.169.254", "100.100.100.200", "10.0.0.1", "172.16.0.1", "192.168.0.1", "198.18.0.1"].map((one) => ({
+        port: everywhere,
+        host: one,
+      })),
+      { port: closed, host: "::1" },
+      { path: `\0svc-${process.pid}` },
+    ];
+    for (const to of refused)
+      assert.match(await ask(to), /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH)$/, JSON.stringify(to));
+    // Nor does a build, which may not even ask for the network to be changed.
+    const build = `node -e ${quoted(`const net = require("node:net"); ${connecting(JSON.stringify({ port: closed, host: "127.0.0.1" }))}.then(console.log)`)}; ip route del blackhole 10.0.0.0/8; exit 3`;
+    here.repos.commit("acme/web", { "svc.json": { build } });
+    const lines = await here.messages((await here.release(id)).id);
+    assert.ok(lines.includes("ECONNREFUSED"), String(lines));
+    assert.ok(
+      lines.some((line) => /Operation not permitted|not found/.test(line)),
+      String(lines),
+    );
+  },
+);
+
+test("An app that binds every port keeps no other one from its start", needs("network"), async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", obeyingApp);
+  assert.equal((await here.release(id)).status, "active");
+  const bind = `use Socket; my @held; for my $port ($ARGV[0]..$ARGV[0] + 3500) { socket(my $s, 2, 1, 0); bind($s, pack_sockaddr_in($port, inet_aton("127.0.0.1"))) and listen($s, 1); push @held, $s } $| = 1; print "bound"; sleep 600`;
+  const all = `Promise.all(Array.from({ length: 8 }, (_, i) => new Promise((done) => { const child = require("node:child_process").spawn("perl", ["-e", ${JSON.stringify(bind)}, String(32768 + 3501 * i)]); child.stdout.once("data", () => done("bound")); child.once("exit", (code) => done("ended " + code)); })))`;
+  assert.equal(await runIn(here, all), Array.from({ length: 8 }, () => "bound").join(","));
+  const { status } = await here.release(id, {}, "preview");
+  assert.equal(status, "active");
+});

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { needs } from "../helpers/obeying-app.ts";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
+import { lacks } from "../helpers/running-apps.ts";
+import { seed } from "../helpers/test-service.ts";
+
+test("With several organizations, a start without users and network of their own ends, unless they trust each other", async (t) => {
+  const folder = temporaryFolder(t);
+  const words = ["start", "--port", "0", "--apps-port", "0", "--runtime", "process", "--isolation", "none"];
+  writeFileSync(join(folder, "seed.json"), JSON.stringify(seed));
+  const args = [...words, "--database", "svc.db", "--seed", "seed.json"];
+  const refused = run(args, folder);
+  assert.equal(refused.status, 2, refused.stderr);
+  assert.match(refused.stderr, /must not be process here: .*several organizations.*users: missing .*--tenancy trusted/);
+  const trusting = await launch(t, [...args, "--tenancy", "trusted"], folder);
+  assert.equal((await trusting.stop()).code, 0);
+});
+
+test("doctor lists each part of the box, and says how to add one that is missing", needs(), (t) => {
+  const { stdout } = run(["doctor", "--port", "0", "--json"], temporaryFolder(t));
+  const parts = (JSON.parse(stdout) as { check: string; says: string }[]).filter(({ check }) => check === "box");
+  for (const name of ["users", "limits", "network", "system calls"] as const) {
+    const { says = "" } = parts.find((one) => one.says.startsWith(`${name}: `)) ?? {};
+    const isMissing = lacks(name) !== false;
+    assert.match(says, isMissing ? /: missing \(.+\)/ : /^[a-z ]+: (?!missing)/, name);
+  }
+});

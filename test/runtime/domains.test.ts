@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runtimeWorld } from "../helpers/running-apps.ts";
+import { expect, git, type Who } from "../helpers/test-service.ts";
+import { startTextServer } from "../helpers/text-server.ts";
+
+type Here = Awaited<ReturnType<typeof runtimeWorld>>;
+
+async function live(here: Here, who: Who, domains: readonly string[] = []) {
+  const { id } = expect(await here.call(who, "POST", "/v1/projects", { name: "web", region: "local" }), 201);
+  const environment = `/v1/projects/${id}/environments/production`;
+  const put = () => here.call(who, "PUT", environment, { variables: {}, domains });
+  expect(await put(), 200);
+  const order = { project_id: id, environment: "production", source: git };
+  const made = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
+  const { status } = expect(await here.call(who, "GET", `/v1/deployments/${made.id}?wait=60`), 200);
+  assert.equal(status, "active");
+  const [{ url }] = expect(await here.call(who, "GET", `/v1/projects/${id}/environments`), 200).data;
+  return { environment, put, host: new URL(url).hostname };
+}
+
+test("a domain that waits for its record reaches nobody's app, and does once it is found", async (t) => {
+  const records = new Map<string, readonly string[]>();
+  const { address } = await startTextServer(t, records);
+  const here = await runtimeWorld(t, { domains: { verify: true, servers: [address] } });
+  here.repos.commit("acme/web", { "index.html": "globex" });
+  const { put, host } = await live(here, "stranger", ["bank.example.com"]);
+  assert.deepEqual([await here.ask(host), (await here.ask("bank.example.com")).slice(0, 3)], ["200 globex", "404"]);
+  const [{ record, token }] = expect(await put(), 200).domain_status;
+  records.set(record, [token]);
+  expect(await put(), 200);
+  await here.service.settle();
+  assert.equal(await here.ask("bank.example.com"), "200 globex");
+});
+
+test("the host of a deleted environment is not given to another organization", async (t) => {
+  const here = await runtimeWorld(t);
+  here.repos.commit("acme/web", { "index.html": "here" });
+  const first = await live(here, "owner");
+  expect(await here.call("owner", "DELETE", first.environment), 204);
+  const second = await live(here, "stranger");
+  assert.notEqual(second.host, first.host);
+  assert.equal((await here.ask(first.host)).slice(0, 3), "404");
+  assert.equal(await here.ask(second.host), "200 here");
+});

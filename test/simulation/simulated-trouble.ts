@@ -1,0 +1,60 @@
+import type { Service } from "../../lib/index.ts";
+import { stepContext } from "../helpers/all-operations.ts";
+import { ended } from "./coverage.ts";
+import type { Watcher } from "./simulated-jobs.ts";
+import { kill, mortal, open } from "./simulated-lives.ts";
+import { stepTo } from "./simulated-steps.ts";
+import type { Simulation } from "./simulated-world.ts";
+
+/** More lives than a job takes that ends each process which runs it. */
+const lives = 40;
+const kinds = Object.keys(stepTo);
+/** Of three seeds, one has no trouble, one has jobs of a kind that fail, and one has jobs that end their process. */
+const troubles = ["none", "fails", "kills"] as const;
+
+/** No seed came to the end of these within its lives. */
+const neverKilled = ["generations.turn", "generations.cancel"];
+
+/** The trouble of a seed: another kind of jobs with each. */
+export function trouble(world: Simulation) {
+  const seed = Number(world.seed);
+  const kind = kinds[seed % kinds.length] ?? "";
+  const drawn = troubles[Math.floor(seed / kinds.length) % troubles.length];
+  const what = drawn === "kills" && neverKilled.includes(kind) ? "none" : drawn;
+  let isOn = false;
+  const watcher: Watcher = {
+    fate: (of) => (isOn && of === kind && what !== "none" ? (what ?? "runs") : "runs"),
+    kill() {
+      // Others of its process still run: the next life has trouble again, and this one has not.
+      isOn = false;
+      kill(world);
+    },
+    ended: (end) => void world.reached.add(end),
+  };
+
+  /** Lets jobs of the kind run until one is given up. Answers the service of the last life. */
+  const begin = async (first: Service): Promise<Service> => {
+    let service = first;
+    const isGivenUp = () => world.reached.has(ended(kind, what === "fails" ? "exhausted" : "crashed"));
+    const attempt = async (work: () => Promise<unknown> | undefined) => {
+      const { life } = world;
+      isOn = true;
+      await work()?.catch((error) => {
+        if (world.life === life) throw error;
+      });
+      if (world.life === life) return;
+      await service.close();
+      service = await open(world);
+    };
+    if (what === "none") return service;
+    const step = () => stepTo[kind]?.(stepContext(mortal(world, service), world.random, world.record));
+    const { life } = world;
+    await attempt(step);
+    // Work that came to its end at once left no job to kill: it begins again.
+    for (let i = 0; i < lives && !isGivenUp(); i++)
+      await attempt(what === "kills" && world.life === life ? step : () => service.clock.advance("1m"));
+    isOn = false;
+    return service;
+  };
+  return { watcher, begin };
+}
