@@ -4,7 +4,7 @@ import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
+import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
@@ -154,7 +154,10 @@ export function createExecution(ports: Ports) {
     /** The job `generations.turn`: the delay of a queued generation has passed. */
     async runStart(): Promise<Outcome> {
       const [oldest] = await generations().ready({ now: clock.iso() });
-      return oldest ? done((tx) => startReady(tx, oldest), oldest) : done();
+      if (oldest) return done((tx) => startReady(tx, oldest), oldest);
+      // The clock may have been set between its reading and that of the rows. In a transaction both are of one moment.
+      const isReady = async (tx: Tx) => (await generations(tx).ready({ now: clock.iso() })).length > 0;
+      return snoozeUntil(async (tx) => ((await isReady(tx)) ? clock.now() : undefined), "rows");
     },
 
     /** Called when the service starts: the limit may have risen, and nothing else would start the waiting generations. */

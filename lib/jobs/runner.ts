@@ -164,9 +164,13 @@ export function createRunner(ports: {
       }
     });
 
-  /** Gives back the jobs whose leases ended by `before`, with a crash of their process counted. */
-  const takeBack = async (before: string) => {
+  /**
+   * Gives back the jobs whose leases ended by `end()`, with a crash of their process counted. The clock is read in the
+   * transaction, since due times move with it where it is set.
+   */
+  const takeBack = async (end: () => string) => {
     const taken = await store.transaction("rows", async (tx) => {
+      const before = end();
       const suspected = await rows(tx).suspected({ before });
       // Another process that lives says nothing about them.
       if (before === always) await rows(tx).acquit({});
@@ -180,12 +184,13 @@ export function createRunner(ports: {
   return {
     async claim() {
       await settleUnstored();
-      const now = clock.iso();
       const next = await mine.next();
-      if (next === undefined || next.run_at > now) return [];
-      const end = leases.end();
-      const lease = { now, owner: ports.owner, until: isoOf(end) };
-      const claimed = await store.transaction("rows", (tx) => mine.claim(tx, lease));
+      if (next === undefined || next.run_at > clock.iso()) return [];
+      let end = 0;
+      const claimed = await store.transaction("rows", (tx) => {
+        end = leases.end();
+        return mine.claim(tx, { now: clock.iso(), owner: ports.owner, until: isoOf(end) });
+      });
       for (const row of claimed) leases.begin(row, end);
       // RETURNING guarantees no order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
@@ -220,10 +225,9 @@ export function createRunner(ports: {
     async release() {
       await store.transaction("rows", (tx) => rows(tx).release({ owner: ports.owner }));
     },
-    reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso()) : takeBack(always)),
+    reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso) : takeBack(() => always)),
     async rescue() {
-      const now = clock.iso();
-      if (await rows().expired({ now })) await takeBack(now);
+      if (await rows().expired({ now: clock.iso() })) await takeBack(clock.iso);
     },
     keepAlive: leases.keepAlive,
   };
