@@ -182,5 +182,7 @@ test("Nothing of a box outlives its service: no group, no process, no mount", ne
   assert.notEqual(processesOf(live).length, 0);
   await here.service.close();
   assert.deepEqual([processesOf(live), groups()], [[], []]);
-  assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "utf8"), /svc-server|\/sys\/at0/);
+  // Tests beside this one have container engines, with mounts of their own.
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").replaceAll(/^.*\/svc-server-engine-.*\n/gm, "");
+  assert.doesNotMatch(mounts, /svc-server|\/sys\/at0/);
 });
