@@ -95,6 +95,12 @@ export function withRepeats<T extends Readonly<Record<string, unknown>>>(given: 
   return { ...given, ...Object.fromEntries(repeated) };
 }
 
+/** The error for an option whose value breaks a rule, in the part of it at this path; `""` is the whole value. */
+export function brokenOption(source: string, path: string, rule: string): UsageError {
+  const part = /^\d+$/.test(path) ? `entry ${Number(path) + 1}` : path;
+  return new UsageError(`${source}${part && ` (${part})`} ${rule}`);
+}
+
 /** The value of an environment variable; an empty variable counts as not set. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 

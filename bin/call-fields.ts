@@ -149,8 +149,11 @@ function parsed(text: string, types: ReadonlySet<unknown>, place: string, mayBeT
 
 type Tree = { [name: string]: unknown };
 
-/** Converts words to the input of an operation: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name. */
-export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[]): Tree {
+/**
+ * Converts words to the input of an operation: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name.
+ * `source` names the place of a wrong value, where that is not the field.
+ */
+export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[], source?: string): Tree {
   const input: Tree = {};
   for (const word of words) {
     const bare = word.includes("=") ? undefined : path.find((name) => !Object.hasOwn(input, name));
@@ -158,12 +161,12 @@ export function inputOf({ id, fields, path }: OperationInfo, words: readonly str
     if (place === undefined)
       throw new UsageError(`"${word}" is not a field; use name=value, a.b=value or list[]=value`);
     if (place === "body" && text.startsWith("@")) Object.assign(input, bodyOf(text.slice(1)));
-    else put(input, place, text, fields, id);
+    else put(input, place, text, fields, id, source);
   }
   return input;
 }
 
-function put(input: Tree, place: string, text: string, fields: Json, id: string): void {
+function put(input: Tree, place: string, text: string, fields: Json, id: string, source = place): void {
   const isItem = place.endsWith("[]");
   const names = place.replace(/\[\]$/, "").split(".");
   let schema = fields;
@@ -181,7 +184,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string)
     if (i === names.length - 1) {
       const items = formsOf(schema).find(({ items }) => items)?.["items"] as Json | undefined;
       const before = Array.isArray(at[name]) ? at[name] : [];
-      at[name] = isItem ? [...before, typed(text, items ?? {}, place)] : typed(text, schema, place);
+      at[name] = isItem ? [...before, typed(text, items ?? {}, source)] : typed(text, schema, source);
     } else {
       if (typeof at[name] !== "object" || at[name] === null) at[name] = {};
       at = at[name] as Tree;

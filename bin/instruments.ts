@@ -1,8 +1,10 @@
 import { type ArgsDef, defineCommand } from "citty";
 import type { Call } from "../lib/control/call.ts";
 import { controlCalls } from "../lib/control/calls.ts";
+import type { Networks } from "../lib/kernel/networks.ts";
+import { brokenRules } from "../lib/kernel/validation.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
-import { UsageError } from "./arguments.ts";
+import { brokenOption, UsageError } from "./arguments.ts";
 import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
 import { connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
@@ -31,10 +33,24 @@ const flagsOf = ({ fields, path }: OperationInfo): string[] => {
 const usageOf = (info: OperationInfo) =>
   ["svc-server", info.id, ...info.path.map((name) => name.toUpperCase()), ...wordsOf(info.example, "")].join(" ");
 
+/** The emulator knows which networks it trusts; for its command any network may be one. */
+const anyNetwork: Networks = { names: ["a network that the emulator trusts"], has: () => true };
+
+/** Refuses the wrong value of an option before anything is sent. The emulator judges the fields that are words. */
+function requireRight({ query, body }: AnyCall, input: object, flags: readonly string[]): void {
+  const schema = query ?? body;
+  for (const { path, message } of schema ? brokenRules(schema, input, { trusted: anyNetwork }) : []) {
+    const [name = "", ...within] = path.split(".");
+    if (flags.includes(name)) throw brokenOption(`option --${name}`, within.join("."), message);
+  }
+}
+
 /** The words of a call become its path, and its query or body. */
 function requestOf(call: AnyCall, info: OperationInfo, args: Given) {
-  const flags = flagsOf(info).flatMap((name) => (args[name] === undefined ? [] : [`${name}=${args[name]}`]));
-  const input: Record<string, unknown> = inputOf(info, [...args._, ...flags]);
+  const input: Record<string, unknown> = inputOf(info, args._);
+  const flags = flagsOf(info).filter((name) => args[name] !== undefined);
+  for (const name of flags) Object.assign(input, inputOf(info, [`${name}=${args[name]}`], `option --${name}`));
+  requireRight(call, input, flags);
   const missing = requiredOf(info.fields).find((name) => !Object.hasOwn(input, name));
   if (missing !== undefined) throw new UsageError(`${info.id} needs ${missing}: ${usageOf(info)}`);
   const path = call.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -2,7 +2,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/did-you-mean.ts";
-import { fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
+import { brokenOption, fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
 /** The options of a server that createService() does not have: where it listens, and its configuration file. */
 export const listenArgs: ArgsDef = {
@@ -61,9 +61,7 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
       if (!(error instanceof BadOptions)) return error;
       const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
       if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
-      const within = error.path.slice(setting.path.length + 1);
-      const part = /^\d+$/.test(within) ? `entry ${Number(within) + 1}` : within;
-      return new UsageError(`${setting.source}${part && ` (${part})`} ${error.rule}`);
+      return brokenOption(setting.source, error.path.slice(setting.path.length + 1), error.rule);
     },
   };
 }

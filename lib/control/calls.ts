@@ -55,6 +55,12 @@ const ordered = record({
 
 const call = callsWith<CallsPorts>();
 
+/** Where the inbox has caught a delivery. */
+const caughtAt = v.pipe(
+  v.string("must be given once"),
+  v.regex(/^[^\s/?#@\\^|<>%]{1,253}$/, "must be the name of an inbox or a host, such as shop or example.com"),
+);
+
 /** Deliveries, and the inbox that receives them. */
 const receiverCalls = [
   call({
@@ -62,7 +68,7 @@ const receiverCalls = [
     summary: "List the last thousand deliveries that the inbox has caught, oldest first",
     method: "GET",
     path: "inbox",
-    query: record({ endpoint: v.optional(v.string("must be given once")) }),
+    query: record({ endpoint: v.optional(caughtAt) }),
     run: ({ query }, { inbox }) => inbox.list(query.endpoint),
   }),
   call({

@@ -144,6 +144,11 @@ export function underRules<T>(rules: Rules, run: () => T): T {
   }
 }
 
+/** The rules that an input breaks, for a caller that does not throw a 422. */
+export function brokenRules(schema: Schema, input: unknown, rules: Rules): Detail[] {
+  return underRules(rules, () => v.safeParse(schema, input)).issues?.map(detailOf) ?? [];
+}
+
 /** Parses external input, or throws a 422 that lists every broken rule, up to a thousand, and says how many there are. */
 export function check<S extends Schema>(schema: S, input: unknown, rules = inForce): v.InferOutput<S> {
   const result = underRules(rules, () => v.safeParse(schema, input));
