@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseRange } from "../../drivers/box/organization-users.ts";
+import { parseUserRange } from "../../drivers/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, positive } from "./option-types.ts";
@@ -23,7 +23,7 @@ const registryHost = textLike(
 const users = v.pipe(
   v.string("must be a string"),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const range = parseRange(dataset.value);
+    const range = parseUserRange(dataset.value);
     if (range) return range;
     addIssue({ message: "must be FIRST:COUNT, such as 1879048192:65536" });
     return NEVER;

@@ -12,7 +12,7 @@ export interface UserRange {
 const stored = v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0)));
 
 /** `1879048192:65536`, as the lines of /etc/subuid end; undefined for anything else. */
-export function parseRange(text: string): UserRange | undefined {
+export function parseUserRange(text: string): UserRange | undefined {
   const [, first, count] = /^([1-9]\d{2,9}):([1-9]\d{0,9})$/.exec(text) ?? [];
   const range = { first: Number(first), count: Number(count) };
   return first !== undefined && range.first + range.count <= 2 ** 32 - 2 ? range : undefined;
