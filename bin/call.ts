@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import { pathExamples } from "../lib/client/typed-client.ts";
-import { standingClock } from "../lib/client/wait.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
+import { standingClock } from "../lib/kernel/standing-clock.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, operationOf } from "./call-fields.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";

@@ -1,3 +1,4 @@
+import { standingClock } from "../kernel/standing-clock.ts";
 import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 
@@ -39,10 +40,6 @@ async function poll({ call, sleep, standsStill }: Sender, get: Get, options: Cal
     if (!isManual) await sleep(Math.min(250 * 2 ** round, 5_000), options.signal);
   }
 }
-
-/** Why work under a manual clock goes on for ever, and how to move that clock. */
-export const standingClock = (now: string) =>
-  `the service's clock is manual and stands still at ${now}, so work goes on once somebody moves it: service.clock.advance("10s"), POST /_svc/clock/advance {"by":"10s"}, or svc-server clock advance 10s; service.settle() runs only what is due already`;
 
 /** The record of `get`, once its work has ended. */
 export async function waitFor(sender: Sender, get: Get, options: WaitOptions = {}): Promise<unknown> {

@@ -1,7 +1,7 @@
-import { standingClock } from "../client/wait.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
+import { standingClock } from "../kernel/standing-clock.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 
 /** Collects changes from its creation on, so that none is missed between two reads. */

@@ -17,6 +17,11 @@ export const typesOnly: Readonly<Record<string, string>> = {
   "lib/client/typed-client.ts": "the client's types are inferred from the operations",
 };
 
+/** What the client holds of ours beside itself, with the reason. These files import nothing, so they run in browsers too. */
+export const forBrowsers: Readonly<Record<string, string>> = {
+  "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
+};
+
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
 export const besides = ["control", "dashboard", "downloads", "health", "hooks", "live"] as const;
 

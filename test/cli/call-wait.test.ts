@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { standingClock } from "../../lib/client/wait.ts";
+import { standingClock } from "../../lib/kernel/standing-clock.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { standingClock } from "../../lib/client/wait.ts";
 import { createClient } from "../../lib/client.ts";
 import { createService } from "../../lib/index.ts";
+import { standingClock } from "../../lib/kernel/standing-clock.ts";
 import { forkTestService } from "../../lib/testing.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
 import { mockTime } from "../helpers/mock-time.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { standingClock } from "../../lib/client/wait.ts";
+import { standingClock } from "../../lib/kernel/standing-clock.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
 import { callAs, member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
