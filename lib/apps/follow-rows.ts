@@ -41,19 +41,29 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
 
-  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
-    const before = run.running();
-    const live = await rows().liveOn({ runtime_id });
-    const domains = await rows().domainsOn({ runtime_id });
-    const here = new Map(live.map((one) => [nameOf(one), one]));
-    for (const key of before) {
-      if (here.has(nameOf(key))) continue;
-      // It may have become live since.
-      const now = await rows().find(key);
-      if (now?.runtime_id !== runtime_id) await run.stop(key);
+  /**
+   * What the rows say of this runtime, read while nothing changed in this process: on PostgreSQL time passes at each read,
+   * and rows that are older than what runs here would bring an earlier release back.
+   */
+  const readRows = async (runtime_id: string, run: Supervisor) => {
+    for (;;) {
+      const changes = run.changes();
+      const live = new Map((await rows().liveOn({ runtime_id })).map((one) => [nameOf(one), one]));
+      const domains = await rows().domainsOn({ runtime_id });
+      const elsewhere: AppKey[] = [];
+      for (const key of run.running())
+        if (!live.has(nameOf(key)) && (await rows().find(key))?.runtime_id !== runtime_id) elsewhere.push(key);
+      if (run.changes() === changes) return { live, domains, elsewhere };
     }
+  };
+
+  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
+    const { live, domains, elsewhere } = await readRows(runtime_id, run);
+    // No wait for their end, which may take longer than the lease of this runtime.
+    for (const key of elsewhere)
+      run.stop(key).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
     const missing = new Set<string>();
-    for (const [name, { organization_id, project_id, environment, slug, deployment_id }] of here) {
+    for (const [name, { organization_id, project_id, environment, slug, deployment_id }] of live) {
       const key = { organization_id, project_id, environment };
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
       const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [...ownHostsOf(slug), ...own] };

@@ -65,6 +65,7 @@ export type Supervisor = ReturnType<typeof createSupervisor>;
 export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) {
   const entries = new Map<string, Entry>();
   let closed = false;
+  let changes = 0;
 
   /** The switch: from here on requests go to this instance. The one before answers what it has, and is stopped. */
   const switchTo = (entry: Entry, instance: Instance): void => {
@@ -105,10 +106,15 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
     coming.arrive(true);
   };
 
+  const setHosts = (key: AppKey, hosts: readonly string[]): void => {
+    changes += 1;
+    proxy.setHosts(nameOf(key), hosts);
+  };
+
   const entryOf = (key: AppKey, { deployment_id, slug, hosts }: Live): Entry => {
     const entry = entries.get(nameOf(key)) ?? { key, slug, deployment_id, instance: undefined };
     entries.set(nameOf(key), entry);
-    proxy.setHosts(nameOf(key), hosts);
+    setHosts(key, hosts);
     return entry;
   };
 
@@ -120,23 +126,28 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
     /** The environments of which something runs, or is on its way. */
     running: (): AppKey[] => [...entries.values()].map(({ key }) => key),
 
-    /** A deployment has become active: what its rollout started takes over. */
+    /** Counts the changes of what runs here, and of its hosts. */
+    changes: () => changes,
+
+    /** A deployment has become active: what its rollout started takes over. The second of two calls does nothing. */
     promote(key: AppKey, live: Live): void {
+      const isHere = entries.get(nameOf(key))?.deployment_id === live.deployment_id;
       const entry = entryOf(key, live);
       const instance = runtime.take(live.deployment_id);
       if (instance) switchTo(entry, instance);
-      else {
+      else if (!isHere) {
         // The process that started it has ended since.
         entry.deployment_id = live.deployment_id;
         void bring(entry);
       }
     },
 
-    /** At the start of the service: brings a live release back. */
-    resume: (key: AppKey, live: Live): Promise<void> => bring(entryOf(key, live)),
+    /** At the start of the service: brings a live release back, unless something of its environment runs already. */
+    resume: async (key: AppKey, live: Live): Promise<void> =>
+      entries.has(nameOf(key)) ? undefined : bring(entryOf(key, live)),
 
     setHosts(key: AppKey, hosts: readonly string[]): void {
-      if (entries.has(nameOf(key))) proxy.setHosts(nameOf(key), hosts);
+      if (entries.has(nameOf(key))) setHosts(key, hosts);
     },
 
     /** Starts the live release anew beside the running one. Rejects where it does not become healthy. */
@@ -153,7 +164,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
     async stop(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       entries.delete(nameOf(key));
-      proxy.setHosts(nameOf(key), []);
+      setHosts(key, []);
       const drained = proxy.route(nameOf(key), undefined);
       await entry?.instance?.stop(grace_ms);
       await drained;
