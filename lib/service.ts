@@ -13,6 +13,7 @@ import { describeProtection } from "./drivers/box/protections.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import type { Log } from "./kernel/log.ts";
 import { underRules } from "./kernel/validation.ts";
+import { codeHostWarnings } from "./organizations/code-host-rights.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
@@ -71,7 +72,9 @@ export async function beginService(options: Options, notes: readonly string[] = 
       log.info("a new database was made", { database: describeDatabase(settings.database) });
     warnOfOpenings(settings, log);
     const found = [opened.warning, foundation.clockWarning].filter((warning) => warning !== undefined);
-    const warnings = [...notes, ...found, ...(await devDatabaseWarnings(foundation, features, settings))];
+    found.push(...(await devDatabaseWarnings(foundation, features, settings)));
+    found.push(...(await codeHostWarnings({ store, codeHost: settings.codeHost })));
+    const warnings = [...notes, ...found];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())

@@ -1,8 +1,14 @@
 import { foldCase } from "../kernel/case-folding.ts";
+import { didYouMean } from "../kernel/did-you-mean.ts";
 import { matchesGlob } from "../kernel/glob.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { organizationsRepository } from "./repository.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly codeHost: CodeHost;
+}
 
 interface CodeHost {
   readonly url: string;
@@ -18,7 +24,7 @@ export type CodeHostRights = ReturnType<typeof codeHostRights>;
  * as the option says; without it, the only organization of the service. A folder of repositories has no credential, so
  * without the option every organization may read it. CONTRACT section 11.
  */
-export function codeHostRights({ store, codeHost }: { store: Store; codeHost: CodeHost }) {
+export function codeHostRights({ store, codeHost }: Ports) {
   const organizations = store.using(organizationsRepository);
   const named =
     codeHost.organizations &&
@@ -43,4 +49,21 @@ export function codeHostRights({ store, codeHost }: { store: Store; codeHost: Co
       return (isFolder && !named) || this.serve(organization_id, repo);
     },
   };
+}
+
+/** A warning for each name in the option that no organization has: it may be misspelt, or get its organization later. */
+export async function codeHostWarnings({ store, codeHost: { organizations = {} } }: Ports): Promise<string[]> {
+  const rows = store.using(organizationsRepository);
+  const warnings: string[] = [];
+  for (const name of Object.keys(organizations)) {
+    if (await rows().findByName({ name_folded: foldCase(name) })) continue;
+    const near = didYouMean(
+      name,
+      (await rows().all({})).map((one) => one.name),
+    );
+    warnings.push(
+      `no organization is called "${name}", which the option codeHost.organizations names, so it serves nobody until there is one${near}`,
+    );
+  }
+  return warnings;
 }

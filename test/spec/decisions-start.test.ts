@@ -57,6 +57,17 @@ test("a seed's organization without an active owner is accepted, with a warning"
   assert.deepEqual(told, ["an organization of the seed has no active owner"]);
 });
 
+test("a name in codeHost.organizations that no organization has gives a warning, and serves once one has it", async (t) => {
+  const { told, logger } = warnings();
+  const organizations = { ACME: ["acme/*"], globe: ["globe/*"], initech: ["initech/*"] };
+  const here = await world(t, { codeHost: { organizations }, logger });
+  assert.deepEqual(told, [
+    'no organization is called "globe", which the option codeHost.organizations names, so it serves nobody until there is one; did you mean globex?',
+    'no organization is called "initech", which the option codeHost.organizations names, so it serves nobody until there is one',
+  ]);
+  await here.service.organizations.create({ name: "initech" });
+});
+
 test("a stored clock continues where it stopped, and an earlier setting gives a warning", async (t) => {
   const database = join(folderOf(t), "svc.db");
   const first = await world(t, { database });
