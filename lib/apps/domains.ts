@@ -32,6 +32,7 @@ const kept_ms = milliseconds("7d");
 const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
 /** Seven days of them; then the next PUT begins again. */
 const mostTries = 38;
+const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
 
 export const recordOf = (name: string) => `_svc.${name}`;
 /** It is public, as everything in DNS: it says which organization may have the domain. */
@@ -68,8 +69,20 @@ export function createDomains(ports: Ports) {
     if (reason !== undefined) throw new Problem("domain_taken", reason);
   };
 
-  const activate = async (tx: Tx, { tries: _, name, ...key }: Check) => {
+  const lookUp = (tx: Tx, check: Check, wait_ms = 0) =>
+    queue.addUnique(
+      tx,
+      "apps.verify-domain",
+      check,
+      `domain ${check.project_id} ${check.environment} ${check.name}`,
+      wait_ms,
+    );
+
+  /** The domain serves, unless another environment was faster, which may give it up again. */
+  const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
+    if (reason !== undefined && tries < mostTries)
+      await lookUp(tx, { ...key, name, tries: tries + 1 }, waitAfter(tries));
     await rows(tx).setDomainStatus({
       ...key,
       name,
@@ -99,9 +112,7 @@ export function createDomains(ports: Ports) {
         const row = { name, project_id, environment, organization_id, status, reason: null } as const;
         if (!known) await rows(tx).insertDomain(row);
         else if (known.status !== status) await rows(tx).setDomainStatus(row);
-        const check: Check = { ...key, name, tries: 0 };
-        const id = `domain ${project_id} ${environment} ${name}`;
-        if (status === "pending") await queue.addUnique(tx, "apps.verify-domain", check, id);
+        if (status === "pending") await lookUp(tx, { ...key, name, tries: 0 });
       }
     },
 
@@ -123,8 +134,7 @@ export function createDomains(ports: Ports) {
             : `no TXT record ${recordOf(name)} with the value ${token} was found`;
       const write = async (tx: Tx) => void (await rows(tx).setDomainReason({ ...key, name, reason }));
       if (tries >= mostTries) return done(write, key);
-      const wait_ms = Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
-      return snooze(wait_ms, write, key, { ...check, tries: tries + 1 });
+      return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
     },
 
     /** Removes what is remembered of hosts that others may have again. */
