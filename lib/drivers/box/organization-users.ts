@@ -42,7 +42,9 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
   const places = new Map(
     existsSync(file) ? Object.entries(v.parse(stored, JSON.parse(readFileSync(file, "utf8")))) : [],
   );
-  let written: Promise<unknown> = Promise.resolve();
+  /** Those that the file does not have yet. */
+  const unwritten = new Map<string, Promise<void>>();
+  let last: Promise<unknown> = Promise.resolve();
   const write = async () => {
     await writeFile(`${file}.new`, JSON.stringify(Object.fromEntries(places)), { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -55,12 +57,13 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
         place = Math.max(-1, ...places.values()) + 1;
         if (place >= count) throw new Error(`deployments.users has room for ${count} organizations only`);
         places.set(organization_id, place);
-        const mine = written.catch(() => {}).then(write);
-        written = mine;
+        const mine = last.catch(() => {}).then(write);
+        last = mine;
+        unwritten.set(organization_id, mine);
         // A place that is not in the file is given out anew.
-        mine.catch(() => places.delete(organization_id));
+        mine.catch(() => places.delete(organization_id)).finally(() => unwritten.delete(organization_id));
       }
-      await written;
+      await unwritten.get(organization_id);
       return first + place;
     },
   };
