@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
+import { createClient } from "../../lib/client.ts";
 import { program, temporaryFolder } from "../helpers/program.ts";
 
 const skip =
@@ -12,17 +13,21 @@ const skip =
     ? "Windows has no such signals"
     : spawnSync("npx", ["--version"]).status !== 0 && "npx is not installed";
 
-/** `npx svc-server dev` in a project that has the package, once it listens. */
-async function begin(t: TestContext) {
+const dev = ["dev", "--port", "0", "--clock", "manual", "--json"];
+
+/** `npx svc-server dev`, or another command, in a project that has the package, once it listens. */
+async function begin(t: TestContext, command = ["npx", "--no-install", "svc-server", ...dev]) {
   const folder = temporaryFolder(t);
   const bin = join(folder, "node_modules/.bin");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(join(folder, "package.json"), '{"name":"mine"}');
+  // The script goes on until its stdin ends.
+  const scripts = { service: `svc-server ${dev.join(" ")} & cat` };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "mine", scripts }));
   // As npm links the command of the package.
   writeFileSync(join(bin, "svc-server"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
   chmodSync(join(bin, "svc-server"), 0o755);
-  const words = ["--no-install", "svc-server", "dev", "--port", "0", "--json"];
-  const npx = spawn("npx", words, { cwd: folder, stdio: ["ignore", "pipe", "ignore"], detached: true });
+  const [file = "", ...words] = command;
+  const npx = spawn(file, words, { cwd: folder, stdio: ["pipe", "pipe", "ignore"], detached: true });
   const ended = once(npx, "exit");
   t.after(() => {
     try {
@@ -33,7 +38,8 @@ async function begin(t: TestContext) {
   });
   const output = createInterface({ input: npx.stdout });
   const { value } = await output[Symbol.asyncIterator]().next();
-  return { npx, ended, output, url: JSON.parse(value as string).url as string };
+  const { url, api_key } = JSON.parse(value as string) as { url: string; api_key: string };
+  return { npx, ended, output, url, client: createClient({ baseUrl: `${url}/v1`, apiKey: api_key }) };
 }
 
 /** A terminal sends Ctrl+C to all of its group; npx alone waits for the command after it. */
@@ -50,3 +56,18 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)
     await closed;
     await assert.rejects(fetch(`${url}/healthz`), /fetch failed/);
   });
+
+test("a script of npm run that puts the server in the background leaves it running", { skip }, async (t) => {
+  const { npx, ended, output, url, client } = await begin(t, ["npm", "run", "--silent", "service"]);
+  npx.stdin.end();
+  await ended;
+  const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
+  const source = { type: "git", repo: "acme/web", branch: "main" } as const;
+  const { id } = await client.deployments.create({ project_id, environment: "production", source });
+  // Nothing moves the clock, so this takes two seconds: a server that watches npm looks several times.
+  assert.equal((await client.deployments.get({ id, wait: 2 })).status, "queued");
+  assert.ok((await fetch(`${url}/healthz`)).ok);
+  const closed = once(output, "close");
+  process.kill(-(npx.pid ?? 0), "SIGTERM");
+  await closed;
+});
