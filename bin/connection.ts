@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ArgsDef } from "citty";
+import { type ArgsDef, defineCommand, type SubCommandsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { parseUrl } from "../lib/kernel/url.ts";
-import { fromEnvironment, UsageError } from "./arguments.ts";
+import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
 /** Options of the commands that call a running service. None takes a key: every user of the machine can read arguments. */
@@ -24,6 +24,19 @@ export const connectionArgs: ArgsDef = {
   },
   ...json,
 };
+
+/** Commands with a common first word; with that word alone, the one called `usual` runs. */
+export const commandGroup = (name: string, description: string, usual: string, subCommands: SubCommandsDef) =>
+  defineCommand({
+    meta: { name, description },
+    args: connectionArgs,
+    // Options before the name of the command below would be lost.
+    setup({ rawArgs }) {
+      if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
+    },
+    default: usual,
+    subCommands,
+  });
 
 const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
 type Profiles = v.InferOutput<typeof file>;

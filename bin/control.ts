@@ -1,8 +1,7 @@
-import { defineCommand } from "citty";
 import { parseInstant } from "../lib/kernel/clock.ts";
 import { parseDuration } from "../lib/kernel/duration.ts";
-import { requireKnown, UsageError } from "./arguments.ts";
-import { connectionArgs } from "./connection.ts";
+import { UsageError } from "./arguments.ts";
+import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
 import { counted, say } from "./output.ts";
@@ -53,16 +52,7 @@ const advance = command(
   },
 );
 
-export const clock = defineCommand({
-  meta: { name: "clock", description: "Show the clock of an emulator, or advance it." },
-  args: connectionArgs,
-  // Options before the name of the command below would be lost.
-  setup({ rawArgs }) {
-    if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
-  },
-  default: "show",
-  subCommands: { show, advance },
-});
+export const clock = commandGroup("clock", "Show the clock of an emulator, or advance it.", "show", { show, advance });
 
 export const reset = command(
   "reset",

@@ -1,4 +1,4 @@
-import { type ArgsDef, defineCommand } from "citty";
+import type { ArgsDef } from "citty";
 import type { Call } from "../lib/control/call.ts";
 import { controlCalls } from "../lib/control/calls.ts";
 import type { Networks } from "../lib/kernel/networks.ts";
@@ -6,7 +6,7 @@ import { brokenRules } from "../lib/kernel/validation.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { brokenOption, UsageError } from "./arguments.ts";
 import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
-import { connectionArgs } from "./connection.ts";
+import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
 import { wordsOf } from "./operation-help.ts";
@@ -113,14 +113,16 @@ function commandOf(call: AnyCall) {
 
 /** The commands whose names begin with this word, made from the declarations of the control interface. */
 const group = (name: string, description: string) =>
-  defineCommand({
-    meta: { name, description },
-    subCommands: Object.fromEntries(
+  commandGroup(
+    name,
+    description,
+    "list",
+    Object.fromEntries(
       controlCalls.flatMap((call) =>
         call.id?.startsWith(`${name}.`) ? [[call.id.slice(name.length + 1), commandOf(call)]] : [],
       ),
     ),
-  });
+  );
 
 export const inbox = group("inbox", "See what the inbox of an emulator has caught, and set what it answers.");
 export const scenarios = group("scenarios", "Decide how simulated deployments and generations of an emulator end.");

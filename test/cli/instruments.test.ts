@@ -40,6 +40,16 @@ test("scenarios are added, listed and removed, and decide how work ends", async 
   assert.equal((await run("scenarios", "list")).stdout, "The list is empty.\n");
 });
 
+test("without a word after them, the commands list", withSnapshots, async (t) => {
+  const { run, answer } = await desk(t);
+  for (const name of ["inbox", "scenarios", "faults", "snapshots"])
+    assert.equal((await run(name)).stdout, "The list is empty.\n", name);
+  const { id } = await answer("scenarios", "add", "outcome.result=fail");
+  assert.equal((await answer("scenarios")).data[0].id, id);
+  for (const name of ["inbox", "scenarios", "faults"])
+    assert.equal((await run(name, "clear")).stdout, "The list is empty.\n", name);
+});
+
 test("faults are added, listed and removed, and answer calls", async (t) => {
   const { run, answer } = await desk(t);
   const fault = await answer("faults", "add", "match.path=/v1/projects", "respond.status=500", "times=1");
@@ -108,7 +118,8 @@ test("mail asks a running emulator, by its address or beside a database", async 
 test("what is wrong is said with what would be right, before anything is sent", async (t) => {
   const here = userFolder(t);
   await refuses(here, 2, [
-    [["inbox"], /inbox needs a command; the commands are inbox list, inbox clear, inbox settings, inbox set$/m],
+    [["inbox", "lst"], /no command is called inbox lst; did you mean inbox list\?/],
+    [["faults", "--endpoint", "a"], /unknown option --endpoint/],
     [["scenarios", "ad"], /no command is called scenarios ad; did you mean scenarios add\?/],
     [
       ["scenarios", "add"],

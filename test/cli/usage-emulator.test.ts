@@ -17,8 +17,8 @@ test("wrong words for the commands of an emulator end with 2, and say what would
     [["clock", "--url", "http://127.0.0.1:1", "advance", "2h"], /unexpected word "advance"/],
     [["clock"], /SVC_URL must be an http or https URL/, { SVC_URL: "ftp://a" }],
     [
-      ["snapshots"],
-      /snapshots needs a command; the commands are snapshots list, snapshots create, snapshots restore, snapshots remove/,
+      ["snapshots", "restor-all"],
+      /no command is called snapshots restor-all; the commands are snapshots list, snapshots create, snapshots restore, snapshots remove/,
     ],
     [["snapshots", "restore"], /needs the argument ID/],
     [["reset", "all"], /unexpected word "all"/],
