@@ -5,7 +5,7 @@ import { settleSwitch } from "./atomic-switch.ts";
 import { checkInMemory, createFileChecks } from "./check-invariants.ts";
 import { Damage, DatabaseError } from "./database-error.ts";
 import { imageOf, imagesOf, replaceRows } from "./database-image.ts";
-import { lockDatabase } from "./database-lock.ts";
+import { lockDatabase, lockFileOf } from "./database-lock.ts";
 import { noReserve, reserveFile } from "./disk-reserve.ts";
 import type { OpenDatabase } from "./engine.ts";
 import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate, olderSchema } from "./migrate.ts";
@@ -103,6 +103,8 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
       options.mayCreate();
       makeFolder(dirname(path));
     }
+    // A file that was never locked is opened by nobody. If it is refused, it gets no lock file beside it.
+    else if (options.exclusive && !existsSync(lockFileOf(path))) checkHeader(path);
     // Locked before it is read: closing a file drops every lock that this process has on it.
     if (options.exclusive) release = lockDatabase(path);
     if (fresh) closeSync(openSync(path, "a", 0o600));

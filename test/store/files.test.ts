@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, type Options } from "../../lib/index.ts";
@@ -65,6 +65,7 @@ describe("an unusable file is refused, and left unchanged", () => {
       writeFileSync(path, text);
       await failsToOpen(path, /it is not an SQLite database/);
       assert.equal(readFileSync(path, "latin1"), text);
+      assert.deepEqual(readdirSync(dirname(path)), ["svc.db"], "it gets no lock beside it");
     }
   });
 
