@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from "node:util";
+import { firstRepositoryIn } from "../lib/drivers/process/local-repositories.ts";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
 import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
@@ -97,11 +98,16 @@ function commandsOf({ mode, url, base_url, api_key, options }: About): string[] 
   const json = "-H 'Content-Type: application/json'";
   const newest = (list: string, prefix: string) =>
     `$(curl -s ${auth} '${base_url}/${list}?per_page=1' | grep -o '${prefix}_[0-9A-Z]*' | head -n 1)`;
-  const source = '{"type":"git","repo":"acme/web","branch":"main"}';
+  const repos = options.codeHost?.repos;
+  // A repository of the operator may have another branch than main.
+  const source =
+    repos === undefined
+      ? { type: "git", repo: "acme/web", branch: "main" }
+      : { type: "git", repo: firstRepositoryIn(repos) ?? "OWNER/REPO" };
   return [
     `curl ${auth} ${base_url}/me`,
     `curl ${auth} ${json} -d '{"name":"my-project","region":"eu-west-1"}' ${base_url}/projects`,
-    `curl ${auth} ${json} -d '{"project_id":"'${newest("projects", "proj")}'","environment":"production","source":${source}}' ${base_url}/deployments`,
+    `curl ${auth} ${json} -d '{"project_id":"'${newest("projects", "proj")}'","environment":"production","source":${JSON.stringify(source)}}' ${base_url}/deployments`,
     ...(mode === "dev" && options.clock?.startsWith("manual")
       ? [`curl ${json} -d '{"by":"10s"}' ${url}/_svc/clock/advance`]
       : []),

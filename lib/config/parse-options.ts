@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import * as v from "valibot";
 import { didYouMean } from "../kernel/did-you-mean.ts";
 import { parseUrl } from "../kernel/url.ts";
@@ -61,6 +62,8 @@ export function parseOptions(given: unknown): Settings {
       "codeHost.repos",
       "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git",
     );
+  if (codeHost.repos !== undefined && !statSync(codeHost.repos, { throwIfNoEntry: false })?.isDirectory())
+    throw new BadOptions("codeHost.repos", `must be a folder of repositories; there is none at ${codeHost.repos}`);
   if (runsForReal(result.output) && clock !== "real")
     throw new BadOptions(
       "clock",

@@ -88,6 +88,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     tenancy: { values: ["none"], random: textBut(/^(separate|trusted)$/) },
     isolation: { values: ["vm"], random: textBut(/^(none|bubblewrap)$/) },
     "apps-domain": { values: ["UP.example", "-a", "a..b"] },
+    repos: { values: ["none", "acme/web"], random: textBut(/^[./ ]+$/) },
     config: path,
     seed: path,
     url: { values: ["ftp://a", "http://", "a b"], random: textBut(/^https?:/i) },
@@ -119,7 +120,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
-const free = ["host", "database", "key-file", "organization", "repos", "from", "assets-folder", "apps-folder"];
+const free = ["host", "database", "key-file", "organization", "from", "assets-folder", "apps-folder"];
 
 /** One sentence about this flag, and where to read on. */
 function explains(message: string, name: string): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { runHere } from "../helpers/cli-in-process.ts";
@@ -155,6 +155,41 @@ test("the banner's curl lines work as they are printed", async (t) => {
   assert.match(log, /event: end\ndata: .*"active"/, "the log of the deployment, to its end");
 });
 
+test("--repos names a folder, and is an option of dev alone", async (t) => {
+  const folder = temporaryFolder(t);
+  for (const [words, sentence] of [
+    [["start", "--repos", "."], /option --repos is for svc-server dev/],
+    [["doctor", "--repos", "."], /option --repos is for svc-server dev/],
+    [["dev", "--repos", "none"], /option --repos must be a folder of repositories; there is none at none$/m],
+  ] as const) {
+    const { status, stderr } = await runHere(words, folder);
+    assert.deepEqual([status, sentence.test(stderr)], [2, true], stderr);
+  }
+});
+
+test("the banner names a repository of the folder --repos", async (t) => {
+  const { banner } = await import("../../bin/banner.ts");
+  const folder = temporaryFolder(t);
+  const named = () => {
+    const about = { mode: "dev", url: "", base_url: "", dashboard_url: null, api_key: null, apps_url: null } as const;
+    const text = banner({
+      ...about,
+      options: { codeHost: { repos: folder } },
+      isNew: false,
+      warnings: [],
+      color: false,
+    });
+    return /"source":(\{.*?\})/.exec(text)?.[1];
+  };
+  assert.equal(named(), '{"type":"git","repo":"OWNER/REPO"}');
+  mkdirSync(join(folder, "notes/old"), { recursive: true });
+  mkdirSync(join(folder, "shop/api.git"), { recursive: true });
+  writeFileSync(join(folder, "shop/api.git/HEAD"), "ref: refs/heads/master\n");
+  assert.equal(named(), '{"type":"git","repo":"shop/api"}');
+  mkdirSync(join(folder, "app/.git"), { recursive: true });
+  assert.equal(named(), '{"type":"git","repo":"acme/app"}');
+});
+
 test("a port in use is explained, with the server that runs on the database, and hides no wrong option", async (t) => {
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
@@ -188,7 +223,8 @@ test("start warns that the keys of the seed demo are public", async (t) => {
 
 test("help shows the options of its mode and the fields of its operation", async () => {
   const help = async (...words: string[]) => (await runHere([...words, "--help"])).stdout;
-  assert.doesNotMatch(await help("start"), /--(key|clock|send)(?![\w-])/);
+  for (const name of ["start", "doctor"])
+    assert.doesNotMatch(await help(name), /--(key|clock|send|repos)(?![\w-])/, name);
   assert.match(await help("dev"), /--key=[\s\S]*--send/);
   assert.match(await help("users", "invite"), /FIELDS\n\n +email +required[\s\S]*owner\|admin\|developer\|viewer/);
 });

@@ -42,6 +42,7 @@ export const codeHost = v.optional(
         help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`).",
         flag: "repos",
         value: "DIR",
+        mode: "dev",
       }),
     ),
     secret: v.optional(

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { join, resolve as resolvePath } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DeploymentSource } from "../deployment/contract.ts";
 import { Failure } from "./failure.ts";
 import { createGitCaches } from "./git-cache.ts";
 import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
+import { repositoryIn } from "./local-repositories.ts";
 
 const commitId = /^[0-9a-f]{40}$/;
 
@@ -56,10 +57,9 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
 
   const urlOf = (repo: string): string => {
     if (host.repos === undefined) return host.url.replaceAll("{repo}", repo);
-    const [, name = ""] = repo.split("/");
-    const places = [repo, `${repo}.git`, name, `${name}.git`].map((one) => resolvePath(host.repos ?? "", one));
-    const found = places.find((path) => existsSync(join(path, ".git")) || existsSync(join(path, "HEAD")));
-    if (!found) throw new Failure(`no repository ${repo} in ${host.repos}: neither ${repo} nor ${name} is there`);
+    const found = repositoryIn(host.repos, repo);
+    if (!found)
+      throw new Failure(`no repository ${repo} in ${host.repos}: neither ${repo} nor ${repo.split("/")[1]} is there`);
     return pathToFileURL(found).href;
   };
 
