@@ -4,6 +4,7 @@ import { catalog, type EventName } from "../lib/events/catalog.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { createRandom } from "../lib/kernel/random.ts";
+import type { Scenario } from "../lib/scenarios/service.ts";
 import { UsageError } from "./arguments.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { type Control, controlOf } from "./control-client.ts";
@@ -37,11 +38,47 @@ async function createProject({ client }: Emulator, name: string) {
   }
 }
 
-async function demoProject(emulator: Emulator): Promise<string> {
+/** The project of all triggered deployments, and whether this call made it. */
+async function demoProject(emulator: Emulator): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { client } = emulator;
   for await (const { id, name, status } of client.paginate(client.projects.list, { per_page: 100 }))
-    if (name === demo.name && status === "active") return id;
-  return (await createProject(emulator, demo.name)).id;
+    if (name === demo.name && status === "active") return { id, isNew: false };
+  return { id: (await createProject(emulator, demo.name)).id, isNew: true };
+}
+
+/** Why a deployment did not take the scenario that was made for it. */
+function obstacleOf(id: string, before: readonly Scenario[], after: readonly Scenario[]): string {
+  const taken = after.find(({ id, used }) => used > (before.find((one) => one.id === id)?.used ?? 0));
+  return taken
+    ? `the scenario ${taken.id} comes first and decides how the deployment ${id} ends; remove it, trigger the event, and add it again: svc-server scenarios remove ${taken.id}`
+    : "deployments are not simulated here, so a trigger cannot decide how they end; it needs an emulator without --runtime";
+}
+
+/** Creates a deployment with this outcome, which nothing moves but steps. If it gets another one, nothing is left of it. */
+async function create(
+  { client, control }: Emulator,
+  project_id: string,
+  outcome: SimulatedOutcome,
+): Promise<Deployment> {
+  // Each run has its own branch, so that its scenario matches no other deployment.
+  const source = { type: "git", repo: "acme/web", branch: unique() } as const;
+  const scenarios = async () => (await control<{ data: Scenario[] }>("GET scenarios")).data;
+  const before = await scenarios();
+  const match = { branch: source.branch };
+  const { id: scenario } = await control<Scenario>("POST scenarios", {
+    match,
+    outcome: { ...outcome, pace: "manual" },
+  });
+  try {
+    const deployment = await client.deployments.create({ project_id, environment, source });
+    const after = await scenarios();
+    if (after.some(({ id, used }) => id === scenario && used > 0)) return deployment;
+    await client.deployments.cancel({ id: deployment.id }).catch(() => {});
+    throw new Error(obstacleOf(deployment.id, before, after));
+  } finally {
+    // A deployment that has taken it keeps its outcome.
+    await control(`DELETE scenarios/${scenario}`);
+  }
 }
 
 /** How often a deployment that waits for a slot is stepped, and the pause between two steps. */
@@ -51,15 +88,11 @@ const pause = () => new Promise<void>((resolve) => void systemTimer("100ms", res
 /** Steps a deployment until it is in this state; the clock does not move it. */
 async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Deployment["status"]): Promise<Deployment> {
   const { client, control } = emulator;
-  const project_id = await demoProject(emulator);
-  // Each run has its own branch, so that the scenario of a failed run matches no other deployment.
-  const source = { type: "git", repo: "acme/web", branch: unique() } as const;
-  await control("POST scenarios", {
-    match: { branch: source.branch },
-    outcome: { ...outcome, pace: "manual" },
-    times: 1,
+  const project = await demoProject(emulator);
+  let now = await create(emulator, project.id, outcome).catch(async (error: unknown) => {
+    if (project.isNew) await client.projects.delete({ id: project.id }).catch(() => {});
+    throw error;
   });
-  let now: Deployment = await client.deployments.create({ project_id, environment, source });
   for (let left = attempts; now.status !== until && ["queued", "building", "deploying"].includes(now.status); left--) {
     if (left === 0)
       throw new Error(`the deployment ${now.id} is still ${now.status}; other deployments hold the slots`);

@@ -96,7 +96,7 @@ export function createFeatures(
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
   const people = createPeople({ ...ports, bus, origin }, settings);
   const { keys, users } = people;
-  const scenarios = scenariosService(ports);
+  const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
   const deploying = createDeploying(

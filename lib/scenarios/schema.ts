@@ -25,7 +25,7 @@ export type Match = v.InferOutput<typeof match>;
 const times = wholeNumber(1, 1_000_000);
 
 /** The kind of work that a scenario matches; undefined for both. */
-const kindOf = ({ match, next }: { match: Match; next?: Kind | undefined }): Kind | undefined =>
+export const kindOf = ({ match, next }: { match: Match; next?: Kind | null | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
 /** A scenario: the outcome of matching simulated work. CONTRACT section 8. */

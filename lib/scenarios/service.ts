@@ -2,12 +2,13 @@ import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
 import { notFound } from "../kernel/errors.ts";
 import { matchesGlob } from "../kernel/glob.ts";
 import type { Ids } from "../kernel/ids.ts";
+import type { Log } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { scenariosRepository } from "./repository.ts";
-import { fields, type Kind, type Match, type NewScenario, newScenario } from "./schema.ts";
+import { fields, type Kind, kindOf, type Match, type NewScenario, newScenario } from "./schema.ts";
 
 /** A stored scenario. */
 export interface Scenario {
@@ -41,13 +42,21 @@ const matchesWork = (kind: Kind, work: WorkFields, { match }: Scenario) => {
   });
 };
 
+interface Ports {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly log: Pick<Log, "warn">;
+  /** Whether deployments are simulated, and take scenarios. */
+  readonly takesDeployments: boolean;
+}
+
 export type ScenariosService = ReturnType<typeof scenariosService>;
 
 /**
  * A tester's scenarios: outcomes of simulated work. They are rows, so that new work takes one in its own transaction: a use
  * counts only if the work is stored.
  */
-export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
+export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
   const scenarios = store.using(scenariosRepository);
   /** The scenarios added to this state; a fork begins with those of its parent too. */
   const added = new Set<string>();
@@ -64,6 +73,11 @@ export function scenariosService({ store, ids }: { store: Store; ids: Ids }) {
     /** Throws `validation_failed` for a wrong scenario, synchronously. */
     add(given: NewScenario): Promise<Scenario> {
       const { match, next = null, outcome, times = null } = check(newScenario, given);
+      const kind = kindOf({ match, next });
+      if (!takesDeployments && kind !== "generation")
+        log.warn(
+          `deployments are not simulated here and take no scenario, so the new one decides about ${kind === "deployment" ? "nothing" : "generations alone"}`,
+        );
       const row = {
         id: ids.next("scn"),
         match: JSON.stringify(match),

@@ -6,6 +6,7 @@ import { catalog } from "../../lib/events/catalog.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
+import { noSandbox } from "../helpers/running-apps.ts";
 
 /** An emulator with the demo organization, and the program beside it. */
 const emulator = (t: TestContext, ...options: string[]) => bareEmulator(t, "--seed", "demo", ...options);
@@ -111,6 +112,39 @@ test("trigger makes its project in the first region that the service has", async
     data.map(({ region }: { region: string }) => region),
     ["mars-1", "mars-1"],
   );
+});
+
+/** What trigger leaves: projects, scenarios, and deployments that have not ended. */
+async function leftBy({ program }: Awaited<ReturnType<typeof bareEmulator>>) {
+  const list = async (...words: string[]) => JSON.parse((await program(...words, "--json")).stdout).data.length;
+  return [await list("call", "projects.list"), await list("scenarios")];
+}
+
+test("a trigger whose deployment takes another scenario says so, and leaves nothing behind", async (t) => {
+  const here = await bareEmulator(t, "--clock", "manual");
+  const { id } = JSON.parse((await here.program("scenarios", "add", "outcome.result=fail", "--json")).stdout);
+  const { code, message } = await quietly(here.env, ["trigger", "deployment.succeeded"]);
+  assert.equal(code, 1);
+  assert.match(
+    message ?? "",
+    new RegExp(`the scenario ${id} comes first and .*: svc-server scenarios remove ${id}$`, "m"),
+  );
+  assert.deepEqual(await leftBy(here), [0, 1]);
+  await here.program("scenarios", "remove", id);
+  assert.deepEqual(await quietly(here.env, ["trigger", "deployment.succeeded"]), { code: 0 });
+  assert.deepEqual(await leftBy(here), [1, 0]);
+});
+
+test("where deployments are not simulated, a trigger and a scenario say so", { skip: noSandbox }, async (t) => {
+  const here = await bareEmulator(t, "--runtime", "process", "--apps-port", "0", "--repos", temporaryFolder(t));
+  const { code, message } = await quietly(here.env, ["trigger", "deployment.failed"]);
+  assert.equal(code, 1);
+  assert.match(message ?? "", /deployments are not simulated here, so a trigger cannot decide .* without --runtime$/m);
+  assert.deepEqual(await leftBy(here), [0, 0]);
+  await here.program("scenarios", "add", "match.model=x", "outcome.result=fail");
+  assert.doesNotMatch(here.server.errors(), /take no scenario.*alone/);
+  await here.program("scenarios", "add", "outcome.result=fail");
+  assert.match(here.server.errors(), /deployments .* take no scenario, so the new one decides about generations alone/);
 });
 
 test("a missing control interface and an unreachable service are named", async (t) => {
