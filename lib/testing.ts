@@ -1,6 +1,7 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
 import type { Service } from "./app/service-facade.ts";
 import type { Options } from "./config/parse-options.ts";
+import { describeSinkError } from "./instruments/sinks.ts";
 import { createService, type WithKey } from "./service.ts";
 
 export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
@@ -50,7 +51,7 @@ async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Prom
     const { busy, sinkErrors } = service;
     await service.close();
     const [thrown] = sinkErrors;
-    if (thrown) throw new Error(`the sink "${thrown.sink}" threw ${String(thrown.error)}`, { cause: thrown.error });
+    if (thrown) throw new Error(describeSinkError(thrown), { cause: thrown.error });
     if (busy > 0)
       throw new Error(
         `${busy} ${busy === 1 ? "job was" : "jobs were"} still running when the test ended: await each call that advances or settles the service`,

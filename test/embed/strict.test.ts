@@ -14,7 +14,7 @@ const subscribe = (service: Service, url = "https://hook.inbox.test/") =>
 const project = (service: Service, name = "web") => service.client().projects.create({ name, region: "eu" });
 
 const failing = () => {
-  throw new TypeError("not for me");
+  throw new TypeError("not for me", { cause: new Error("it is for you") });
 };
 
 test("an error thrown by a sink is the error of the attempt, and fails the test", async () => {
@@ -25,9 +25,12 @@ test("an error thrown by a sink is the error of the attempt, and fails the test"
   await project(service);
   await service.settle();
   const { data } = await service.client().webhooks.deliveries({ id });
-  assert.equal(data[0]?.attempts[0]?.error, 'the sink "hook" threw TypeError: not for me');
-  assert.deepEqual(service.sinkErrors[0], { sink: "hook", error: new TypeError("not for me") });
-  await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me$/);
+  assert.equal(data[0]?.attempts[0]?.error, 'the sink "hook" threw TypeError: not for me: it is for you');
+  assert.deepEqual(
+    service.sinkErrors.map(({ sink, error }) => [sink, String(error)]),
+    [["hook", "TypeError: not for me"]],
+  );
+  await assert.rejects(end(), /^Error: the sink "hook" threw TypeError: not for me: it is for you$/);
 });
 
 test("the error of an attempt names the causes of what a sink or the transport threw", async (t) => {
@@ -142,6 +145,6 @@ test("strict: a scenario that was never used, and an error of a sink, reject the
   other.webhooks.sink("hook", failing);
   await project(other);
   await other.settle();
-  await assert.rejects(other.close(), /^Error: the sink "hook" threw TypeError: not for me$/);
+  await assert.rejects(other.close(), /^Error: the sink "hook" threw TypeError: not for me: it is for you$/);
   await assert.rejects(createService({ strict: true, mode: "start" }), /option strict is for the mode dev/);
 });
