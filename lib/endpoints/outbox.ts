@@ -134,6 +134,13 @@ export function createOutbox(ports: Ports) {
       while ((await store.transaction("rows", (tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
+    /** Whether an active endpoint of any organization gets deliveries of this event, or of any where it is `*`. */
+    async isHeard(event: string): Promise<boolean> {
+      const types = Object.keys(formats) as Endpoint["type"][];
+      const found = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
+      return found.some((one) => one.status === "active" && (event === "*" || subscribesTo(one, event)));
+    },
+
     /** The number of pending deliveries of all organizations, or of one. */
     pending: (organization_id?: string) =>
       organization_id === undefined ? deliveries().pending({}) : deliveries().pendingIn({ organization_id }),

@@ -2,11 +2,8 @@ import * as v from "valibot";
 import type { Features } from "../app/features.ts";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import type { SimulatedOutcome } from "../drivers/simulated-outcome.ts";
-import { type DeliveredEvent, deliveredEvents } from "../events/catalog.ts";
+import type { DeliveredEvent } from "../events/catalog.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { didYouMean } from "../kernel/did-you-mean.ts";
-import { milliseconds } from "../kernel/duration.ts";
-import { invalid } from "../kernel/errors.ts";
 import { check, checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { SentMail } from "../mails/service.ts";
 import type { NewScenario } from "../scenarios/schema.ts";
@@ -17,6 +14,7 @@ import type { Caught, Inbox, InboxSettings } from "./inbox.ts";
 import type { InboxAnswer } from "./inbox-script.ts";
 import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
+import { type WaitOptions, waitForDelivery } from "./wait-for-delivery.ts";
 
 /** The part of a service that tests hold (`dev`). `Fork` is a whole service again. */
 export interface Instruments<Fork> {
@@ -118,12 +116,6 @@ export interface Instruments<Fork> {
   };
 }
 
-interface WaitOptions {
-  /** Only deliveries to the inbox of this NAME. */
-  readonly endpoint?: string;
-  readonly timeout?: string;
-}
-
 /** The ports of a running state that the instruments work on. */
 interface Ports {
   readonly mode: "dev" | "start";
@@ -142,45 +134,6 @@ const inboxFilter = record({ endpoint });
 const aText = v.string("must be a string");
 const stepped = record({ id: aText });
 const deliveryList = record({ deliveries: v.array(aText) });
-/** `milliseconds` refuses a text that is no duration. */
-const waitOptions = record({ endpoint, timeout: v.optional(v.unknown(), "5s") });
-
-/** A misspelt event would never arrive. */
-function checkEvent(event: unknown): void {
-  if (typeof event === "function" || event === "*" || deliveredEvents.some((name) => name === event)) return;
-  const hint = didYouMean(String(event), deliveredEvents);
-  throw invalid("event", `must be one of ${deliveredEvents.join(", ")}, * for any, or a function${hint}`);
-}
-
-async function waitFor(
-  { received, clock, clockControl, closing }: Ports,
-  event: string | ((delivery: ReceivedDelivery) => boolean),
-  more: WaitOptions = {},
-): Promise<ReceivedDelivery> {
-  checkEvent(event);
-  const { endpoint, timeout } = checkArgument(waitOptions, "more", more, '{ endpoint: "hook" }');
-  const inbox = endpoint?.toLowerCase();
-  const isWanted =
-    typeof event === "function" ? event : (one: ReceivedDelivery) => event === "*" || one.event === event;
-  const take = () => received.take((one) => (inbox === undefined || one.endpoint === inbox) && isWanted(one));
-  const until = clock.now() + milliseconds(timeout);
-  const failure = `no delivery${typeof event === "string" && event !== "*" ? ` of ${event}` : ""} was received`;
-  const { signal } = closing;
-  // The clock may be frozen during the wait, and a replaced state receives nothing more.
-  while (clock.mode !== "manual" && !signal.aborted) {
-    const found = take();
-    if (found) return found;
-    if (clock.now() >= until) throw new Error(`${failure} within ${timeout}`);
-    await received.waitForNext(until, signal);
-  }
-  const found = take();
-  if (found) return found;
-  if (signal.aborted) throw new Error(`${failure} before the service was closed or a snapshot was restored`);
-  await clockControl.settle();
-  const due = take();
-  if (due) return due;
-  throw new Error(`${failure} by ${clock.iso()}, and nothing more is due; advance the clock, then wait for it`);
-}
 
 /** Throws in the mode `start`, which has no instruments. */
 export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () => Promise<Fork>): Instruments<Fork> {
@@ -237,7 +190,7 @@ export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () =>
       sink: inbox.sink,
       forward: inbox.forward,
       // The name of an event decides what its data is.
-      waitFor: (event, more) => waitFor(ports, event, more) as Promise<never>,
+      waitFor: (event, more) => waitForDelivery({ ...ports, outbox }, event, more) as Promise<never>,
       deliver: async (deliveries) => outbox.deliver(check(deliveryList, { deliveries }).deliveries),
       deliverInEveryOrder: async (deliveries, look) =>
         inEveryOrder(fork, check(deliveryList, { deliveries }).deliveries, look),

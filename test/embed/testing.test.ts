@@ -100,6 +100,21 @@ test("waitFor gives the oldest delivery that was not given yet", async (t) => {
     await assert.rejects(service.webhooks.waitFor("*", { timeout }), /is not a duration/);
 });
 
+test("where no endpoint listens for an event, waitFor says so instead of advising to advance the clock", async (t) => {
+  const service = await createTestService(t);
+  const unheard = (event: string) =>
+    new RegExp(`no delivery.* was received, because no active webhook or integration listens for ${event}; create one`);
+  await assert.rejects(service.webhooks.waitFor("*"), unheard("any event"));
+  const { id } = await subscribe(service, { events: ["project.deleted"] });
+  await assert.rejects(service.webhooks.waitFor("project.created"), unheard("it"));
+  for (const event of ["project.deleted", "ping", "*"] as const)
+    await assert.rejects(service.webhooks.waitFor(event), /nothing more is due; advance the clock/);
+  await service.client().webhooks.update({ id, status: "inactive" });
+  await assert.rejects(service.webhooks.waitFor("ping"), unheard("it"));
+  const running = await createTestService(t, { clock: "1000x" });
+  await assert.rejects(running.webhooks.waitFor("project.created"), unheard("it"));
+});
+
 test("under a clock that runs waitFor waits", async (t) => {
   const service = await createTestService(t, { clock: "1000x" });
   await subscribe(service);
@@ -116,6 +131,7 @@ test("waiting ends when the service closes, a snapshot is restored, or the clock
     await createTestService(t, { clock: "real" }),
     await createTestService(t, { clock: "99999x" }),
   ];
+  await subscribe(frozen);
   const wait = (service: Service) => service.webhooks.waitFor("project.created", { timeout: "10m" });
   const ends = [
     assert.rejects(wait(closed), /no delivery of project.created was received before the service was closed/),
