@@ -10,6 +10,9 @@ const patience_ms = 10 * 60_000;
 /** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
 export type Control = <T>(call: `${Call<never>["method"]} ${string}`, body?: object) => Promise<T>;
 
+/** A service answers that has no control interface, or none for this machine. */
+export class NoControl extends Error {}
+
 /** The control interface of the service that the options or SVC_URL name. It needs no key. `timeout` is in milliseconds. */
 export function controlOf(args: Given, timeout = patience_ms): Control {
   const connection = connectionOf(args);
@@ -32,7 +35,7 @@ export function controlOf(args: Given, timeout = patience_ms): Control {
       return record as T;
     } catch (error) {
       if (error instanceof ClientProblem && error.status === 404 && !(await hasClock(send)))
-        throw new Error(
+        throw new NoControl(
           `${url} has no control interface for this machine (${error.message}); svc-server dev has one, on a loopback address and in the networks of --trust-network`,
         );
       throw explainedError(error, connection);

@@ -115,6 +115,18 @@ test("mail asks a running emulator, by its address or beside a database", async 
   assert.deepEqual([named.status, /none\.db cannot be used: it does not exist/.test(named.stderr)], [1, true]);
 });
 
+test("mail beside a server without a control interface names the database", async (t) => {
+  const { server, run } = await desk(t, ["start", "--database", `${temporaryFolder(t)}/svc.db`]);
+  for (const words of [["mail"], ["mail", "--url", server.url]]) {
+    const { status, stderr } = await run(...words);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /has no control interface.*\. Its mails are in its database: svc-server mail --database PATH$/m,
+    );
+  }
+});
+
 test("what is wrong is said with what would be right, before anything is sent", async (t) => {
   const here = userFolder(t);
   await refuses(here, 2, [
