@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isImageName } from "../drivers/engine/image-reference.ts";
 import { documentedAs, text } from "../kernel/validation.ts";
 
 /** SPEC "Source object fields"; CONTRACT section 4. Every field is present; fields that do not apply are null. */
@@ -44,18 +45,11 @@ export function refRule(ref: string): string | undefined {
   return undefined;
 }
 
-const host =
-  "(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*|\\[[0-9a-fA-F:]+\\])(?::\\d{1,5})?";
-const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
-const image = new RegExp(
-  `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
-);
-
 /** The rule of `image_url`: a container image with a tag or a digest, as registries take it. */
 export function imageRule(url: string): string | undefined {
   const message = "must be an image with a tag or a digest, such as registry.example.com/team/app:1.4.2";
   if (/^[a-z]+:\/\//i.test(url)) return `${message}, without a scheme`;
-  if (url.length > 512 || !image.test(url)) return message;
+  if (!isImageName(url)) return message;
   return /@sha256:|:[^/:]+$/.test(url) ? undefined : message;
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { needsBuildKit } from "../../lib/drivers/engine/buildkit.ts";
 import { contextFilter } from "../../lib/drivers/engine/dockerignore.ts";
 import { parseReference } from "../../lib/drivers/engine/image-reference.ts";
 import { createFrameReader } from "../../lib/drivers/engine/log-frames.ts";
@@ -161,17 +160,4 @@ test("A .dockerignore leaves out what it names, and its last match decides", () 
   ]);
   // A hostile file costs no more than its length times the path's.
   assert.equal(contextFilter(`${"*a".repeat(500)}b\n`.repeat(50))("a".repeat(200)), true);
-});
-
-test("What only BuildKit knows is found in a Dockerfile, with its line", () => {
-  const cases = [
-    ["FROM a:1\nRUN --mount=type=cache,target=/x go build\n", "RUN --mount in line 2"],
-    ["FROM a:1\nrun \\\n  --network=none make\n", "RUN --network in line 2"],
-    ["FROM a:1\nCOPY --from=b --link x y\n", "COPY --link in line 2"],
-    ["FROM a:1\n\nRUN <<EOF\necho\nEOF\n", "RUN <<EOF in line 3"],
-    ["FROM a:1\nCOPY <<-'EOF' /x\nhi\nEOF\n", "COPY <<-'EOF' in line 2"],
-    ["FROM a:1\nADD --checksum=sha256:1 https://x.test/a /a\n", "ADD --checksum in line 2"],
-    ["FROM --platform=linux/amd64 a:1\nCOPY --chown=1 --from=b x y\nRUN make --mount && echo 1 << 2\n", undefined],
-  ] as const;
-  for (const [text, found] of cases) assert.equal(needsBuildKit(text), found);
 });

@@ -72,18 +72,6 @@ export async function credentialFor(
   return given ? given[1] : fromLogin(registry, log);
 }
 
-/** The header with the credentials of a build, whose Dockerfile may name any registry that is known here. */
-export async function buildHeaders(registries: Registries, log: (line: LogLine) => void) {
-  const { auths = {}, credHelpers = {} } = loginFile() ?? {};
-  const known = new Set([...Object.keys(auths), ...Object.keys(credHelpers), ...Object.keys(registries)].map(hostOf));
-  const all: Record<string, Credential> = {};
-  for (const registry of known) {
-    const credential = await credentialFor(registry, registries, log);
-    if (credential) all[serverOf(registry)] = credential;
-  }
-  return { "x-registry-config": headerOf(all) };
-}
-
 /** A value in a header. Podman refuses base64 without its padding, and Docker reads it in part. */
 const headerOf = (value: object) =>
   Buffer.from(JSON.stringify(value)).toString("base64").replace(/\+/g, "-").replace(/\//g, "_");

@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import * as v from "valibot";
@@ -14,21 +14,22 @@ import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
 import type { Releases } from "../process/releases.ts";
+import { type BaseImagePorts, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
+import type { Engine } from "./connect.ts";
 import { labels } from "./containers.ts";
 import { tarOf } from "./context-tar.ts";
-import { buildHeaders, type Registries } from "./credentials.ts";
+import { withoutBuildKit } from "./dockerfile.ts";
+import { type Pinned, pinSources } from "./dockerfile-sources.ts";
 import { contextFilter } from "./dockerignore.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
-import type { Images } from "./images.ts";
 
-export interface ImageBuildPorts {
+export interface ImageBuildPorts extends BaseImagePorts {
   readonly api: EngineApi;
+  readonly engine: Engine;
   readonly git: Git;
   /** Folders for the files of a commit, while it is built. */
   readonly sources: Releases;
-  readonly images: Images;
-  readonly registries: Registries;
   readonly limits: BuildPorts["limits"];
 }
 
@@ -61,13 +62,17 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
   }
 }
 
-async function make(
-  { deployment_id, secrets }: Order,
-  root: string,
-  { log, isFull, signal, end }: LimitedRun,
-  { api, images, registries, limits }: ImageBuildPorts,
-): Promise<void> {
+async function make(order: Order, root: string, run: LimitedRun, ports: ImageBuildPorts): Promise<void> {
+  const { deployment_id, secrets, project_id, environment } = order;
+  const { log, isFull, signal, end } = run;
+  const { api, engine, images, limits } = ports;
   const dockerfile = readWithin(root, "Dockerfile") ?? "";
+  const pinned = await pinSources(dockerfile, {
+    platform: engine.platform,
+    cache: `${project_id}/${environment}`,
+    pin: createPin(run, ports),
+  });
+  writeFileSync(join(root, "Dockerfile"), pinned.text);
   const ignored = readWithin(root, ".dockerignore") ?? "";
   const { health, port } = ownSettings(root);
   const query = {
@@ -90,8 +95,7 @@ async function make(
   const unwatch = watchDisk(api, made, limits.disk_bytes, end);
   try {
     const body = Readable.from(tarOf(root, contextFilter(ignored)));
-    const headers = await buildHeaders(registries, log);
-    const call = { query, headers, body, signal: reading.signal, timeout: null };
+    const call = { query, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(answer, line);
       if (error !== undefined) throw new EngineError(error);
@@ -101,7 +105,7 @@ async function make(
   } catch (error) {
     await made.remove(api, signal.aborted);
     if (!(error instanceof EngineError)) throw error;
-    throw new Failure(explain(error.message, dockerfile, limits.memory_bytes));
+    throw new Failure(explain(error.message, dockerfile, pinned, limits.memory_bytes));
   } finally {
     unwatch();
     reader.end();
@@ -110,14 +114,14 @@ async function make(
   }
 }
 
-/** The reason of a build that failed, for somebody who sees the Dockerfile and no engine. */
-function explain(error: string, dockerfile: string, memory_bytes: number): string {
-  const reason = `the build failed: ${error}`;
+/** The reason of a build that failed, for somebody who sees the Dockerfile of the repository and no engine. */
+function explain(error: string, dockerfile: string, { lines }: Pinned, memory_bytes: number): string {
+  const own = error.replace(/(?<=parse error (?:on )?line )\d+/, (line) => String(lines[Number(line) - 1] ?? line));
+  const reason = `the build failed: ${own}`;
   if (/(non-zero code:|exit status) 137\b/.test(error))
     return `${reason}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
   const newer = /buildkit|unknown (flag|instruction)|parse error/i.test(error) ? needsBuildKit(dockerfile) : undefined;
-  if (newer === undefined) return reason;
-  return `${reason}; ${newer} needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere`;
+  return newer === undefined ? reason : `${reason}; ${newer} ${withoutBuildKit}`;
 }
 
 /**

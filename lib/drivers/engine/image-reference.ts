@@ -1,3 +1,13 @@
+const host =
+  "(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*|\\[[0-9a-fA-F:]+\\])(?::\\d{1,5})?";
+const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
+const image = new RegExp(
+  `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
+);
+
+/** Whether a text is the name of an image, as registries take it. */
+export const isImageName = (text: string): boolean => text.length <= 512 && image.test(text);
+
 /** The parts of an image as callers name it. */
 export interface ImageReference {
   /** `docker.io`, `registry.example.com:5000`. */
@@ -12,7 +22,7 @@ export interface ImageReference {
 /** The registry of names without one, as engines take them. */
 export const defaultRegistry = "docker.io";
 
-/** Parses a name that `imageRule` accepts. The first part is a registry if it looks like a host: with a dot or a port. */
+/** Parses a name of an image. The first part is a registry if it looks like a host: with a dot or a port. */
 export function parseReference(text: string): ImageReference {
   const [named = "", digest = null] = text.split("@", 2);
   const [, name = named, tag = null] = /^(.+):([^/:\]]+)$/.exec(named) ?? [];

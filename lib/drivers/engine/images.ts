@@ -18,7 +18,12 @@ const inspected = v.object({
   Os: v.optional(v.string(), ""),
   Size: v.optional(v.number(), 0),
   Config: v.nullish(
-    v.object({ ExposedPorts: nothing, Volumes: nothing, Labels: v.nullish(v.record(v.string(), v.string())) }),
+    v.object({
+      ExposedPorts: nothing,
+      Volumes: nothing,
+      Labels: v.nullish(v.record(v.string(), v.string())),
+      OnBuild: v.nullish(v.array(v.string())),
+    }),
   ),
 });
 const listed = v.array(v.object({ RepoTags: v.nullish(v.array(v.string())) }));
@@ -31,6 +36,8 @@ export interface Image {
   readonly ports: readonly number[];
   readonly volumes: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** The instructions that run where it is built upon. */
+  readonly triggers: readonly string[];
 }
 
 export interface Pull {
@@ -71,6 +78,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
         ),
         volumes: Object.keys(Config?.Volumes ?? {}),
         labels: Config?.Labels ?? {},
+        triggers: Config?.OnBuild ?? [],
       };
     } catch (error) {
       if (error instanceof EngineError && error.status === 404) return undefined;
@@ -90,7 +98,12 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     return result;
   };
 
-  const download = async (image: ImageReference, digest: string, { log, signal, headers, most_bytes }: Pull) => {
+  const download = async (
+    image: ImageReference,
+    digest: string,
+    { log, signal, headers, most_bytes }: Pull,
+    platform: string | null = null,
+  ) => {
     const silence = new AbortController();
     const abort = () => silence.abort();
     signal.addEventListener("abort", abort);
@@ -102,7 +115,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     let cancel = watch();
     try {
-      const query = { fromImage: nameOf(image), tag: digest };
+      const query = { fromImage: nameOf(image), tag: digest, ...(platform && { platform }) };
       const call = { query, signal: silence.signal, timeout: null, ...(headers && { headers }) };
       const progress = createPullProgress(log, most_bytes);
       const response = await api.open("POST", "/images/create", call);
@@ -112,7 +125,10 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
         progress(line);
       }
     } catch (error) {
-      throw hasStalled ? new Failure(`the registry sent nothing for ${longestSilence}`) : error;
+      if (hasStalled) throw new Failure(`the registry sent nothing for ${longestSilence}`);
+      if (!(error instanceof EngineError)) throw error;
+      const hint = /server gave HTTP response to HTTPS client/.test(error.message) ? plainHttp : "";
+      throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
     } finally {
       cancel();
       signal.removeEventListener("abort", abort);
@@ -140,11 +156,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
           await writeFile(note, name);
         }
         try {
-          await download(image, digest, pull).catch((error) => {
-            if (!(error instanceof EngineError)) throw error;
-            const hint = /server gave HTTP response to HTTPS client/.test(error.message) ? plainHttp : "";
-            throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
-          });
+          await download(image, digest, pull);
           const [repo = "", tag = ""] = tagOf(release).split(":");
           await api.tell("POST", `/images/${encodeURIComponent(name)}/tag`, { query: { repo, tag } });
         } finally {
@@ -153,6 +165,19 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
             await rm(note, { force: true });
           }
         }
+      });
+    },
+
+    /** Pulls an image by its digest, to be built upon. It stays, as the engine's cache. */
+    pullBase(image: ImageReference, digest: string, platform: string | null, pull: Pull): Promise<Image> {
+      const name = `${nameOf(image)}@${digest}`;
+      return exclusively(name, async () => {
+        const stored = await inspect(name, pull.signal);
+        if (stored && (platform === null || platform === stored.platform)) return stored;
+        await download(image, digest, pull, platform);
+        const pulled = await inspect(name, pull.signal);
+        if (pulled) return pulled;
+        throw new Failure("the image went away as soon as it was there");
       });
     },
 

@@ -51,18 +51,22 @@ const token = v.union([
   ),
 ]);
 
-/** The digest of a tag, as the registry has it now. The engine never resolves a tag: it may hold an older one. */
+/**
+ * The digest of an image, as the registry has it now. The engine never resolves a tag: it may hold an older one. A digest
+ * is asked for too: the engine may hold what the registry does not give to everybody.
+ */
 export async function resolveDigest(image: ImageReference, ports: Ports): Promise<string> {
-  const { registry, repository, tag } = image;
+  const { registry, repository } = image;
   const scheme = isLoopbackRegistry(image) ? "http" : "https";
   const host = registry === defaultRegistry ? "registry-1.docker.io" : registry;
-  const url = `${scheme}://${host}/v2/${repository}/manifests/${tag}`;
+  const url = `${scheme}://${host}/v2/${repository}/manifests/${image.digest ?? tagOf(image)}`;
   const asked = { headers: { accept }, url, max_bytes: largestManifest };
   const first = await ask(image, ports, { ...asked, method: "HEAD" });
   const authorization = first.status === 401 ? await authorize(image, first, ports) : undefined;
   const headers = { accept, ...(authorization && { authorization }) };
   const head = authorization ? await ask(image, ports, { ...asked, headers, method: "HEAD" }) : first;
   refuse(image, head, ports);
+  if (image.digest !== null) return image.digest;
   const digest = head.headers?.["docker-content-digest"];
   if (typeof digest === "string" && digestForm.test(digest)) return digest;
   // A registry need not name the digest: it is the hash of the manifest.
@@ -72,6 +76,8 @@ export async function resolveDigest(image: ImageReference, ports: Ports): Promis
   if (whole.bytes.length === 0) throw new Failure(`the registry ${registry} answers without a manifest`);
   return `sha256:${createHash("sha256").update(whole.bytes).digest("hex")}`;
 }
+
+const tagOf = ({ tag }: ImageReference) => tag ?? "latest";
 
 type Question = Pick<Parameters<Outbound["callBackend"]>[0], "method" | "url" | "headers" | "max_bytes">;
 
@@ -98,9 +104,10 @@ async function ask({ registry }: ImageReference, { outbound, signal }: Ports, qu
 
 /** Ends with the reason where the registry gives no manifest. */
 function refuse(image: ImageReference, { status }: BackendResponse, { credential }: Ports): void {
-  const { registry, repository, tag } = image;
+  const { registry, repository, digest } = image;
   if (status === 200) return;
-  if (status === 404) throw new Failure(`the registry ${registry} has no image ${repository}:${tag}`);
+  const version = digest === null ? `:${tagOf(image)}` : `@${digest}`;
+  if (status === 404) throw new Failure(`the registry ${registry} has no image ${repository}${version}`);
   if (status === 401 || status === 403)
     throw new Failure(
       credential

@@ -42,7 +42,7 @@ async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run,
   const reference = parseReference(source.image_url ?? "");
   const credential = await credentialFor(reference.registry, registries, log);
   log({ level: "info", message: `Pulling ${source.image_url}` });
-  const digest = pin ?? reference.digest ?? (await resolveDigest(reference, { outbound, credential, signal }));
+  const digest = pin ?? (await resolveDigest(reference, { outbound, credential, signal }));
   log({ level: "info", message: `Resolved the image to ${digest}` });
   const headers = engineHeaders(reference, credential);
   await images.pull(reference, digest, deployment_id, { log, signal, headers, most_bytes: limits.disk_bytes });

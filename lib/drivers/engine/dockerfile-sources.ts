@@ -1,0 +1,184 @@
+import { Failure } from "../process/failure.ts";
+import { at, expand, formatInstruction, type Instruction, parseDockerfile, readInstruction } from "./dockerfile.ts";
+
+export interface SourcePorts {
+  /** `linux/amd64`, on which the engine runs. */
+  readonly platform: string;
+  /** Whose builds may share the engine's cache. */
+  readonly cache: string;
+  /** Makes an image ready to be built upon; answers its name with its digest. `platform` is null for the engine's own. */
+  pin(name: string, platform: string | null): Promise<string>;
+}
+
+/** A Dockerfile whose images have digests. */
+export interface Pinned {
+  readonly text: string;
+  /** The line of the repository's Dockerfile, for each line. */
+  readonly lines: readonly number[];
+}
+
+/** The instruction that keeps the cache of the steps behind it apart. */
+const apart = (cache: string) => ({ keyword: "LABEL", options: [], rest: `svc-server.cache="${cache}"` });
+
+const stageName = /^[a-z][a-z0-9_.-]{0,127}$/;
+const platformForm = /^[a-z0-9]{1,40}(\/[a-z0-9]{1,40}){0,2}$/i;
+/** The words of `A=1 B="2 3"`. */
+const words = /(?:[^ \t"']|"[^"]*"|'[^']*')+/g;
+
+/**
+ * Writes a Dockerfile anew: each instruction in a line, and for each image its digest. The engine looks up a name that is
+ * no stage among all images that it has, those of other organizations too, by the beginning of an id as well.
+ */
+export async function pinSources(text: string, ports: SourcePorts): Promise<Pinned> {
+  const { escapeCharacter, instructions } = parseDockerfile(text);
+  const written: (readonly [number, string])[] = escapeCharacter === "`" ? [[1, "# escape=`"]] : [];
+  const [os = "", arch = ""] = ports.platform.split("/");
+  const values = new Map(
+    ["BUILD", "TARGET"].flatMap((of) => [
+      [`${of}PLATFORM`, ports.platform],
+      [`${of}OS`, os],
+      [`${of}ARCH`, arch],
+    ]),
+  );
+  const stages: string[] = [];
+  for (const one of instructions) {
+    const write = (instruction: Omit<Instruction, "line">) =>
+      void written.push([one.line, formatInstruction(instruction)]);
+    if (one.keyword === "FROM") {
+      const { isImage, name, ...from } = await readFrom(one, stages, values, ports);
+      write(from);
+      if (isImage) write(apart(ports.cache));
+      stages.push(name);
+    } else if (one.keyword === "ARG" && stages.length === 0) {
+      readArguments(one, values);
+      write(one);
+    } else {
+      if (stages.length === 0) throw at(one.line, `${one.keyword} comes before the first FROM`);
+      refuseTriggers(one, escapeCharacter);
+      write({ ...one, options: await Promise.all(one.options.map((option) => pinOption(option, one, stages, ports))) });
+    }
+  }
+  if (stages.length === 0) throw at(1, "it has no FROM");
+  return { text: written.map(([, line]) => `${line}\n`).join(""), lines: written.map(([line]) => line) };
+}
+
+/** Throws where a trigger of a base image names a source: nobody could say whose it is. */
+export function checkTrigger(trigger: string): void {
+  const { escapeCharacter, instructions } = parseDockerfile(trigger);
+  for (const one of instructions)
+    refuseTriggers({ ...one, keyword: "ONBUILD", rest: formatInstruction(one) }, escapeCharacter);
+}
+
+function refuseTriggers({ line, keyword, rest }: Instruction, escapeCharacter: string): void {
+  if (keyword !== "ONBUILD") return;
+  const one = readInstruction(rest, line, escapeCharacter);
+  const { options } = one;
+  const hasSource =
+    options.some((option) => option.startsWith("--from")) || (one.keyword === "RUN" && options.length > 0);
+  if (hasSource || ["FROM", "ONBUILD"].includes(one.keyword))
+    throw at(line, `ONBUILD ${formatInstruction(one)} is not built here: a trigger names no source`);
+}
+
+/** Reads the defaults of `ARG` before the first stage, which `FROM` may use. */
+function readArguments({ line, rest }: Instruction, values: Map<string, string>): void {
+  for (const [word] of rest.matchAll(words)) {
+    const [name = ""] = word.split("=", 1);
+    if (word !== name) values.set(name, expanded(word.slice(name.length + 1), line, values));
+  }
+}
+
+function expanded(word: string, line: number, values: ReadonlyMap<string, string>): string {
+  const text = expand(word, values);
+  if (text !== undefined) return text;
+  throw at(
+    line,
+    `${word} has a form of variables or quotes that is not read here; write \${NAME} or \${NAME:-default}`,
+  );
+}
+
+async function readFrom(
+  { line, options, rest, keyword }: Instruction,
+  stages: readonly string[],
+  values: ReadonlyMap<string, string>,
+  ports: SourcePorts,
+) {
+  const [written = "", as, name = "", ...more] = rest.split(/[ \t]+/);
+  if (more.length > 0 || (as !== undefined && (as.toLowerCase() !== "as" || !stageName.test(name.toLowerCase()))))
+    throw at(line, `FROM ${rest} is not of the form FROM image AS stage`);
+  const platform = platformOf(options, line, values, ports.platform);
+  const given = expanded(written, line, values);
+  if (given === "")
+    throw at(line, `FROM ${written} names no image; give its variable a value with ARG before the first FROM`);
+  const stage = stages.includes(given.toLowerCase()) ? given.toLowerCase() : undefined;
+  const isScratch = given === "scratch";
+  const source = stage ?? (isScratch ? given : await naming(line, `FROM ${given}`, () => ports.pin(given, platform)));
+  return {
+    keyword,
+    options: platform === null ? [] : [`--platform=${platform}`],
+    rest: as === undefined ? source : `${source} AS ${name.toLowerCase()}`,
+    name: name.toLowerCase(),
+    isImage: stage === undefined,
+  };
+}
+
+/** The platform of a FROM; null for the engine's own. */
+function platformOf(
+  options: readonly string[],
+  line: number,
+  values: ReadonlyMap<string, string>,
+  own: string,
+): string | null {
+  let platform: string | null = null;
+  for (const option of options) {
+    const [, written] = /^--platform=(.+)$/.exec(option) ?? [];
+    if (written === undefined) throw at(line, `FROM has no option ${option}`);
+    platform = expanded(written, line, values);
+    if (!platformForm.test(platform)) throw at(line, `${option} is no platform such as linux/amd64`);
+  }
+  return platform === own ? null : platform;
+}
+
+/** An option, with the stage or the image that it names. */
+async function pinOption(
+  option: string,
+  { line, keyword }: Instruction,
+  stages: readonly string[],
+  ports: SourcePorts,
+): Promise<string> {
+  const source = (name: string) => pinSource(name, { line, what: `${keyword} ${option}` }, stages, ports);
+  const [, from] = /^--from=(.*)$/.exec(option) ?? [];
+  if (from !== undefined) return `--from=${await source(from)}`;
+  if (keyword !== "RUN" || /^--network=(none|default)$/.test(option)) return option;
+  const [, mount] = /^--mount=(.*)$/.exec(option) ?? [];
+  if (mount === undefined) throw at(line, `RUN ${option} is not allowed; leave the option out`);
+  const parts = mount.split(",").map((part) => {
+    const [key = ""] = part.split("=", 1);
+    return [key.toLowerCase(), part.slice(key.length)] as const;
+  });
+  const other = parts.find(([key, value]) => key === "type" && !["=bind", "=tmpfs"].includes(value));
+  if (other) throw at(line, `RUN --mount=type${other[1]} is not allowed: a mount is of the type bind or tmpfs`);
+  const named = parts.map(async ([key, value]) => key + (key === "from" ? `=${await source(value.slice(1))}` : value));
+  return `--mount=${(await Promise.all(named)).join(",")}`;
+}
+
+/** An earlier stage by its name or number, else an image by its digest. */
+async function pinSource(
+  name: string,
+  { line, what }: { readonly line: number; readonly what: string },
+  stages: readonly string[],
+  { pin }: SourcePorts,
+): Promise<string> {
+  const earlier = stages.slice(0, -1);
+  if (/^\d{1,9}$/.test(name) && Number(name) < earlier.length) return String(Number(name));
+  if (name !== "" && earlier.includes(name.toLowerCase())) return name.toLowerCase();
+  return naming(line, what, () => pin(name, null));
+}
+
+/** Says in which line an image is named that cannot be had. */
+async function naming<T>(line: number, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Failure ? at(line, `${what}: ${error.message}`) : error;
+  }
+}

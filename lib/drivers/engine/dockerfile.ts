@@ -1,0 +1,117 @@
+import { Failure } from "../process/failure.ts";
+
+/** An instruction of a Dockerfile, as one line. */
+export interface Instruction {
+  /** Where it begins, counted from 1. */
+  readonly line: number;
+  /** In capitals: `COPY`. */
+  readonly keyword: string;
+  /** `--from=build` */
+  readonly options: readonly string[];
+  readonly rest: string;
+}
+
+export interface Dockerfile {
+  readonly escapeCharacter: string;
+  readonly instructions: readonly Instruction[];
+}
+
+const keywords = [
+  ...["ADD", "ARG", "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "LABEL", "MAINTAINER"],
+  ...["ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"],
+];
+const directive = /^#[ \t]*([a-z]{1,20})[ \t]*=[ \t]*(\S{1,500})/i;
+/** Engines differ in what they take for a space or for the end of a line. */
+const otherSpace = /(?![ \t])[\p{Cc}\p{Z}]/u;
+/** Some engines read the lines below as text, and others as instructions. */
+const hereDocument = /(?:^|[ \t])\d*(<<-?[^\s<]{1,100})/;
+
+export const at = (line: number, why: string) => new Failure(`line ${line} of the Dockerfile: ${why}`);
+
+/** What remains to be said of a part that the engine's own builder does not know. */
+export const withoutBuildKit =
+  "needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere";
+
+/**
+ * Reads a Dockerfile. It refuses what engines read differently, so that what `formatInstruction` writes means the same to
+ * each of them.
+ */
+export function parseDockerfile(text: string): Dockerfile {
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  const escapeCharacter = escapeOf(lines);
+  // Two of them end a line for some engines, and continue it for others.
+  const isContinued = escapeCharacter === "`" ? /(?<!`)`[ \t]*$/ : /(?<!\\)\\[ \t]*$/;
+  const instructions: Instruction[] = [];
+  let whole: string | undefined;
+  let first = 0;
+  const end = () => {
+    if (whole !== undefined) instructions.push(readInstruction(whole, first, escapeCharacter));
+    whole = undefined;
+  };
+  for (const [i, line] of lines.entries()) {
+    // Also between the lines of one instruction.
+    if (/^[ \t]*(#|$)/.test(line)) continue;
+    if (whole === undefined) first = i + 1;
+    const part = line.replace(isContinued, "");
+    whole = (whole ?? "") + part;
+    if (part === line) end();
+  }
+  end();
+  return { escapeCharacter, instructions };
+}
+
+function escapeOf(lines: readonly string[]): string {
+  for (const line of lines) {
+    const [, name = "", value] = directive.exec(line) ?? [];
+    if (name.toLowerCase() === "escape" && value === "`") return value;
+    if (!["syntax", "check"].includes(name.toLowerCase())) break;
+  }
+  return "\\";
+}
+
+/** Reads one instruction: of a line, or behind an `ONBUILD`. */
+export function readInstruction(text: string, line: number, escapeCharacter: string): Instruction {
+  const odd = otherSpace.exec(text)?.[0].codePointAt(0);
+  if (odd !== undefined) {
+    const code = `U+${odd.toString(16).toUpperCase().padStart(4, "0")}`;
+    throw at(line, `it has the character ${code}, which engines read differently; write a space`);
+  }
+  const [word = ""] = /\S+/.exec(text) ?? [];
+  const keyword = keywords.find((one) => one.toLowerCase() === word.toLowerCase());
+  if (keyword === undefined) throw at(line, `${word} is no instruction`);
+  let rest = text.trim().slice(word.length).trim();
+  const options: string[] = [];
+  for (let option = optionOf(rest); option !== undefined; option = optionOf(rest)) {
+    options.push(option);
+    rest = rest.slice(option.length).trim();
+  }
+  if (options.some((one) => /["'\\`]/.test(one)))
+    throw at(line, `the options of ${keyword} have quotes or an escape; write them plainly`);
+  if (rest.endsWith(escapeCharacter)) throw at(line, `${keyword} ends with ${escapeCharacter}; nothing continues it`);
+  const [, here] = ["RUN", "COPY", "ADD", "ONBUILD"].includes(keyword) ? (hereDocument.exec(rest) ?? []) : [];
+  if (here !== undefined) throw at(line, `${keyword} ${here} ${withoutBuildKit}`);
+  return { line, keyword, options, rest };
+}
+
+const optionOf = (rest: string) => /^--[^ \t]+/.exec(rest)?.[0];
+
+/** The instruction as a line of its own. */
+export const formatInstruction = ({ keyword, options, rest }: Omit<Instruction, "line">) =>
+  [keyword, ...options, rest].filter((part) => part !== "").join(" ");
+
+/** Replaces the variables of a word, and takes off its quotes. Undefined where it has a form that is not read here. */
+export function expand(word: string, values: ReadonlyMap<string, string>): string | undefined {
+  let isRead = true;
+  const parts = /'([^']*)'|"|\$(\w+)|\$\{(\w+)(?:(:?)([-+])([^{}$]*))?\}|[\\`$']/g;
+  const text = word.replace(parts, (whole, quoted, plain, braced, colon, sign, other) => {
+    if (quoted !== undefined) return quoted;
+    if (whole === '"') return "";
+    const value = values.get(plain ?? braced) ?? "";
+    const isSet = value !== "" || (colon === "" && values.has(braced));
+    if (sign === "-") return isSet ? value : other;
+    if (sign === "+") return isSet ? other : "";
+    isRead &&= plain !== undefined || braced !== undefined;
+    return value;
+  });
+  return isRead ? text : undefined;
+}
