@@ -1,18 +1,27 @@
+import { Readable } from "node:stream";
+import * as v from "valibot";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { LimitedRun } from "../process/build-limits.ts";
 import { Failure } from "../process/failure.ts";
+import type { Engine } from "./connect.ts";
+import { tarEnd, tarFile } from "./context-tar.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
 import { checkTrigger, type SourcePorts } from "./dockerfile-sources.ts";
+import { EngineError, jsonLines } from "./engine-api.ts";
 import { isImageName, nameOf, parseReference } from "./image-reference.ts";
 import type { Images } from "./images.ts";
 import { resolveDigest } from "./registry.ts";
 
 export interface BaseImagePorts {
+  readonly engine: Engine;
   readonly images: Images;
   readonly registries: Registries;
   readonly outbound: Pick<Outbound, "callBackend">;
-  readonly limits: { readonly disk_bytes: number };
+  readonly limits: { readonly disk_bytes: number; readonly memory_bytes: number };
 }
+
+/** What an engine says of a build, in lines. */
+export const buildAnswer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
 
 const idForm = /^(sha256:)?[0-9a-f]{64}$/;
 
@@ -33,7 +42,10 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
     const pull = { log, signal, headers, most_bytes: limits.disk_bytes };
     const { triggers } = await images.pullBase(reference, digest, platform, pull);
     for (const trigger of triggers) checkTrigger(trigger);
-    return `${nameOf(reference)}@${digest}`;
+    const pinned = `${nameOf(reference)}@${digest}`;
+    const words = platform === null ? pinned : `--platform=${platform} ${pinned}`;
+    if (ports.engine.isPodman) await refuseHiddenTriggers(words, ports, signal);
+    return pinned;
   };
   const pinned = new Map<string, Promise<string>>();
   return (name, platform) => {
@@ -42,4 +54,21 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
     pinned.set(key, one);
     return one;
   };
+}
+
+/** Podman shows no triggers of an image: they are seen where it is built upon, here without a network and without a result. */
+async function refuseHiddenTriggers(
+  words: string,
+  { engine: { api }, limits }: BaseImagePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = Readable.from([tarFile("Dockerfile", `FROM ${words}\n`), tarEnd]);
+  const memory = String(limits.memory_bytes);
+  const query = { networkmode: "none", rm: "1", forcerm: "1", memory, memswap: memory };
+  for await (const line of jsonLines(await api.open("POST", "/build", { query, body, signal, timeout: null }))) {
+    const { stream, error } = v.parse(buildAnswer, line);
+    if (error !== undefined) throw new EngineError(error);
+    if (/STEP (?!1\/1:)\d/.test(stream))
+      throw new Failure("it has a trigger (ONBUILD), and Podman does not show which images that names");
+  }
 }

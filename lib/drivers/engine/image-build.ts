@@ -14,9 +14,8 @@ import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
 import type { Releases } from "../process/releases.ts";
-import { type BaseImagePorts, createPin } from "./base-images.ts";
+import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
-import type { Engine } from "./connect.ts";
 import { labels } from "./containers.ts";
 import { tarOf } from "./context-tar.ts";
 import { withoutBuildKit } from "./dockerfile.ts";
@@ -26,14 +25,21 @@ import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 
 export interface ImageBuildPorts extends BaseImagePorts {
   readonly api: EngineApi;
-  readonly engine: Engine;
   readonly git: Git;
   /** Folders for the files of a commit, while it is built. */
   readonly sources: Releases;
   readonly limits: BuildPorts["limits"];
 }
 
-const answer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
+/** Of Podman's usual capabilities, those without which packages can be installed. */
+const notInBuilds = [
+  "CAP_AUDIT_WRITE",
+  "CAP_MKNOD",
+  "CAP_NET_BIND_SERVICE",
+  "CAP_NET_RAW",
+  "CAP_SETPCAP",
+  "CAP_SYS_CHROOT",
+];
 const running = v.object({ State: v.object({ Running: v.boolean() }) });
 const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
 const watch_ms = 1_000;
@@ -81,6 +87,8 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     memswap: String(limits.memory_bytes),
     rm: "1",
     forcerm: "1",
+    // Docker does not know it: the steps of its builds have its usual capabilities.
+    dropcaps: JSON.stringify(notInBuilds),
     labels: JSON.stringify({
       ...(health !== undefined && { [labels.health]: health }),
       ...(port !== undefined && { [labels.port]: String(port) }),
@@ -97,7 +105,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     const body = Readable.from(tarOf(root, contextFilter(ignored)));
     const call = { query, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
-      const { stream, error } = v.parse(answer, line);
+      const { stream, error } = v.parse(buildAnswer, line);
       if (error !== undefined) throw new EngineError(error);
       made.read(stream);
       if (!isFull()) reader.write(Buffer.from(stream));
