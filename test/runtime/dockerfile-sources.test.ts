@@ -94,6 +94,20 @@ for (const kind of kinds) {
     assert.match(log, /gives secret to nobody without a credential/);
   });
 
+  test(`${kind}: A step is cached for its own environment alone`, { skip }, async (t) => {
+    const { here, place, put, projectOf, deployed } = await machine(t, kind);
+    put("base", "1", answering("base"));
+    const Dockerfile = `FROM ${place}/base:1\nRUN echo the step runs\n`;
+    const projects = { owner: await projectOf("owner", "web"), stranger: await projectOf("stranger", "theirs") };
+    const seen = [];
+    for (const who of ["owner", "owner", "stranger"] as const) {
+      here.repos.commit("acme/web", { Dockerfile });
+      const { log } = await deployed(who, projects[who], { type: "git", repo: "acme/web" });
+      seen.push(/^the step runs$/m.test(log));
+    }
+    assert.deepEqual(seen, [true, false, true]);
+  });
+
   test(`${kind}: A Dockerfile of several stages builds with variables, platforms and stages by name and number`, {
     skip,
   }, async (t) => {
