@@ -97,6 +97,8 @@ export interface Film {
   readonly seconds: number;
   /** The size of each frame, in bytes. */
   readonly frames: readonly number[];
+  /** The numbers of the frames to which a player seeks, from 1. */
+  readonly keyFrames: readonly number[];
   /** The types of the outer boxes, in order. */
   readonly boxes: readonly string[];
 }
@@ -122,9 +124,10 @@ export function parseFilm(bytes: Uint8Array): Film {
       { from: 0, to: file.length },
     ).from;
   const stbl = "moov trak mdia minf stbl";
-  const [track, media, sizes, chunks] = ["moov trak tkhd", "moov trak mdia mdhd", `${stbl} stsz`, `${stbl} stco`].map(
-    open,
-  );
+  const [track, media, sizes, chunks, keys] = [
+    ...["moov trak tkhd", "moov trak mdia mdhd"],
+    ...[`${stbl} stsz`, `${stbl} stco`, `${stbl} stss`],
+  ].map(open);
   const frames = Array.from({ length: file.readUInt32BE((sizes ?? 0) + 8) }, (_, i) =>
     file.readUInt32BE((sizes ?? 0) + 12 + i * 4),
   );
@@ -136,6 +139,9 @@ export function parseFilm(bytes: Uint8Array): Film {
     height: file.readUInt32BE((track ?? 0) + 80) >>> 16,
     seconds: file.readUInt32BE((media ?? 0) + 16) / file.readUInt32BE((media ?? 0) + 12),
     frames,
+    keyFrames: Array.from({ length: file.readUInt32BE((keys ?? 0) + 4) }, (_, i) =>
+      file.readUInt32BE((keys ?? 0) + 8 + i * 4),
+    ),
     boxes: [...boxes(0, file.length).keys()],
   };
 }

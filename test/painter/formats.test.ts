@@ -120,3 +120,8 @@ test("the same film has the same bytes; another seed or length gives others", as
   assert.notDeepEqual(one?.bytes, seed?.bytes);
   assert.equal(parseFilm(longer?.bytes ?? new Uint8Array()).frames.length, 36);
 });
+
+test("a film lists its key frames, one a second, so that a player can seek", async () => {
+  const [threeSeconds] = await paintAll([{ ...film, width: 16, height: 16, duration_ms: 3000 }]);
+  assert.deepEqual(parseFilm(threeSeconds?.bytes ?? new Uint8Array()).keyFrames, [1, 25, 49]);
+});

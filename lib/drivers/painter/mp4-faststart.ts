@@ -22,18 +22,49 @@ const timestamped = [
   ["moov", "trak", "mdia", "mdhd"],
 ];
 
+const sampleTable = ["moov", "trak", "mdia", "minf", "stbl"];
+
+/** The box that lists the key frames. Without it a player takes every frame for one, and seeks to frames that need others. */
+function keyFrameList(file: Buffer): Buffer {
+  const sizes = boxAt(file, [...sampleTable, "stsz"]).start + 12;
+  const keys: number[] = [];
+  let at = boxAt(file, ["mdat"]).start + 8;
+  for (let frame = 1; frame <= file.readUInt32BE(sizes + 4); frame++) {
+    // A frame is one unit, whose type stands behind its length; 5 needs no other frame.
+    if ((file.readUInt8(at + 4) & 31) === 5) keys.push(frame);
+    at += file.readUInt32BE(sizes + 4 + frame * 4);
+  }
+  const box = Buffer.alloc(16 + keys.length * 4);
+  box.writeUInt32BE(box.length, 0);
+  box.write("stss", 4, "latin1");
+  for (const [i, number] of [keys.length, ...keys].entries()) box.writeUInt32BE(number, 12 + i * 4);
+  return box;
+}
+
+/** The file with a box more at the end of another one, which grows, as do those around it. */
+function withBox(file: Buffer, path: readonly string[], box: Buffer): Buffer {
+  const { end } = boxAt(file, path);
+  const bytes = Buffer.concat([file.subarray(0, end), box, file.subarray(end)]);
+  for (let depth = 1; depth <= path.length; depth++) {
+    const outer = boxAt(file, path.slice(0, depth));
+    bytes.writeUInt32BE(outer.end - outer.start + box.length, outer.start);
+  }
+  return bytes;
+}
+
 /**
  * Moves the index of an MP4 before the frames ("faststart"), so a player can start before it has the whole file. Clears
- * the timestamps, so the same film has the same bytes, and drops padding.
+ * the timestamps, so the same film has the same bytes, drops padding, and lists the key frames, so a player can seek.
  */
-export function withIndexFirst(file: Buffer): Uint8Array {
+export function withIndexFirst(encoded: Buffer): Uint8Array {
+  const file = withBox(encoded, sampleTable, keyFrameList(encoded));
   const part = (type: string) => {
     const { start, end } = boxAt(file, [type]);
     return { start, bytes: Buffer.from(file.subarray(start, end)) };
   };
   const [fileType, frames, index] = [part("ftyp"), part("mdat"), part("moov")];
   const offset = fileType.bytes.length + index.bytes.length - frames.start;
-  const { start } = boxAt(index.bytes, ["moov", "trak", "mdia", "minf", "stbl", "stco"]);
+  const { start } = boxAt(index.bytes, [...sampleTable, "stco"]);
   const count = index.bytes.readUInt32BE(start + 12);
   for (let at = start + 16; at < start + 16 + count * 4; at += 4)
     index.bytes.writeUInt32BE(index.bytes.readUInt32BE(at) + offset, at);
