@@ -38,7 +38,7 @@ export async function decode(type: string, bytes: Uint8Array): Promise<Picture> 
   return { width, height, data, channels: 4 };
 }
 
-/** Decodes a PNG of 8 bits a channel or of a palette, without opacity, and checks the checksum of every chunk. */
+/** Decodes a PNG of 8 bits a channel, without opacity, and checks the checksum of every chunk. */
 function decodePng(file: Buffer): Picture {
   if (file.toString("latin1", 0, 8) !== "\x89PNG\r\n\x1a\n") throw new Error("not a PNG");
   const chunks = new Map<string, Buffer>();
@@ -49,20 +49,11 @@ function decodePng(file: Buffer): Picture {
     at = end + 4;
   }
   const header = chunks.get("IHDR") ?? Buffer.alloc(0);
-  const palette = chunks.get("PLTE");
-  if (!chunks.has("IEND") || header.readUInt16BE(8) !== (palette ? 0x0803 : 0x0802))
-    throw new Error("neither a PNG of three channels nor one of a palette");
+  if (!chunks.has("IEND") || header.readUInt16BE(8) !== 0x0802) throw new Error("not a PNG of three channels");
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const rows = inflateSync(chunks.get("IDAT") ?? Buffer.alloc(0));
-  const stride = width * (palette ? 1 : 3);
+  const stride = width * 3;
   if (rows.length !== height * (stride + 1)) throw new Error("the rows do not fit the size");
-  if (palette) {
-    const indexes = Array.from({ length: height }, (_, y) => [
-      ...rows.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1)),
-    ]);
-    const colours = indexes.flat().flatMap((index) => [...palette.subarray(index * 3, index * 3 + 3)]);
-    return { width, height, data: Uint8Array.from(colours), channels: 3 };
-  }
   const data = new Uint8Array(height * stride);
   for (let y = 0; y < height; y++) {
     if (rows[y * (stride + 1)] !== 1) throw new Error("a row is not filtered as differences to the left");

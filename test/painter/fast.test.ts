@@ -50,15 +50,15 @@ test("a placeholder is the same picture in every format: webp loses nothing, jpe
       );
     }),
   );
-  const furthest = (other: readonly number[] = []) =>
-    Math.max(...other.map((value, i) => Math.abs(value - (exact?.[i] ?? 0))));
-  assert.equal(furthest(webp), 0);
-  assert.ok(furthest(jpeg) < 60, String(furthest(jpeg)));
+  const difference = (other: readonly number[] = []) =>
+    other.reduce((sum, value, i) => sum + Math.abs(value - (exact?.[i] ?? 0)), 0) / other.length;
+  assert.equal(difference(webp), 0);
+  assert.ok(difference(jpeg) < 4, String(difference(jpeg)));
 });
 
 test("the same placeholder has the same bytes; another prompt or seed gives others", async () => {
   for (const order of [
-    { ...picture, width: 160, height: 90 },
+    ...(["png", "jpeg", "webp"] as const).map((format) => ({ ...picture, format, width: 160, height: 90 })),
     { ...film, width: 160, height: 90 },
   ]) {
     const [one, again, seed, prompt] = await paintAll([
@@ -101,25 +101,29 @@ test("films of placeholders have their size and length, the index first, and fra
   )) {
     assert.equal(content_type, "video/mp4");
     const { width, height, seconds, frames, boxes } = parseFilm(bytes);
-    assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 24]);
+    assert.deepEqual([width, height, seconds, frames.length], [order.width, order.height, 1, 4]);
     assert.deepEqual(boxes, ["ftyp", "moov", "mdat"]);
-    const moving = frames.filter((size) => size > 20).length;
-    assert.ok(moving >= 15, `only ${moving} frames of ${width}x${height} differ from the one before`);
+    // A frame without motion is a dozen bytes; in a tiny film the bar hardly grows.
+    assert.ok(width < 64 || frames.every((size) => size > 13), `frames of ${frames.join()} bytes do not all differ`);
     const file = join(folder, `${width}.mp4`);
     writeFileSync(file, bytes);
     const found = probe(file);
-    if (found !== undefined) assert.equal(found, `h264,${width},${height},yuv420p,24/1,24`);
+    if (found !== undefined) assert.equal(found, `h264,${width},${height},yuv420p,4/1,4`);
   }
 });
 
 test("generations.media chooses: fast gives a placeholder, and painted a scene by default", async (t) => {
-  const kinds = [];
+  const numbers = [];
   for (const generations of [{ media: "fast" }, {}] as const) {
     const here = await world(t, { generations });
     const { output } = await finishedGeneration(here, small);
-    const file = Buffer.from(await (await here.service.fetch(output.url)).arrayBuffer());
-    kinds.push(file.readUInt8(25));
+    const { data } = await decode(
+      "image/png",
+      new Uint8Array(await (await here.service.fetch(output.url)).arrayBuffer()),
+    );
+    const colours = Array.from({ length: data.length / 3 }, (_, i) => data.slice(i * 3, i * 3 + 3).join());
+    numbers.push(new Set(colours).size);
   }
-  // The type of colour in a PNG's header: a palette, or three channels.
-  assert.deepEqual(kinds, [3, 2]);
+  const [ofPlaceholder = 0, ofScene = 0] = numbers;
+  assert.ok(ofPlaceholder < 100 && ofScene > 200, `a placeholder of ${ofPlaceholder} colours, a scene of ${ofScene}`);
 });

@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Frame } from "./canvas.ts";
 import { deflate } from "./deflate.ts";
-import type { IndexedPicture } from "./indexed-picture.ts";
 
 const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
@@ -34,27 +33,11 @@ function filtered({ data, width, height }: Frame): Uint8Array {
 }
 
 /** A frame as a PNG file, 8 bits a channel. */
-export const png = (frame: Frame): Uint8Array => file(frame, 2, [], deflate(filtered(frame), 4));
-
-/** A picture of at most 256 colours as a PNG file; rows without a filter, since equal rows pack well as they are. */
-export function indexedPng({ pixels, stride, palette }: IndexedPicture): Uint8Array {
-  const height = pixels.length / stride;
-  const rows = new Uint8Array(height * (stride + 1));
-  for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * stride, (y + 1) * stride), y * (stride + 1) + 1);
-  const colours = chunk("PLTE", Uint8Array.from(palette.flat()));
-  return file({ width: stride, height }, 3, [colours], deflate(rows, 1));
-}
-
-function file({ width, height }: Omit<Frame, "data">, colourType: 2 | 3, chunks: Buffer[], packed: Uint8Array) {
+export function png(frame: Frame): Uint8Array {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, colourType, 0, 0, 0], 8);
-  return Buffer.concat([
-    signature,
-    chunk("IHDR", header),
-    ...chunks,
-    chunk("IDAT", packed),
-    chunk("IEND", new Uint8Array()),
-  ]);
+  header.writeUInt32BE(frame.width, 0);
+  header.writeUInt32BE(frame.height, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  const rows = deflate(filtered(frame), 4);
+  return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", rows), chunk("IEND", new Uint8Array())]);
 }

@@ -1,14 +1,11 @@
 import { Canvas, type Frame } from "./canvas.ts";
 import { renderFilm } from "./film.ts";
-import { jpeg, webp } from "./image-codecs.ts";
+import { imageEncoders } from "./image-codecs.ts";
 import type { Painted, PaintOrder, WorkerOrder } from "./painter.ts";
-import { placeholderFilm, placeholderImage } from "./placeholder.ts";
-import { png } from "./png.ts";
+import { placeholder, placeholderFilm } from "./placeholder.ts";
 import { sceneOf } from "./scene.ts";
 import { lightenFrame } from "./snow-and-rain.ts";
 import { toneMap } from "./tone-mapping.ts";
-
-const encoders = { png, jpeg, webp };
 
 /** Makes the picture or film of an order, in its format. */
 export async function render(order: Omit<WorkerOrder, "stopGuard">): Promise<Painted> {
@@ -17,7 +14,7 @@ export async function render(order: Omit<WorkerOrder, "stopGuard">): Promise<Pai
   if (format === "mp4")
     return { bytes: await (isFast ? placeholderFilm : renderFilm)(order), content_type: "video/mp4" };
   const content_type = `image/${format}` as const;
-  const bytes = isFast ? placeholderImage(order) : await encoders[format](paintedFrame(order));
+  const bytes = await imageEncoders[format]((isFast ? placeholder : paintedFrame)(order), media);
   return { bytes, content_type };
 }
 

@@ -8,12 +8,10 @@ export interface YuvFrame {
 }
 
 /** Luma and the two chromas of a colour, in the narrow range of BT.601. */
-export const lumaOf = (red: number, green: number, blue: number) =>
+const lumaOf = (red: number, green: number, blue: number) =>
   16 + (65.481 * red + 128.553 * green + 24.966 * blue) / 255;
-export const blueOf = (red: number, green: number, blue: number) =>
-  128 + (-37.797 * red - 74.203 * green + 112 * blue) / 255;
-export const redOf = (red: number, green: number, blue: number) =>
-  128 + (112 * red - 93.786 * green - 18.214 * blue) / 255;
+const blueOf = (red: number, green: number, blue: number) => 128 + (-37.797 * red - 74.203 * green + 112 * blue) / 255;
+const redOf = (red: number, green: number, blue: number) => 128 + (112 * red - 93.786 * green - 18.214 * blue) / 255;
 
 /** A frame of even sides in the colours of films; a chroma is that of the first of four pixels, as all here is soft. */
 export function yuvOf({ data, width, height }: Frame): YuvFrame {
