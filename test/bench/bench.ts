@@ -62,6 +62,7 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
   deliveries: () => run(join(built, "deliveries.js"), [folder]),
   deploy: () => run(join(built, "deploy.js"), [folder]),
   streams: () => run(join(built, "streams.js"), [folder], ["--expose-gc"]),
+  media: () => run(join(built, "media.js"), []),
   http: () => overHttp(bench, rows(10_000)),
   peers: () => besidePeers(bench, rows(10_000), peers, postgres),
   dashboard: () => {
@@ -94,6 +95,7 @@ async function bundle(): Promise<void> {
     "dashboard",
     "receiver",
     "streams",
+    "media",
     "reader",
     "jobs",
     "worlds",
@@ -109,7 +111,7 @@ async function bundle(): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    external: ["better-sqlite3", "pg", "ws", "playwright-core"],
+    external: ["better-sqlite3", "pg", "ws", "playwright-core", "@jsquash/*", "h264-mp4-encoder"],
     outExtension: { ".js": ".js" },
     logLevel: "warning",
   });
