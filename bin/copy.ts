@@ -45,21 +45,24 @@ async function run(args: Given): Promise<void> {
   const key = isGiven || isPostgres(from) ? givenKey(settings) : undefined;
   const result = await copyDatabases(
     { from, to, key, folder: givenValue(args, "assets-folder") },
-    args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(),
+    args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(to),
   );
   const names = { from: withoutPassword(from), to: withoutPassword(to) };
   say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
 }
 
-const steps = { remove: "removing what has changed of", copy: "copying", compare: "comparing" } as const;
-
 /** A line on a terminal that changes; elsewhere nothing. */
-function progressLine(): (progress: Progress) => void {
-  if (!process.stderr.isTTY) return () => {};
+function progressLine(to: string): (progress: Progress) => void {
   const clear = "\r\u001b[K";
   return ({ step, what, done, total }) => {
-    const line = `${steps[step]} ${what}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
-    process.stderr.write(clear + (done < total ? line : ""));
+    if (step === "remove")
+      say(
+        `An earlier copy into ${withoutPassword(to)} was not finished: it is removed, and this one begins from the start.`,
+      );
+    else if (process.stderr.isTTY) {
+      const line = `${step === "copy" ? "copying" : "comparing"} ${what}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
+      process.stderr.write(clear + (done < total ? line : ""));
+    }
   };
 }
 

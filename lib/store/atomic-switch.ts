@@ -47,12 +47,12 @@ export function settleSwitch(path: string): string | undefined {
   try {
     if (isThere(switchOf(path))) {
       finish(path);
-      return "a restore was interrupted after it took effect; it is finished now, and the database is the restored database";
+      return "a restore or a copy was interrupted after it took effect; it is finished now, and the database is the new one";
     }
     if (!isThere(stagingOf(path))) return undefined;
     if (!isThere(path))
       throw new Error(
-        `a restore was interrupted before it took effect, and there was no database before; restore it again, or remove ${stagingOf(path)} to start with a new database`,
+        `a restore or a copy was interrupted before it took effect, and there was no database before; run it again, or remove ${stagingOf(path)} to start with a new database`,
       );
     rmSync(stagingOf(path), { recursive: true });
     return "a restore was interrupted before it took effect; the database is as it was before";

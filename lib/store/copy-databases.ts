@@ -28,7 +28,7 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
   } catch (error) {
     if (error instanceof DatabaseError || !target) throw error;
     const reason = reasonOf(error);
-    throw new Error(`the copy is not finished: ${reason}; then run the same command again, and it goes on`, {
+    throw new Error(`the copy is not finished: ${reason}; then run the same command again, which begins from the start`, {
       cause: error,
     });
   } finally {

@@ -1,12 +1,35 @@
-import { filesInDatabase, filesInFolder, targetFilesInDatabase } from "./copy-files.ts";
+import { existsSync, readdirSync } from "node:fs";
+import { assetsInFolder, isAssetName } from "./asset-files.ts";
+import { part_bytes } from "./asset-rows.ts";
 import { takeCopyLock } from "./copy-lock.ts";
 import { copySetting } from "./copy-mark.ts";
-import { type Source, settingOf, type Target } from "./copy-sides.ts";
-import { type Row, rowsOf, type Table } from "./copy-tables.ts";
+import { type Side, type Source, settingOf, type Target } from "./copy-sides.ts";
+import { type Ask, type Row, type Table, tablesInOrder } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
 import { storable } from "./postgres.ts";
 import { askOf, onPostgres } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
+
+/** The files of generations beside PostgreSQL: in the folder, or as `assetsInDatabase` stores them. */
+export const filesOf = (ask: Ask, folder: string | undefined): Side["files"] =>
+  folder === undefined ? filesInDatabase(ask) : assetsInFolder(folder);
+
+const filesInDatabase = (ask: Ask): Side["files"] => ({
+  names: async () => (await ask("select name from asset_parts where part = 0")).map(({ name }) => String(name)),
+  async find(name) {
+    const parts = await ask("select content from asset_parts where name = $1 order by part", [name]);
+    const bytes = parts.map(({ content }) => Buffer.from(String(content), "base64"));
+    return bytes.length === 0 ? undefined : Buffer.concat(bytes);
+  },
+  async store(name, bytes) {
+    // An empty file has one part too.
+    for (let part = 0; part === 0 || part * part_bytes < bytes.length; part++) {
+      const content = Buffer.from(bytes.subarray(part * part_bytes, (part + 1) * part_bytes));
+      const values = [name, part, content.length, content.toString("base64")];
+      await ask("insert into asset_parts (name, part, bytes, content) values ($1, $2, $3, $4)", values);
+    }
+  },
+});
 
 /** A database of PostgreSQL as it is now; `alone` refuses one that a server uses, and keeps servers out until `close`. */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
@@ -16,14 +39,7 @@ export const openPostgresSource = (url: string, folder: string | undefined, { al
     await migratePostgres(client, { mayChange: false });
     await client.query("begin isolation level repeatable read, read only");
     const ask = askOf(client);
-    const shown = withoutPassword(url);
-    return {
-      shown,
-      ask,
-      rows: rowsOf(ask),
-      files: folder === undefined ? filesInDatabase(ask) : filesInFolder(folder),
-      close: () => client.end(),
-    };
+    return { shown: withoutPassword(url), ask, files: filesOf(ask, folder), close: () => client.end() };
   });
 
 export const openPostgresTarget = (url: string, folder: string | undefined) =>
@@ -31,49 +47,42 @@ export const openPostgresTarget = (url: string, folder: string | undefined) =>
     await checkServer(client);
     await takeCopyLock(client);
     const ask = askOf(client);
-    const isUsed = async () => {
-      const [table] = await ask("select to_regclass('settings') is not null as exists");
-      if (!table?.["exists"] || (await settingOf(ask, copySetting)) !== undefined) return false;
-      return (await ask("select 1 as row from settings limit 1")).length > 0;
-    };
-    await migratePostgres(client, { mayChange: !(await isUsed()) });
-    const transaction = async (work: () => Promise<void>) => {
-      await client.query("begin");
-      try {
-        await work();
-        await client.query("commit");
-      } catch (error) {
-        await client.query("rollback").catch(() => {});
-        throw error;
-      }
-    };
+    const [table] = await ask("select to_regclass('settings') is not null as exists");
+    const isUnfinished = table?.["exists"] ? (await settingOf(ask, copySetting)) !== undefined : false;
+    const rows = table?.["exists"] ? await ask("select 1 as row from settings limit 1") : [];
+    const isUsed = rows.length > 0 && !isUnfinished;
+    await migratePostgres(client, { mayChange: !isUsed });
+    const side = { ask, files: filesOf(ask, folder) };
+    if (!isUsed && !isUnfinished && folder !== undefined) refuseFiles(folder);
     return {
       shown: withoutPassword(url),
-      rows: rowsOf(ask),
-      files: folder === undefined ? targetFilesInDatabase(ask, transaction) : filesInFolder(folder),
-      ask,
-      isUsed,
-      change: (table, surplus, missing) =>
-        transaction(async () => {
-          const { remove, insert } = statementsOf(table);
-          if (surplus.length > 0) await ask(remove, [textOf(surplus)]);
-          if (missing.length > 0) await ask(insert, [textOf(missing)]);
-        }),
-      // Without statistics PostgreSQL would plan as for empty tables.
-      finish: async () => void (await client.query("analyze")),
+      used: isUsed ? side : undefined,
+      isUnfinished,
+      async fill(work) {
+        // A mark that is durable first, and goes with the commit.
+        if (!isUnfinished) await ask("insert into settings (name, value) values ($1, 'unfinished')", [copySetting]);
+        await client.query("begin");
+        for (const { name } of [...tablesInOrder()].reverse()) await client.query(`delete from "${name}"`);
+        await client.query("delete from asset_parts");
+        const result = await work({ ...side, insert: async (...given) => void (await ask(...insertionOf(...given))) });
+        await client.query("commit");
+        // Without statistics PostgreSQL would plan as for empty tables.
+        await client.query("analyze");
+        return result;
+      },
       close: () => client.end(),
     };
   });
 
-function statementsOf({ name, columns, key }: Table) {
-  const given = `json_populate_recordset(null::"${name}", $1) as given`;
-  const named = columns.map((column) => `"${column}"`).join(", ");
-  const same = key.map((column) => `"${name}"."${column}" = given."${column}"`);
-  return {
-    remove: `delete from "${name}" using ${given} where ${same.join(" and ")}`,
-    insert: `insert into "${name}" (${named}) select ${named} from ${given}`,
-  };
+function refuseFiles(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).some(isAssetName))
+    throw new Error(`files of another database are in ${folder}; move them away, or name another folder`);
 }
 
-/** Rows as JSON, without U+0000, which PostgreSQL does not store. */
-const textOf = (rows: readonly Row[]) => JSON.stringify(rows, (_, value: unknown) => storable(value));
+/** Rows go as JSON, without U+0000, which PostgreSQL does not store. */
+function insertionOf({ name, columns }: Table, rows: readonly Row[]): [text: string, values: [string]] {
+  const named = columns.map((column) => `"${column}"`).join(", ");
+  const given = `json_populate_recordset(null::"${name}", $1) as given`;
+  const text = JSON.stringify(rows, (_, value: unknown) => storable(value));
+  return [`insert into "${name}" (${named}) select ${named} from ${given}`, [text]];
+}

@@ -1,30 +1,37 @@
-import type { Files, TargetFiles } from "./copy-files.ts";
+import type { Assets } from "./asset-files.ts";
 import { copySetting, unfinished } from "./copy-mark.ts";
-import type { Ask, Row, Rows, Table } from "./copy-tables.ts";
+import type { Ask, Row, Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
+/** Rows and files that are read. */
+export interface Side {
+  readonly ask: Ask;
+  readonly files: Pick<Assets, "names" | "find" | "store">;
+}
+
 /** A database that is copied: everything is read from one snapshot. */
-export interface Source {
+export interface Source extends Side {
   /** Its name, as people may read it. */
   readonly shown: string;
-  readonly ask: Ask;
-  readonly rows: Rows;
-  readonly files: Files;
   close(): Promise<void>;
 }
 
-/** A database that is written. */
+/** An empty database that is written. */
+export interface Filled extends Side {
+  insert(table: Table, rows: readonly Row[]): Promise<void>;
+}
+
 export interface Target {
   readonly shown: string;
-  readonly rows: Rows;
-  readonly files: TargetFiles;
-  readonly ask: Ask;
-  /** Whether it is more than a new database or an unfinished copy. */
-  isUsed(): Promise<boolean>;
-  /** Removes and inserts rows of one table, in one transaction. */
-  change(table: Table, surplus: readonly Row[], missing: readonly Row[]): Promise<void>;
-  /** Makes everything durable, and lets a server start on it. */
-  finish(): Promise<void>;
+  /** What it holds, unless that is nothing or an unfinished copy. */
+  readonly used: Side | undefined;
+  /** Whether an earlier copy into it was not finished. */
+  readonly isUnfinished: boolean;
+  /**
+   * Empties it, and keeps all that `work` writes, durably, or nothing. No server starts on it before that: after a kill only
+   * another copy does.
+   */
+  fill<T>(work: (into: Filled) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

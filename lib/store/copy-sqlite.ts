@@ -1,10 +1,10 @@
-import { closeSync, existsSync, openSync, readdirSync, renameSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
-import { settleSwitch } from "./atomic-switch.ts";
-import { filesInFolder } from "./copy-files.ts";
-import type { Source, Target } from "./copy-sides.ts";
-import { type Ask, keyOf, type Row, rowsOf, type Table } from "./copy-tables.ts";
+import { assetsInFolder } from "./asset-files.ts";
+import { settleSwitch, stagingOf, switchFiles } from "./atomic-switch.ts";
+import type { Filled, Source, Target } from "./copy-sides.ts";
+import type { Ask, Row, Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 import { refuseFolder } from "./database-files.ts";
 import { lockDatabase } from "./database-lock.ts";
@@ -12,7 +12,7 @@ import { fingerprintOf, readKey, writeKey, wrongKey } from "./encryption.ts";
 import { assetFolderOf, checkDatabase, checkKey, keyFileOf } from "./integrity-check.ts";
 import { isCurrent, migrate, olderSchema } from "./migrate.ts";
 import { openDatabase, openRaw } from "./sqlite.ts";
-import { makeFolder, sync, syncFolder } from "./sync-folder.ts";
+import { makeFolder } from "./sync-folder.ts";
 
 const askOf =
   (database: Database): Ask =>
@@ -24,28 +24,19 @@ const askOf =
   };
 
 /** The names are those of our schema. */
-function statementsOf({ name, columns, key }: Table) {
-  const quoted = (names: readonly string[]) => names.map((one) => `"${one}"`);
-  const same = quoted(key).map((column) => `${column} = ?`);
-  return {
-    remove: `delete from "${name}" where ${same.join(" and ")}`,
-    insert: `insert into "${name}" (${quoted(columns).join(", ")}) values (${columns.map(() => "?").join(", ")})`,
-  };
+function insertionOf({ name, columns }: Table): string {
+  const named = columns.map((column) => `"${column}"`).join(", ");
+  return `insert into "${name}" (${named}) values (${columns.map(() => "?").join(", ")})`;
 }
 
-/** Removes and inserts rows of one table, in one transaction. */
-export function changeRows(database: Database, table: Table, surplus: readonly Row[], missing: readonly Row[]): void {
-  const texts = statementsOf(table);
-  const [remove, insert] = [database.prepare(texts.remove), database.prepare(texts.insert)];
-  database
-    .transaction(() => {
-      for (const row of surplus) remove.run(...keyOf(table, row));
-      for (const row of missing) insert.run(...table.columns.map((column) => row[column]));
-    })
-    .immediate();
+export function insertRows(database: Database, table: Table, rows: readonly Row[]): void {
+  const insert = database.prepare(insertionOf(table));
+  database.transaction(() => {
+    for (const row of rows) insert.run(...table.columns.map((column) => row[column]));
+  })();
 }
 
-/** An empty database for rows that are checked: nothing in it is durable, and its references may lead nowhere. */
+/** An empty database for the rows of another one: nothing in it is durable, and its references are not checked. */
 export function openScratch(path: string): Database {
   const database = openDatabase(path);
   database.pragma("synchronous = OFF");
@@ -71,12 +62,10 @@ export async function openSqliteSource(file: string): Promise<Source> {
     if (!isCurrent(database)) throw new Error(olderSchema);
     // Commands beside a server write without its lock: all reads are of one snapshot.
     database.exec("pragma query_only = on; begin");
-    const ask = askOf(database);
     return {
       shown: path,
-      ask,
-      rows: rowsOf(ask),
-      files: filesInFolder(assetFolderOf(path)),
+      ask: askOf(database),
+      files: assetsInFolder(assetFolderOf(path)),
       async close() {
         database?.close();
         unlock();
@@ -89,32 +78,37 @@ export async function openSqliteSource(file: string): Promise<Source> {
   }
 }
 
-/** A copy under this name is not finished. */
-const unfinishedOf = (path: string) => `${path}.copying`;
-
 /**
- * A database file that is made: it has its own name once it is whole. Its key and its files are in place before that. A file
+ * A database file that is made, with its key and its files: all of them have another name until the copy is finished. A file
  * that exists already is compared, and never changed.
  */
 export async function openSqliteTarget(file: string, key: Buffer): Promise<Target> {
   const path = resolve(file);
-  settleSwitch(path);
+  const isUnfinished = existsSync(stagingOf(path)) && !existsSync(path);
+  if (!isUnfinished) settleSwitch(path);
   refuseFolder(path);
   makeFolder(dirname(path));
   const unlock = lockDatabase(path);
-  let database: Database | undefined;
   try {
-    const exists = existsSync(path) && statSync(path).size > 0;
-    database = exists ? openExisting(path) : openUnfinished(path, key);
-    return targetOf(path, database, { key, unlock, exists });
+    const used = existsSync(path) && statSync(path).size > 0 ? openUsed(path) : undefined;
+    if (!used) refuseLeft(path, key);
+    return {
+      shown: path,
+      used: used && { ask: askOf(used), files: assetsInFolder(assetFolderOf(path)) },
+      isUnfinished,
+      fill: (work) => switchFiles(path, (staged) => fill(staged, key, work)),
+      async close() {
+        used?.close();
+        unlock();
+      },
+    };
   } catch (error) {
-    database?.close();
     unlock();
     throw DatabaseError.from(path, error);
   }
 }
 
-function openExisting(path: string): Database {
+function openUsed(path: string): Database {
   checkDatabase(path);
   checkKey(path);
   const database = openRaw(path);
@@ -124,44 +118,26 @@ function openExisting(path: string): Database {
   throw new Error("it holds a service already, of an older version; name a file that does not exist");
 }
 
-function openUnfinished(path: string, key: Buffer): Database {
-  const [unfinished, folder, keyFile] = [unfinishedOf(path), assetFolderOf(path), keyFileOf(path)];
+/** Refuses what another database has left beside its name. */
+function refuseLeft(path: string, key: Buffer): void {
+  const [folder, keyFile] = [assetFolderOf(path), keyFileOf(path)];
   if (existsSync(keyFile) && fingerprintOf(readKey(keyFile)) !== fingerprintOf(key))
     throw wrongKey(path, `the key file ${keyFile}`);
-  if (!existsSync(unfinished)) {
-    if (existsSync(folder) && readdirSync(folder).length > 0)
-      throw new Error(`files of another database are in ${folder}; move them away, or name another file`);
-    closeSync(openSync(unfinished, "a", 0o600));
-  }
-  const database = openDatabase(unfinished);
-  migrate(database);
-  return database;
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new Error(`files of another database are in ${folder}; move them away, or name another file`);
 }
 
-function targetOf(
-  path: string,
-  database: Database,
-  { key, unlock, exists }: { readonly key: Buffer; readonly unlock: () => void; readonly exists: boolean },
-): Target {
-  const ask = askOf(database);
-  return {
-    shown: path,
-    rows: rowsOf(ask),
-    files: filesInFolder(assetFolderOf(path)),
-    ask,
-    isUsed: async () => exists,
-    change: async (...change) => changeRows(database, ...change),
-    async finish() {
-      if (!existsSync(keyFileOf(path))) writeKey(keyFileOf(path), key);
-      database.pragma("wal_checkpoint(TRUNCATE)");
-      database.close();
-      sync(unfinishedOf(path), "r+");
-      renameSync(unfinishedOf(path), path);
-      syncFolder(dirname(path));
-    },
-    async close() {
-      database.close();
-      unlock();
-    },
-  };
+async function fill<T>(path: string, key: Buffer, work: (into: Filled) => Promise<T>): Promise<T> {
+  writeFileSync(path, "", { mode: 0o600 });
+  writeKey(keyFileOf(path), key);
+  const database = openScratch(path);
+  try {
+    return await work({
+      ask: askOf(database),
+      files: assetsInFolder(assetFolderOf(path)),
+      insert: async (table, rows) => insertRows(database, table, rows),
+    });
+  } finally {
+    database.close();
+  }
 }

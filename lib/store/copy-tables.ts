@@ -1,5 +1,3 @@
-import { createHash, type Hash } from "node:crypto";
-import { copySetting } from "./copy-mark.ts";
 import { openMemory } from "./database-files.ts";
 import { storable } from "./postgres.ts";
 
@@ -12,38 +10,9 @@ export interface Table {
 }
 
 export type Row = Readonly<Record<string, string | number | null>>;
-export type Key = readonly (string | number)[];
-
-/** The rows of a database. Both engines compare text by its bytes, so pages of both have the same order. */
-export interface Rows {
-  /** Rows whose keys come after `after`, in the order of the keys. */
-  page(table: Table, after: Key | undefined, limit: number): Promise<readonly Row[]>;
-  count(table: Table): Promise<number>;
-}
-
-export const noRows: Rows = { page: async () => [], count: async () => 0 };
 
 /** Runs a statement and answers its rows. Parameters are `$1`, `$2`, …, in their order. */
 export type Ask = (text: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
-
-const list = (names: readonly string[]) => names.map((name) => `"${name}"`).join(", ");
-
-export function rowsOf(ask: Ask): Rows {
-  return {
-    page({ name, columns, key }, after, limit) {
-      const conditions = [
-        ...(after === undefined ? [] : [`(${list(key)}) > (${key.map((_, i) => `$${i + 1}`).join(", ")})`]),
-        ...(name === "settings" ? [`name <> '${copySetting}'`] : []),
-      ];
-      const where = conditions.length === 0 ? "" : ` where ${conditions.join(" and ")}`;
-      return ask(`select ${list(columns)} from "${name}"${where} order by ${list(key)} limit ${limit}`, after ?? []);
-    },
-    async count({ name }) {
-      const [row] = await ask(`select count(*) as rows from "${name}"`);
-      return Number(row?.["rows"]);
-    },
-  };
-}
 
 let known: readonly Table[] | undefined;
 
@@ -77,80 +46,36 @@ function readTables(): Table[] {
   return tables;
 }
 
-export const keyOf = ({ key }: Table, row: Row): Key => key.map((column) => row[column] as string | number);
-
-const compareValues = (a: string | number, b: string | number): number =>
-  typeof a === "number" || typeof b === "number"
-    ? Number(a) - Number(b)
-    : Buffer.compare(Buffer.from(a), Buffer.from(b));
-
-/** As the databases order keys. */
-function compareKeys(a: Key, b: Key): number {
-  for (const [i, value] of a.entries()) {
-    const order = compareValues(value, b[i] ?? "");
-    if (order !== 0) return order;
-  }
-  return 0;
-}
-
 /** A row as text, the same for the same row of both engines. */
-const canonical = ({ columns }: Table, row: Row): string =>
-  JSON.stringify(columns.map((column) => storable(row[column] ?? null)));
-
-/** The rows of one range of keys, in two databases, by their keys. */
-interface Range {
-  readonly source: ReadonlyMap<string, Row>;
-  readonly target: ReadonlyMap<string, Row>;
-}
+export const lineOf = ({ columns }: Table, row: Row): string =>
+  `${JSON.stringify(columns.map((column) => storable(row[column] ?? null)))}\n`;
 
 const fewest = 20;
 const most = 2_000;
 /** Pages aim at so many characters: some rows hold a line of a log, others an answer of a megabyte. */
 const page_chars = 2 * 1024 * 1024;
 
-/**
- * All rows of a table in two databases, a range of keys after the other, and each range whole in both. It ends where the
- * shorter of two full pages ends, so neither side holds more than a page.
- */
-export async function* ranges(table: Table, source: Rows, target: Rows): AsyncGenerator<Range> {
-  let after: Key | undefined;
+/** All rows of a table, in the order of their keys: both engines compare text by its bytes. */
+export async function* pagesOf(ask: Ask, { name, columns, key }: Table): AsyncGenerator<readonly Row[]> {
+  const list = (names: readonly string[]) => names.map((one) => `"${one}"`).join(", ");
+  const select = `select ${list(columns)} from "${name}"`;
+  const later = ` where (${list(key)}) > (${key.map((_, i) => `$${i + 1}`).join(", ")})`;
+  let after: (string | number)[] = [];
   for (let limit = 200; ; ) {
-    const pages = await Promise.all([source.page(table, after, limit), target.page(table, after, limit)]);
-    const [end] = pages
-      .filter((page) => page.length === limit)
-      .map((page) => keyOf(table, page.at(-1) ?? {}))
-      .sort(compareKeys);
-    const [left, right] = pages.map((page) => {
-      const within = page.filter((row) => end === undefined || compareKeys(keyOf(table, row), end) <= 0);
-      return new Map(within.map((row) => [JSON.stringify(keyOf(table, row)), row]));
-    });
-    yield { source: left ?? new Map(), target: right ?? new Map() };
-    if (end === undefined) return;
-    after = end;
-    const chars = Math.max(1, ...pages.map((page) => page.reduce((sum, row) => sum + lengthOf(row), 0)));
+    const where = after.length > 0 ? later : "";
+    const page = await ask(`${select}${where} order by ${list(key)} limit ${limit}`, after);
+    const last = page.at(-1);
+    if (last) yield page;
+    if (!last || page.length < limit) return;
+    after = key.map((column) => last[column] as string | number);
+    const chars = page.reduce((sum, row) => sum + lengthOf(row), 0);
     limit = Math.min(most, Math.max(fewest, Math.round((limit * page_chars) / chars)));
   }
 }
 
 const lengthOf = (row: Row) => Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 
-/** The rows of a source that a target does not have as they are, and the other way round. */
-export function differences(table: Table, { source, target }: Range) {
-  const differs = (row: Row, other: Row | undefined) =>
-    other === undefined || canonical(table, row) !== canonical(table, other);
-  return {
-    missing: [...source].filter(([key, row]) => differs(row, target.get(key))).map(([, row]) => row),
-    surplus: [...target].filter(([key, row]) => differs(row, source.get(key))).map(([, row]) => row),
-  };
-}
-
-/** A checksum of all rows of a table. */
-export function checksumOf(): { add(table: Table, rows: Iterable<Row>): void; readonly hex: () => string } {
-  const hash: Hash = createHash("sha256");
-  return {
-    add(table, rows) {
-      for (const row of rows) hash.update(`${canonical(table, row)}\n`);
-    },
-    hex: () => hash.digest("hex"),
-  };
+/** Hands out all rows, a page at a time, those first that others refer to. */
+export async function eachPage(ask: Ask, take: (table: Table, rows: readonly Row[]) => void): Promise<void> {
+  for (const table of tablesInOrder()) for await (const page of pagesOf(ask, table)) take(table, page);
 }

@@ -1,25 +1,22 @@
-import { digestOf, type Files, type TargetFiles } from "./copy-files.ts";
-import { copySetting } from "./copy-mark.ts";
-import { type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
-import {
-  checksumOf,
-  differences,
-  noRows,
-  type Row,
-  type Rows,
-  ranges,
-  type Table,
-  tablesInOrder,
-} from "./copy-tables.ts";
+import { createHash } from "node:crypto";
+import { etagOf, isAssetName } from "./asset-files.ts";
+import { type Filled, type Side, type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
+import { type Ask, lineOf, pagesOf, tablesInOrder } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
 /** How far a copy is, for people. */
 export interface Progress {
+  /** `remove`: an earlier copy into the target was not finished. */
   readonly step: "remove" | "copy" | "compare";
   /** A table, or `files`. */
   readonly what: string;
   readonly done: number;
   readonly total: number;
+}
+
+interface Sum {
+  readonly rows: number;
+  readonly sha256: string;
 }
 
 export interface CopyReport {
@@ -28,141 +25,97 @@ export interface CopyReport {
   readonly rows: number;
   readonly files: number;
   /** Each table with its rows and their checksum, which is the same on both sides. */
-  readonly tables: readonly { readonly table: string; readonly rows: number; readonly sha256: string }[];
+  readonly tables: readonly ({ readonly table: string } & Sum)[];
   /** The generations whose file is missing or damaged in the source. */
   readonly lost_files: readonly string[];
 }
 
 type Report = (progress: Progress) => void;
 
-const holdsAnother = "it holds another service; name an empty database, or a file that does not exist";
+/** The checksums of tables and of files, by their names. */
+interface Sums {
+  readonly tables: ReadonlyMap<string, Sum>;
+  readonly files: ReadonlyMap<string, string>;
+}
 
-/**
- * Makes a target equal to a source, row by row and file by file, and compares both at the end. What an interrupted copy has
- * written already stays, where it is still right. A target that is used already is compared alone.
- */
+const elsewhere = "name an empty database, or a file that does not exist";
+
+/** Copies rows and files in one pass, and compares checksums at the end. A target that is used already is compared alone. */
 export async function copyService(source: Source, target: Target, report: Report): Promise<CopyReport> {
-  const was_complete = await target.isUsed();
-  const own = await vaultOf(source);
-  const begun = await settingOf(target.ask, copySetting);
-  const vault = begun ?? (await settingOf(target.ask, "vault"));
-  if (vault !== undefined && vault !== own) throw new DatabaseError(target.shown, holdsAnother);
-  if (!was_complete) {
-    const mark = "insert into settings (name, value) values ($1, $2)";
-    if (begun === undefined) await target.ask(mark, [copySetting, own]);
-    // A file without the mark was whole, and was not renamed yet.
-    if (vault !== undefined) for (const table of tablesInOrder()) await removeSurplus(table, source, target, report);
-    for (const table of tablesInOrder()) await insertMissing(table, source, target, report);
-    await copyFiles(source.files, target.files, report);
+  const vault = await vaultOf(source);
+  const { used, shown } = target;
+  if (!used) {
+    if (target.isUnfinished) report({ step: "remove", what: "unfinished copy", done: 1, total: 1 });
+    return target.fill(async (into) => {
+      const sums = await sumsOf(source, "copy", report, into);
+      const difference = differenceOf(sums, await sumsOf(into, "compare", report));
+      if (difference !== undefined) throw new Error(difference);
+      return reportOf(source, sums, false);
+    });
   }
-  try {
-    const tables: { table: string; rows: number; sha256: string }[] = [];
-    for (const table of tablesInOrder()) tables.push(await compare(table, source, target, report));
-    const digests = await compareFiles(source.files, target.files, report);
-    if (!was_complete) {
-      await target.ask("delete from settings where name = $1", [copySetting]);
-      await target.finish();
+  if ((await settingOf(used.ask, "vault")) !== vault)
+    throw new DatabaseError(shown, `it holds another service; ${elsewhere}`);
+  const sums = await sumsOf(source, "compare", report);
+  const difference = differenceOf(sums, await sumsOf(used, "compare", report));
+  if (difference === undefined) return reportOf(source, sums, true);
+  const held = "it holds a service already: another service, or this one with newer work";
+  throw new DatabaseError(shown, `${held} (${difference}); ${elsewhere}`);
+}
+
+/** Reads everything, and writes it `into` another database. */
+async function sumsOf({ ask, files }: Side, step: Progress["step"], report: Report, into?: Filled): Promise<Sums> {
+  const [tables, etags] = [new Map<string, Sum>(), new Map<string, string>()];
+  for (const table of tablesInOrder()) {
+    const [counted] = await ask(`select count(*) as rows from "${table.name}"`);
+    const hash = createHash("sha256");
+    let rows = 0;
+    for await (const page of pagesOf(ask, table)) {
+      await into?.insert(table, page);
+      hash.update(page.map((row) => lineOf(table, row)).join(""));
+      rows += page.length;
+      report({ step, what: table.name, done: rows, total: Number(counted?.["rows"]) });
     }
-    const rows = tables.reduce((sum, one) => sum + one.rows, 0);
-    return {
-      was_complete,
-      rows,
-      files: digests.size,
-      tables,
-      lost_files: await lostFiles(source.rows, async (name) => digests.get(name)),
-    };
-  } catch (error) {
-    if (!was_complete || !(error instanceof Difference)) throw error;
-    const reason = "it holds a service already: another service, or this one with newer work";
-    throw new DatabaseError(target.shown, `${reason}; name an empty database, or a file that does not exist`, error);
+    tables.set(table.name, { rows, sha256: hash.digest("hex") });
   }
-}
-
-class Difference extends Error {
-  constructor(where: string) {
-    super(`the copy differs from its source in ${where}; run the same command again, and report this line`);
-  }
-}
-
-/** Rows that an interrupted copy wrote, and that have changed since: a server may have run on the source. */
-async function removeSurplus(table: Table, source: Source, target: Target, report: Report): Promise<void> {
-  const total = await target.rows.count(table);
-  let done = 0;
-  if (total === 0) return;
-  for await (const range of ranges(table, source.rows, target.rows)) {
-    const { surplus } = differences(table, range);
-    if (surplus.length > 0) await target.change(table, surplus, []);
-    done += range.target.size;
-    report({ step: "remove", what: table.name, done, total });
-    if (done >= total) return;
-  }
-}
-
-async function insertMissing(table: Table, source: Source, target: Pick<Target, "rows" | "change">, report: Report) {
-  const total = await source.rows.count(table);
-  let done = 0;
-  for await (const range of ranges(table, source.rows, target.rows)) {
-    const { missing } = differences(table, range);
-    if (missing.length > 0) await target.change(table, [], missing);
-    done += range.source.size;
-    report({ step: "copy", what: table.name, done, total });
-  }
-}
-
-async function compare(table: Table, source: Source, target: Target, report: Report) {
-  const total = await source.rows.count(table);
-  const checksum = checksumOf();
-  let rows = 0;
-  for await (const range of ranges(table, source.rows, target.rows)) {
-    const { missing, surplus } = differences(table, range);
-    if (missing.length + surplus.length > 0) throw new Difference(`the table ${table.name}`);
-    checksum.add(table, range.source.values());
-    rows += range.source.size;
-    report({ step: "compare", what: table.name, done: rows, total });
-  }
-  return { table: table.name, rows, sha256: checksum.hex() };
-}
-
-async function copyFiles(source: Files, target: TargetFiles, report: Report): Promise<void> {
-  const [names, present] = [await source.names(), new Set(await target.names())];
-  for (const [i, name] of names.entries()) {
-    const isThere = present.delete(name) && (await digestOf(source, name)) === (await digestOf(target, name));
-    if (!isThere) await target.write(name, source.pieces(name));
-    report({ step: "copy", what: "files", done: i + 1, total: names.length });
-  }
-  for (const name of present) await target.remove(name);
-}
-
-/** The checksum of each file, which is the same on both sides. */
-async function compareFiles(source: Files, target: Files, report: Report): Promise<ReadonlyMap<string, string>> {
-  const [names, copied] = [await source.names(), await target.names()];
-  const digests = new Map<string, string>();
-  if (names.join() !== copied.join()) throw new Difference("the names of its files");
+  const names = (await files.names()).filter(isAssetName).sort();
   for (const name of names) {
-    const digest = await digestOf(source, name);
-    if (digest !== (await digestOf(target, name))) throw new Difference(`the file ${name}`);
-    digests.set(name, digest);
-    report({ step: "compare", what: "files", done: digests.size, total: names.length });
+    const bytes = await files.find(name);
+    if (!bytes) continue;
+    await into?.files.store(name, bytes);
+    etags.set(name, etagOf(bytes));
+    report({ step, what: "files", done: etags.size, total: names.length });
   }
-  return digests;
+  return { tables, files: etags };
 }
 
-/** The generations whose file is missing or differs from what was stored; `digest` is undefined for a missing one. */
+/** The first table or file whose checksums differ. Files that no row names may be on one side alone. */
+function differenceOf(source: Sums, target: Sums): string | undefined {
+  for (const [name, { rows, sha256 }] of source.tables) {
+    const copied = target.tables.get(name);
+    if (copied?.sha256 !== sha256)
+      return `the checksums of the table ${name} differ: ${rows} rows in the source, ${copied?.rows} in the target`;
+  }
+  const file = [...source.files.keys()].find((name) => source.files.get(name) !== target.files.get(name));
+  return file && `the checksums of the file ${file} differ`;
+}
+
+async function reportOf({ ask }: Source, { tables, files }: Sums, was_complete: boolean): Promise<CopyReport> {
+  return {
+    was_complete,
+    rows: [...tables.values()].reduce((all, { rows }) => all + rows, 0),
+    files: files.size,
+    tables: [...tables].map(([table, sum]) => ({ table, ...sum })),
+    lost_files: await lostFiles(ask, async (id) => files.get(id)),
+  };
+}
+
+/** The generations whose file is missing or differs from what was stored; `etag` is undefined for a missing one. */
 export async function lostFiles(
-  rows: Rows,
-  digest: (name: string) => Promise<string | undefined>,
+  ask: Ask,
+  etagOfFile: (id: string) => Promise<string | undefined>,
 ): Promise<readonly string[]> {
   const lost: string[] = [];
-  const generations = tablesInOrder().filter(({ name }) => name === "generations");
-  for (const table of generations)
-    for await (const { source } of ranges(table, rows, noRows))
-      for (const { id, etag } of source.values())
-        if (etag !== null && etag !== `"${(await digest(String(id)))?.slice(0, 27)}"`) lost.push(String(id));
+  for (const { id, etag } of await ask("select id, etag from generations where etag is not null order by id"))
+    if (etag !== (await etagOfFile(String(id)))) lost.push(String(id));
   return lost;
-}
-
-/** Hands out all rows, a page at a time, those first that others refer to. */
-export async function eachPage(rows: Rows, take: (table: Table, rows: readonly Row[]) => void): Promise<void> {
-  for (const table of tablesInOrder())
-    for await (const { source } of ranges(table, rows, noRows)) take(table, [...source.values()]);
 }

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "pg";
-import { eachPage, lostFiles } from "./copy.ts";
-import { digestOf, filesInDatabase, filesInFolder } from "./copy-files.ts";
+import { etagOf } from "./asset-files.ts";
+import { lostFiles } from "./copy.ts";
 import { copySetting, unfinished } from "./copy-mark.ts";
-import { openPostgresSource } from "./copy-postgres.ts";
+import { filesOf, openPostgresSource } from "./copy-postgres.ts";
 import { settingOf } from "./copy-sides.ts";
-import { changeRows, openScratch } from "./copy-sqlite.ts";
-import { type Ask, type Row, rowsOf } from "./copy-tables.ts";
+import { insertRows, openScratch } from "./copy-sqlite.ts";
+import { type Ask, eachPage, type Row } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
 import { fingerprintOf } from "./encryption.ts";
 import { checkRules } from "./integrity-check.ts";
@@ -101,11 +101,11 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
   async files({ client, folder }) {
     if ((await schemaOf(askOf(client))) < migrations().length)
       return "not checked, because the tables are of an older version; the next start updates them";
-    const files = folder === undefined ? filesInDatabase(askOf(client)) : filesInFolder(folder);
-    const present = new Set(await files.names());
-    const lost = await lostFiles(rowsOf(askOf(client)), async (name) =>
-      present.has(name) ? digestOf(files, name) : undefined,
-    );
+    const files = filesOf(askOf(client), folder);
+    const lost = await lostFiles(askOf(client), async (id) => {
+      const bytes = await files.find(id);
+      return bytes && etagOf(bytes);
+    });
     const [first] = lost;
     if (first === undefined) return "all files of generations are present and unchanged";
     const where = folder ?? "the table asset_parts";
@@ -149,7 +149,7 @@ export async function rulesOfPostgres(url: string): Promise<readonly Violation[]
     const database = openScratch(path);
     const source = await openPostgresSource(url, undefined, { alone: false });
     try {
-      await eachPage(source.rows, (table, rows) => changeRows(database, table, [], rows));
+      await eachPage(source.ask, (table, rows) => insertRows(database, table, rows));
     } finally {
       await source.close();
       database.close();

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { Client } from "pg";
 import type { Options } from "../../lib/index.ts";
-import { eachPage } from "../../lib/store/copy.ts";
 import { openPostgresSource } from "../../lib/store/copy-postgres.ts";
 import { openSqliteSource } from "../../lib/store/copy-sqlite.ts";
-import { type Ask, type Rows, rowsOf } from "../../lib/store/copy-tables.ts";
+import { type Ask, eachPage } from "../../lib/store/copy-tables.ts";
 import { lineOf } from "./named-differences.ts";
 import { encryptionKeyOf } from "./player.ts";
 
@@ -21,9 +20,9 @@ export interface Engine {
   end(): Promise<void>;
 }
 
-async function linesOf(rows: Rows, now: number): Promise<string[]> {
+async function linesOf(ask: Ask, now: number): Promise<string[]> {
   const lines: string[] = [];
-  await eachPage(rows, (table, page) => void lines.push(...page.flatMap((row) => lineOf(table, row, now))));
+  await eachPage(ask, (table, page) => void lines.push(...page.flatMap((row) => lineOf(table, row, now))));
   return lines;
 }
 
@@ -48,7 +47,7 @@ export async function inMemory(): Promise<Engine> {
       const database = new Database(image);
       const ask: Ask = async (text, values = []) =>
         database.prepare(text.replaceAll(/\$\d+/g, "?")).all(...values) as Awaited<ReturnType<Ask>>;
-      return linesOf(rowsOf(ask), now).finally(() => database.close());
+      return linesOf(ask, now).finally(() => database.close());
     },
     async end() {
       Database.prototype.close = close;
@@ -65,7 +64,7 @@ export async function inFile(seed: number): Promise<Engine> {
     options: { database },
     async rows(now) {
       const source = await openSqliteSource(database);
-      return linesOf(source.rows, now).finally(source.close);
+      return linesOf(source.ask, now).finally(source.close);
     },
     async end() {
       rmSync(folder, { recursive: true, force: true });
@@ -88,7 +87,7 @@ export async function onPostgres(first: string, seed: number): Promise<Engine> {
     options: { database, encryptionKey: encryptionKeyOf(seed).toString("hex") },
     async rows(now) {
       const source = await openPostgresSource(database, undefined, { alone: false });
-      return linesOf(source.rows, now).finally(source.close);
+      return linesOf(source.ask, now).finally(source.close);
     },
     end: () => ask(`drop database ${name} with (force)`),
   };

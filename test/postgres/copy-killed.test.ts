@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { createService } from "../../lib/index.ts";
+import { createService, type Options } from "../../lib/index.ts";
 import { openPostgresSource } from "../../lib/store/copy-postgres.ts";
 import { openSqliteSource, openSqliteTarget } from "../../lib/store/copy-sqlite.ts";
 import { readKey } from "../../lib/store/encryption.ts";
@@ -31,10 +31,34 @@ function addRows(path: string): void {
   database.close();
 }
 
-/** Lines of progress: within the first tables, within the largest one, with the files, and while both are compared. */
-const lines = isLong ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 9, 30, 45, 52];
+/** Lines of progress: at the first tables, within the largest one, at the files, and while both are compared. */
+const lines = isLong ? Array.from({ length: 60 }, (_, i) => 1 + (i % 48)) : [1, 9, 21, 25, 40];
 
-test("a copy whose database goes away says so, ends with 1, and goes on when it is run again", async (t) => {
+interface Way {
+  readonly newTarget: () => string | Promise<string>;
+  readonly words: (to: string) => readonly string[];
+  readonly options: (to: string) => Options;
+  /** Why no server starts on an unfinished copy. */
+  readonly refusal: RegExp;
+}
+
+/** Kills copies into one target at each of these lines, and starts a server on what they leave. Answers the target. */
+async function killedInto(t: TestContext, { newTarget, words, options, refusal }: Way): Promise<string> {
+  let to = await newTarget();
+  let refused = 0;
+  for (const line of lines) {
+    await killedAt(t, words(to), line);
+    const started = await createService(options(to)).catch((error) => void assert.match(String(error), refusal));
+    if (!started) refused += 1;
+    // The kill came after the end.
+    else await started.close().then(async () => (to = await newTarget()));
+  }
+  assert.ok(refused >= lines.length - 1, `${refused} kills met a copy at work`);
+  assert.equal(await killedAt(t, words(to), 3), true);
+  return to;
+}
+
+test("a copy whose database goes away says so, ends with 1, and begins again when it is run again", async (t) => {
   const file = join(temporaryFolder(t), "svc.db");
   const { url, ask } = await emptyDatabase(t);
   await (await world(t, { database: file })).service.close();
@@ -48,7 +72,34 @@ test("a copy whose database goes away says so, ends with 1, and goes on when it 
     assert.equal(JSON.parse(line.value).event, "progress");
   const { code, errors } = await child.ended;
   assert.equal(code, 1);
-  assert.match(errors, /^svc-server: the copy is not finished: .*; then run the same command again, and it goes on\n$/);
+  assert.match(
+    errors,
+    /^svc-server: the copy is not finished: .*; then run the same command again, which begins from the start\n$/,
+  );
+  const again = run(words);
+  assert.equal(again.status, 0, again.stderr);
+  assert.match(again.stdout, /^An earlier copy into postgres:.* was not finished: .* begins from the start\.\n/);
+  assert.deepEqual(await rowsOfPostgres(url), rowsOfFile(file));
+});
+
+test("a copy whose rows differ from their source says of which table, and leaves no copy", async (t) => {
+  const file = join(temporaryFolder(t), "svc.db");
+  const { url, ask } = await emptyDatabase(t);
+  const here = await world(t, { database: file });
+  await here.project();
+  await here.service.close();
+  assert.equal(run(["migrate", "--database", url]).status, 0);
+  await ask(`create function other() returns trigger language plpgsql as $$ begin new.name := 'other'; return new; end $$;
+    create trigger other before insert on projects for each row execute function other()`);
+  const words = ["copy", "--from", file, "--to", url];
+  const { status, stderr } = run(words);
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /the copy is not finished: the checksums of the table projects differ: 1 rows in the source, 1 in/,
+  );
+  assert.deepEqual(await ask("select * from projects"), []);
+  await ask("drop trigger other on projects");
   assert.equal(run(words).status, 0);
   assert.deepEqual(await rowsOfPostgres(url), rowsOfFile(file));
 });
@@ -65,41 +116,51 @@ test("no server starts on a database that is being copied", async (t) => {
   await assert.rejects(createService(onPostgres), /svc-server copy works on it; wait until it has ended/);
   for (const source of sources) await source.close();
   const target = await openSqliteTarget(back, readKey(`${file}.key`));
-  await assert.rejects(createService({ database: back, logLevel: "silent" }), /another svc-server .*is running on it/);
-  await target.close();
+  const refused = /another svc-server .*is running on it/;
+  await assert.rejects(createService({ database: back, logLevel: "silent" }), refused);
+  const end = target.fill(() => assert.rejects(createService({ database: back, logLevel: "silent" }), refused));
+  await end.finally(target.close);
   await (await createService(onPostgres)).close();
 });
 
 test("a copy that is killed with -9 at any moment ends whole when it is run again, both ways", async (t) => {
   const folder = temporaryFolder(t);
-  const [file, back] = [join(folder, "svc.db"), join(folder, "back.db")];
-  const { url } = await emptyDatabase(t);
+  const file = join(folder, "svc.db");
   const was = await filled(t, { database: file });
   await was.here.service.close();
   addRows(file);
-  const there = ["copy", "--from", file, "--to", url];
-  let kills = 0;
-  for (const line of lines) kills += Number(await killedAt(t, there, line));
-  assert.ok(kills >= lines.length - 1, `${kills} kills met a copy at work`);
-  const options = { database: url, keyFile: `${file}.key`, logLevel: "silent" } as const;
-  await assert.rejects(createService(options), /a copy into it is not finished; run svc-server copy again/);
-  // A server may run on the source before the copy goes on: rows are changed, added and removed that were copied already.
+  const there = (to: string) => ["copy", "--from", file, "--to", to];
+  const url = await killedInto(t, {
+    newTarget: async () => (await emptyDatabase(t)).url,
+    words: there,
+    options: (database) => ({ database, keyFile: `${file}.key`, logLevel: "silent" }),
+    // For a moment PostgreSQL may not know that its client was killed.
+    refusal: /a copy into it is not finished; run svc-server copy again|svc-server copy works on it/,
+  });
+  // A server may run on the source before the copy begins again.
   const between = await world(t, going({ database: file }));
   await between.service.clock.advance("10m");
   assert.equal((await between.call("owner", "DELETE", `/v1/projects/${was.keyed.id}`)).status, 204);
   await between.project("later");
   await between.service.close();
-  await killedAt(t, there, 3);
-  const ended = run(there);
+  const ended = run(there(url));
   assert.equal(ended.status, 0, ended.stderr);
   assert.deepEqual(await rowsOfPostgres(url), rowsOfFile(file));
 
-  const home = ["copy", "--from", url, "--to", back, "--key-file", `${file}.key`];
-  for (const line of lines) {
-    if (!(await killedAt(t, home, line))) break;
-    assert.ok(!existsSync(back), "an unfinished copy has another name");
-  }
-  assert.equal(run(home).status, 0);
+  let targets = 0;
+  const home = (to: string) => ["copy", "--from", url, "--to", to, "--key-file", `${file}.key`];
+  const back = await killedInto(t, {
+    newTarget: () => join(folder, `back-${targets++}.db`),
+    words: home,
+    options: (database) => ({ database, logLevel: "silent" }),
+    refusal:
+      /a restore or a copy was interrupted before it took effect, and there was no database before; run it again/,
+  });
+  assert.ok(!existsSync(back), "an unfinished copy has another name");
+  const whole = run(home(back));
+  assert.equal(whole.status, 0, whole.stderr);
+  assert.match(whole.stdout, /^An earlier copy into .* was not finished/);
+  assert.ok(!existsSync(`${back}.staged`));
   assert.deepEqual(rowsOfFile(back), rowsOfFile(file));
   assert.deepEqual(filesOf(`${back}-files`), filesOf(`${file}-files`));
   const last = around(await createService(going({ database: back, logLevel: "silent" })));

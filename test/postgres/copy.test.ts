@@ -67,7 +67,7 @@ test("a service goes to PostgreSQL and back with everything, and goes on with it
   assert.equal(readFileSync(`${back}.key`, "utf8"), readFileSync(keyFile, "utf8"));
   if (process.platform !== "win32")
     for (const path of [back, `${back}.key`]) assert.equal(statSync(path).mode & 0o077, 0, path);
-  assert.ok(!existsSync(`${back}.copying`));
+  assert.ok(!existsSync(`${back}.staged`));
   const whole = new Database(back, { readonly: true });
   assert.deepEqual(violations(whole), []);
   whole.close();
@@ -144,6 +144,10 @@ test("files go to a folder that servers share, and back", async (t) => {
   assert.equal((await run(["copy", "--from", file, "--to", url, ...more])).status, 0);
   assert.deepEqual(filesOf(shared), filesOf(`${file}-files`));
   assert.deepEqual(await ask("select * from asset_parts"), []);
+  const other = await emptyDatabase(t);
+  const taken = await run(["copy", "--from", file, "--to", other.url, ...more]);
+  assert.match(taken.stderr, /files of another database are in .*shared; move them away, or name another folder/);
+  assert.deepEqual(filesOf(shared), filesOf(`${file}-files`), "none of them is removed");
   const assets = { store: "folder", folder: shared } as const;
   const next = await world(t, going({ database: url, keyFile: `${file}.key`, assets }));
   await goesOn(next, was);

@@ -110,7 +110,7 @@ describe("a restore or a backup that is killed", { concurrency: 1 }, () => {
       if (says.includes("interrupted before it took effect; the database is as it was before")) {
         seen.before += 1;
         assert.equal(set, "old");
-      } else if (says.includes("it is finished now, and the database is the restored database")) {
+      } else if (says.includes("it is finished now, and the database is the new one")) {
         seen.restored += 1;
         assert.equal(set, "new");
       } else assert.equal(says, "");
