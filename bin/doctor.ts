@@ -14,7 +14,7 @@ import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store
 import { invariants } from "../lib/store/invariants.ts";
 import { loadNative } from "../lib/store/native-module.ts";
 import { withCopy } from "../lib/store/online-copy.ts";
-import { rulesOfPostgres } from "../lib/store/postgres-inspection.ts";
+import { violationsIn } from "../lib/store/postgres-rows.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { type Finding, findingsOfPostgres, finds, requireOwnerOnly } from "./doctor-postgres.ts";
@@ -140,7 +140,7 @@ async function rulesOf(database: string): Promise<Finding[]> {
   if (isMissing(database)) return [];
   try {
     const violations = isPostgres(database)
-      ? await rulesOfPostgres(database)
+      ? await violationsIn(database)
       : await withCopy(database, (path) => checkRules(path, { named: database }));
     const broken = new Map(violations.map((violation) => [violation.rule, violation]));
     return Object.keys(invariants).map((sentence) => {

@@ -6,7 +6,7 @@ import { DatabaseError, describeError } from "./database-error.ts";
 import { isPostgres, withoutPassword } from "./database-url.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { keyFileOf } from "./integrity-check.ts";
-import { describePostgres } from "./open-postgres.ts";
+import { describePostgres } from "./postgres-errors.ts";
 
 interface CopyRequest {
   /** One is the path of a database file, the other one the URL of a database of PostgreSQL. */
@@ -27,10 +27,8 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
     return await copyService(source, target, report);
   } catch (error) {
     if (error instanceof DatabaseError || !target) throw error;
-    const reason = reasonOf(error);
-    throw new Error(`the copy is not finished: ${reason}; then run the same command again, which begins from the start`, {
-      cause: error,
-    });
+    const reason = `${reasonOf(error)}; then run the same command again, which begins from the start`;
+    throw new Error(`the copy is not finished: ${reason}`, { cause: error });
   } finally {
     await target?.close().catch(() => {});
     await source.close().catch(() => {});

@@ -4,8 +4,8 @@ import type { Ask, Row } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 import { withoutPassword } from "./database-url.ts";
 import { type Migrated, migrations } from "./migrate.ts";
-import { describePostgres } from "./open-postgres.ts";
 import { connectionConfig, loadDriver } from "./postgres.ts";
+import { describePostgres } from "./postgres-errors.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 
 /** A table of many millions of rows is counted in one statement. */

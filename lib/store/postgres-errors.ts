@@ -15,6 +15,30 @@ export function isLost(error: unknown): boolean {
   return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
 }
 
+/** The reason and its remedy, in one sentence. */
+export function describePostgres(error: unknown): string {
+  const code = codeOf(error);
+  const { message } = error as Error;
+  if (error instanceof Problem && error.cause) return describePostgres(error.cause);
+  if (code === "28P01" || /^SASL/.test(message) || (code === "28000" && message.endsWith(" does not exist")))
+    return "its server refuses the user or the password; correct the URL, or set PGPASSWORD";
+  if (/^28/.test(code)) return `its server lets nobody in like this (${message}); change its pg_hba.conf, or the URL`;
+  if (code === "3D000") return "its server has no database of this name; make it first";
+  if (code === "42501") return `the user may not make or use the tables there (${message}); give that right`;
+  if (code === "53300")
+    return `its server takes no more connections, and a process of the service needs up to 17 (${message}); raise the limit, or stop other programs`;
+  if (code === "08P01")
+    return `a connection pooler in between refuses the connection (${message}); connect to the server of PostgreSQL itself`;
+  if (code === "25006") return message;
+  if (code === "57P03") return "its server is starting or stopping; try again in a few seconds";
+  if (code === "ENOTFOUND") return "no host of this name is known here; correct the URL";
+  if ((error as { syscall?: unknown }).syscall === "open")
+    return `a file that its URL names cannot be read (${message})`;
+  if (/SSL/.test(message)) return `${message}; set sslmode in the URL`;
+  if (isLost(error)) return "no server answers there; start PostgreSQL, or correct the URL";
+  return message;
+}
+
 const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
   new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
 

@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Client } from "pg";
 import { etagOf } from "./asset-files.ts";
 import { lostFiles } from "./copy.ts";
 import { copySetting, unfinished } from "./copy-mark.ts";
-import { filesOf, openPostgresSource } from "./copy-postgres.ts";
+import { filesOf } from "./copy-postgres.ts";
 import { settingOf } from "./copy-sides.ts";
-import { insertRows, openScratch } from "./copy-sqlite.ts";
-import { type Ask, eachPage, type Row } from "./copy-tables.ts";
+import type { Ask, Row } from "./copy-tables.ts";
 import { withoutPassword } from "./database-url.ts";
 import { fingerprintOf } from "./encryption.ts";
-import { checkRules } from "./integrity-check.ts";
-import type { Violation } from "./invariants.ts";
 import { migrations, newerSchema } from "./migrate.ts";
 import { askOf } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
@@ -137,25 +131,3 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     throw new Error(`${says}; synchronize both machines with a time server (timedatectl set-ntp true)`);
   },
 };
-
-/**
- * Checks the rules of the store, which are queries of SQLite, on a copy of all rows in a temporary file, as they are at one
- * time. Servers may be running.
- */
-export async function rulesOfPostgres(url: string): Promise<readonly Violation[]> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
-  const path = join(folder, "rows.db");
-  try {
-    const database = openScratch(path);
-    const source = await openPostgresSource(url, undefined, { alone: false });
-    try {
-      await eachPage(source.ask, (table, rows) => insertRows(database, table, rows));
-    } finally {
-      await source.close();
-      database.close();
-    }
-    return checkRules(path, { named: withoutPassword(url) });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
