@@ -32,7 +32,7 @@ export interface Call<Ports> {
   run(input: Input<unknown, unknown>, ports: Ports): Answer;
 }
 
-type Answer = Promise<object | readonly object[]> | object | readonly object[];
+export type Answer = Promise<object | readonly object[]> | object | readonly object[];
 
 interface Declared<Ports, Q, B> {
   id?: string;

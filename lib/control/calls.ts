@@ -16,7 +16,7 @@ import { record, type Schema, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
-import { type Call, callsWith } from "./call.ts";
+import { type Answer, type Call, callsWith } from "./call.ts";
 import { type StatePorts, stateCalls } from "./state-calls.ts";
 import { eitherOf, type TimePorts, timeCalls } from "./time-calls.ts";
 
@@ -137,43 +137,58 @@ const mailCalls = [
   }),
 ];
 
+/** Records of a tester, of which the first one that matches applies. */
+interface Listed<Given> {
+  list(): Answer;
+  add(given: Given): Answer;
+  remove(id: string): unknown;
+  clear(): unknown;
+}
+
+/** The calls of such a list. */
+function listCalls<S extends Schema>(
+  path: "scenarios" | "faults",
+  of: (ports: CallsPorts) => Listed<v.InferOutput<S>>,
+  add: { readonly summary: string; readonly example: Call<CallsPorts>["example"]; readonly body: S },
+): Call<CallsPorts>[] {
+  return [
+    call({
+      id: `${path}.list`,
+      summary: `List the ${path} in their order, each with the number of times it was used`,
+      method: "GET",
+      path,
+      run: (_, ports) => of(ports).list(),
+    }),
+    call({ id: `${path}.add`, ...add, method: "POST", path, run: ({ body }, ports) => of(ports).add(body) }),
+    call({
+      id: `${path}.clear`,
+      summary: `Remove all ${path}`,
+      method: "DELETE",
+      path,
+      async run(_, ports) {
+        await of(ports).clear();
+        return [];
+      },
+    }),
+    call({
+      id: `${path}.remove`,
+      summary: `Remove a ${path.slice(0, -1)}, and list the others`,
+      method: "DELETE",
+      path: `${path}/{id}`,
+      async run({ params: { id = "" } }, ports) {
+        await of(ports).remove(id);
+        return of(ports).list();
+      },
+    }),
+  ];
+}
+
 /** The outcome of simulated work, and its pace. */
 const workCalls = [
-  call({
-    id: "scenarios.list",
-    summary: "List the scenarios in their order, each with the number of times it was used",
-    method: "GET",
-    path: "scenarios",
-    run: (_, { scenarios }) => scenarios.list(),
-  }),
-  call({
-    id: "scenarios.add",
+  ...listCalls("scenarios", ({ scenarios }) => scenarios, {
     summary: "Add a scenario: the outcome of simulated work that matches, or of the next work of a kind",
     example: { match: { branch: "main" }, outcome: { result: "fail", message: "npm ERR!" }, times: 1 },
-    method: "POST",
-    path: "scenarios",
     body: newScenario,
-    run: ({ body }, { scenarios }) => scenarios.add(body),
-  }),
-  call({
-    id: "scenarios.clear",
-    summary: "Remove all scenarios",
-    method: "DELETE",
-    path: "scenarios",
-    async run(_, { scenarios }) {
-      await scenarios.clear();
-      return [];
-    },
-  }),
-  call({
-    id: "scenarios.remove",
-    summary: "Remove a scenario, and list the others",
-    method: "DELETE",
-    path: "scenarios/{id}",
-    async run({ params: { id = "" } }, { scenarios }) {
-      await scenarios.remove(id);
-      return scenarios.list();
-    },
   }),
   call({
     method: "POST",
@@ -193,44 +208,11 @@ const journalCalls = [
 ];
 
 /** Faults of the interface itself. */
-const faultCalls = [
-  call({
-    id: "faults.list",
-    summary: "List the faults in their order, each with the number of times it was used",
-    method: "GET",
-    path: "faults",
-    run: (_, { faults }) => faults.list(),
-  }),
-  call({
-    id: "faults.add",
-    summary: "Add a fault: an error, a delay or a broken connection instead of the answer of matching calls",
-    example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },
-    method: "POST",
-    path: "faults",
-    body: newFault,
-    run: ({ body }, { faults }) => faults.add(body),
-  }),
-  call({
-    id: "faults.clear",
-    summary: "Remove all faults",
-    method: "DELETE",
-    path: "faults",
-    run(_, { faults }) {
-      faults.clear();
-      return [];
-    },
-  }),
-  call({
-    id: "faults.remove",
-    summary: "Remove a fault, and list the others",
-    method: "DELETE",
-    path: "faults/{id}",
-    run({ params: { id = "" } }, { faults }) {
-      faults.remove(id);
-      return faults.list();
-    },
-  }),
-];
+const faultCalls = listCalls("faults", ({ faults }) => faults, {
+  summary: "Add a fault: an error, a delay or a broken connection instead of the answer of matching calls",
+  example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },
+  body: newFault,
+});
 
 /** Every call of `/_svc`, in the order of CONTRACT section 8. */
 export const controlCalls: readonly Call<CallsPorts>[] = [
