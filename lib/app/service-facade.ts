@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Client, clientOver } from "../client/typed-client.ts";
 import type { Listening } from "../http/server.ts";
-import { type Instruments, instruments } from "../instruments/instruments.ts";
+import { type Instruments, instruments, requireDev } from "../instruments/instruments.ts";
 import type { SinkError } from "../instruments/sinks.ts";
 import type { Upcoming } from "../jobs/upcoming.ts";
 import { latestInstant, parseInstant } from "../kernel/clock.ts";
@@ -102,7 +102,9 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 export function createFacade(host: Host): Service {
   const app = () => host.state.wiring.app;
   const states = stateTools(host, createFacade);
-  const tools = () => instruments(host.state.wiring, states.fork);
+  /** The current state, refused in the mode start as every instrument is. */
+  const inDev = () => requireDev(host.state.wiring);
+  const tools = instruments(inDev, states.fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
   const requireOpen = () => {
     if (isClosed()) throw new Error("the service is closed; make a new one");
@@ -111,7 +113,7 @@ export function createFacade(host: Host): Service {
     requireOpen();
     return host.state.wiring.clockControl;
   };
-  return {
+  const service: Service = {
     get apiKey() {
       return host.state.apiKey;
     },
@@ -159,42 +161,16 @@ export function createFacade(host: Host): Service {
         return clockControl().runUntilIdle();
       },
       freeze() {
-        // Refused in the mode start, as every instrument is.
-        tools();
-        host.state.wiring.clockControl.freeze();
+        inDev().clockControl.freeze();
       },
-      upcoming: async () => {
-        tools();
-        return host.state.wiring.upcoming();
-      },
+      upcoming: async () => inDev().upcoming(),
     },
     async settle(...given: unknown[]) {
       refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
       return clockControl().settle();
     },
     ...states,
-    get inbox() {
-      return tools().inbox;
-    },
-    get scenarios() {
-      return tools().scenarios;
-    },
-    get faults() {
-      return tools().faults;
-    },
-    mails: async (...given: []) => tools().mails(...given),
-    get journal() {
-      return tools().journal;
-    },
-    get deployments() {
-      return tools().deployments;
-    },
-    get generations() {
-      return tools().generations;
-    },
-    get webhooks() {
-      return tools().webhooks;
-    },
+    ...tools,
     keys: {
       async create(wanted) {
         const { foundation, wiring } = host.state;
@@ -218,4 +194,8 @@ export function createFacade(host: Host): Service {
     },
     close: host.close,
   };
+  // In the mode start the mere look at one throws.
+  for (const [name, tool] of Object.entries(tools))
+    if (typeof tool === "object") Object.defineProperty(service, name, { get: () => inDev() && tool });
+  return service;
 }

@@ -136,62 +136,67 @@ const stepped = record({ id: aText });
 const deliveryList = record({ deliveries: v.array(aText) });
 
 /** Throws in the mode `start`, which has no instruments. */
-export function instruments<Fork extends DeliveryFork>(ports: Ports, fork: () => Promise<Fork>): Instruments<Fork> {
-  const { mode, inbox, faults, journal, features } = ports;
-  const { outbox, scenarios, deployments, generations } = features;
-  if (mode !== "dev") throw new Error("instruments are for the mode dev, and this service runs in the mode start");
+export function requireDev<P extends Pick<Ports, "mode">>(ports: P): P {
+  if (ports.mode === "dev") return ports;
+  throw new Error("instruments are for the mode dev, and this service runs in the mode start");
+}
+
+/** `at` answers the ports of the current state: a restore replaces it while tests hold their instruments. */
+export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: () => Promise<Fork>): Instruments<Fork> {
+  const scenarios = () => at().features.scenarios;
   return {
     inbox: {
-      list: (of = {}) => inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
-      settings: inbox.settings,
+      list: (of = {}) => at().inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
+      settings: () => at().inbox.settings(),
       clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes the deliveries of all inboxes");
-        inbox.clear();
+        at().inbox.clear();
       },
-      script: inbox.script,
+      script: (...given) => at().inbox.script(...given),
     },
     scenarios: {
-      add: scenarios.add,
-      next: (kind, outcome) => scenarios.add({ next: kind, outcome }),
+      add: (scenario) => scenarios().add(scenario),
+      next: (kind, outcome) => scenarios().add({ next: kind, outcome }),
       async list(...given: unknown[]) {
         refuseArguments("list", given, "it answers all scenarios");
-        return scenarios.list();
+        return scenarios().list();
       },
       async unused(...given: unknown[]) {
         refuseArguments("unused", given, "it answers all scenarios that matched nothing");
-        return scenarios.unused();
+        return scenarios().unused();
       },
-      remove: scenarios.remove,
+      remove: (id) => scenarios().remove(id),
       async clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes all scenarios");
-        await scenarios.clear();
+        await scenarios().clear();
       },
     },
     faults: {
-      add: faults.add,
+      add: (fault) => at().faults.add(fault),
       list(...given: unknown[]) {
         refuseArguments("list", given, "it answers all faults");
-        return faults.list();
+        return at().faults.list();
       },
-      remove: faults.remove,
+      remove: (id) => at().faults.remove(id),
       clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes all faults");
-        faults.clear();
+        at().faults.clear();
       },
     },
     async mails(...given: unknown[]) {
       refuseArguments("mails", given, "it answers the mails of all organizations");
-      return features.mails.all();
+      return at().features.mails.all();
     },
-    journal: { list: journal.list },
-    deployments: { step: async (id) => (await deployments.step(check(stepped, { id }).id)).status },
-    generations: { step: async (id) => (await generations.step(check(stepped, { id }).id)).status },
+    journal: { list: (query) => at().journal.list(query) },
+    deployments: { step: async (id) => (await at().features.deployments.step(check(stepped, { id }).id)).status },
+    generations: { step: async (id) => (await at().features.generations.step(check(stepped, { id }).id)).status },
     webhooks: {
-      sink: inbox.sink,
-      forward: inbox.forward,
+      sink: (...given) => at().inbox.sink(...given),
+      forward: (...given) => at().inbox.forward(...given),
       // The name of an event decides what its data is.
-      waitFor: (event, more) => waitForDelivery({ ...ports, outbox }, event, more) as Promise<never>,
-      deliver: async (deliveries) => outbox.deliver(check(deliveryList, { deliveries }).deliveries),
+      waitFor: (event, more) =>
+        waitForDelivery({ ...at(), outbox: at().features.outbox }, event, more) as Promise<never>,
+      deliver: async (deliveries) => at().features.outbox.deliver(check(deliveryList, { deliveries }).deliveries),
       deliverInEveryOrder: async (deliveries, look) =>
         inEveryOrder(fork, check(deliveryList, { deliveries }).deliveries, look),
     },

@@ -204,9 +204,30 @@ test("an open port serves the restored state", withSnapshots, async (t) => {
   assert.equal(here.service.url, url);
 });
 
-test("in the mode start there are neither snapshots nor forks", async (t) => {
+test("instruments that a test took from the service go on with the restored state", withSnapshots, async (t) => {
+  const here = await world(t);
+  const { inbox, scenarios, faults, journal, webhooks } = here.service;
+  await here.service.reset();
+  faults.add({ match: { path: "/v1/events" }, respond: { status: 503 }, times: 1 });
+  assert.equal((await here.call("owner", "GET", "/v1/events")).status, 503);
+  assert.equal(journal.list({ kind: "request" }).length, 1);
+  await scenarios.next("deployment", { result: "fail" });
+  assert.equal((await here.service.scenarios.list()).length, 1);
+  await subscribe(here);
+  inbox.script("hook", [204]);
+  await here.project();
+  assert.equal((await webhooks.waitFor("project.created")).endpoint, "hook");
+  assert.deepEqual(
+    inbox.list().map(({ response }) => response),
+    [204],
+  );
+});
+
+test("in the mode start there are neither snapshots nor forks nor instruments", async (t) => {
   const service = await createService({ mode: "start", logLevel: "silent" });
   t.after(() => service.close());
   for (const call of [service.snapshot, service.fork, service.reset, () => service.restore("snap_1")])
     await assert.rejects(async () => call(), /are for the mode dev/);
+  for (const call of [() => service.inbox.list(), () => service.faults.list(), () => service.scenarios.list()])
+    await assert.rejects(async () => call(), /instruments are for the mode dev/);
 });
