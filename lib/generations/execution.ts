@@ -74,7 +74,9 @@ export function createExecution(ports: Ports) {
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        if (tx.lockLimit && waiting.organization_id !== organization_id) return queue.add(tx, "generations.turn", {});
+        // With a key, as no identifier is drawn for it: the same calls give the same identifiers on every engine.
+        if (tx.lockLimit && waiting.organization_id !== organization_id)
+          return queue.addUnique(tx, "generations.turn", {}, `turn ${waiting.id}`);
         const row = await move(tx, "begin", waiting);
         if (row && !isStepped(row)) await queue.add(tx, "generations.advance", { generation_id: row.id });
       }
