@@ -18,7 +18,7 @@ const runtimes = {
         users,
         reach: reachOf(reach, settings?.outbound.allow ?? []),
       });
-      machine.close();
+      await machine.close();
       found(machine.protections);
       return `with the isolation ${isolation}`;
     } finally {

@@ -28,7 +28,7 @@ const found = noSandbox
       try {
         const { isolation, users } = parseOptions({}).deployments;
         const machine = await probeMachine(folder, { isolation, users, reach: { ports: [], networks: [] } });
-        machine.close();
+        await machine.close();
         return machine.protections;
       } finally {
         rmSync(folder, { recursive: true, force: true });

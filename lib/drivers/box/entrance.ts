@@ -20,6 +20,8 @@ export interface Visit {
   readonly user: number | undefined;
   /** The port of 127.0.0.1 that leads in. */
   readonly port: number | undefined;
+  /** The program that runs another one where the files of a build are. */
+  readonly within: readonly string[];
 }
 
 /** What the command of a box finds where. */
@@ -75,7 +77,7 @@ function withNetwork(port: number | undefined, reach: Reach, command: readonly s
 /** The shell script that sets a box up and becomes its command, which `write` answers. */
 export function entrance(
   { as, reach, filter }: Means,
-  { entries, user, port }: Visit,
+  { entries, user, port, within }: Visit,
   write: (at: Places) => string[],
 ) {
   const known: string[] = [];
@@ -121,6 +123,6 @@ export function entrance(
       : []),
     user === undefined ? last : `exec ${shellCommand(asUser)} ${quoted(last)}`,
   ].join("\n");
-  const [file = "", ...args] = [...as, "sh", "-ec", script];
+  const [file = "", ...args] = [...within, ...as, "sh", "-ec", script];
   return { file, args };
 }

@@ -3,6 +3,7 @@ const meanings = {
   users: "each organization has a user id of its own",
   limits: "memory, processes and processor time of each app are limited together",
   network: "each app has a network of its own, which leads to public addresses",
+  disk: "whatever a build writes is limited, files without a name too",
   "system calls": "calls of the kernel that no app needs are refused",
 } as const;
 export type ProtectionName = keyof typeof meanings;

@@ -4,7 +4,6 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import type { Child } from "./child.ts";
 import type { Step } from "./detect.ts";
-import { bytesOf } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import { createLineReader, tellsOfMemory } from "./lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "./process-table.ts";
@@ -14,6 +13,9 @@ export interface BuildLimits {
   readonly memory_bytes: number;
   readonly disk_bytes: number;
 }
+
+/** The bytes that a build has written so far, counted as far as `most`. */
+export type Written = (most: number) => Promise<number>;
 
 /** What one build uses: its sandbox, its log, its end. */
 export interface Build {
@@ -25,9 +27,7 @@ export interface Build {
   /** Whether more lines are of any use. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
-  /** Folders that count for the limit of disk space, and what they held before. */
-  readonly folders: readonly string[];
-  readonly before_bytes: number;
+  readonly written: Written;
 }
 
 const watch_ms = 100;
@@ -37,11 +37,9 @@ const diskPause = 10;
 /** The reason to end a build that has written too much; undefined while it has not. */
 export async function diskReason({
   limits: { disk_bytes },
-  folders,
-  before_bytes,
-}: Pick<Build, "limits" | "folders" | "before_bytes">): Promise<string | undefined> {
-  const most = before_bytes + disk_bytes;
-  if ((await bytesOf(folders, most)) <= most) return undefined;
+  written,
+}: Pick<Build, "limits" | "written">): Promise<string | undefined> {
+  if ((await written(disk_bytes)) <= disk_bytes) return undefined;
   return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
 }
 
@@ -52,7 +50,7 @@ const processesReason = `it ran more than ${maxProcesses} processes`;
 /** Watches the limits of all processes of a build together; answers the reason when one is passed. */
 export function watchLimits(
   reasonOf: () => string | undefined,
-  { limits, folders, before_bytes }: Pick<Build, "limits" | "folders" | "before_bytes">,
+  { limits, written }: Pick<Build, "limits" | "written">,
   passed: (reason: string) => void,
 ): () => void {
   let stopped = false;
@@ -66,7 +64,7 @@ export function watchLimits(
     if (used !== undefined) return over(used);
     const begun = monotonicNow();
     if (begun >= nextDisk) {
-      const reason = await diskReason({ limits, folders, before_bytes });
+      const reason = await diskReason({ limits, written });
       if (reason !== undefined) return over(reason);
       nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
     }
@@ -137,6 +135,9 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (reason !== undefined) throw new Failure(`${name} was ended: ${reason}`);
   if (by === "SIGXFSZ" || code === 128 + 25) throw new Failure(`${name} failed: it wrote a file larger than 1 GiB`);
   if (code === 0) return;
+  // One that fails because nothing is left fails before anybody has looked.
+  const tooMuch = await diskReason(build);
+  if (tooMuch !== undefined) throw new Failure(`${name} was ended: ${tooMuch}`);
   if (lacksProgram && program !== undefined) throw new Failure(`${name} failed: ${missing(program)}`);
   if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);

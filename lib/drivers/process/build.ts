@@ -7,7 +7,7 @@ import type { Order, Run } from "../deployment/background-steps.ts";
 import { type LimitedRun, withinLimits } from "./build-limits.ts";
 import { type Build, type BuildLimits, diskReason, printed, runStep, watchLimits } from "./build-steps.ts";
 import { detect, readWithin, staticFolder } from "./detect.ts";
-import { folderBytes } from "./disk.ts";
+import { folderBytes, writtenTo } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Machine } from "./probe.ts";
@@ -60,7 +60,7 @@ export async function fetchSource(
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
   const resolved = await git.resolve(order, signal);
   await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
-    const room = { limits, folders: [resolved.cache, app], before_bytes };
+    const room = { limits, written: writtenTo([resolved.cache, app], before_bytes) };
     let isTooLarge = false;
     const passed = (reason: string) => {
       isTooLarge = true;
@@ -125,18 +125,27 @@ async function runBuild(
   const folders = [app, temporary, cache];
   const { sandbox, files, userOf } = machine;
   const user = await userOf(order.organization_id);
-  for (const path of folders) await files.own(path, user);
-  const steps: Build = { ...run, ...order, sandbox, limits, hide, folders, before_bytes: stored_bytes };
-  const building = {
+  const places = { name: order.deployment_id, packages: cache, app, temporary, user, bytes: limits.disk_bytes };
+  const disk = plan.steps.length === 0 ? undefined : await machine.disks?.open(places);
+  if (!disk) for (const path of folders) await files.own(path, user);
+  const written = disk?.written ?? writtenTo(folders, stored_bytes);
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, written };
+  const building: Box = {
     app,
     user,
     build: { cache, temporary },
+    ...(disk && { within: disk.within }),
     env: { CI: "1", NO_COLOR: "1", ...variables },
     memory_bytes: limits.memory_bytes,
   };
-  for (const step of plan.steps) {
-    run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
-    await runStep(step, building, steps);
+  try {
+    for (const step of plan.steps) {
+      run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+      await runStep(step, building, steps);
+    }
+    if (disk) await releases.replaceApp(order.deployment_id, disk.copyApp);
+  } finally {
+    disk?.close();
   }
   const looking: Box = { app, user, env: {}, memory_bytes: limits.memory_bytes };
   const site = plan.start === undefined ? await staticFolder(plan, (script) => printed(script, looking, steps)) : null;

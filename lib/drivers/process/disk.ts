@@ -21,12 +21,12 @@ export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINI
   return bytes;
 }
 
-/** The bytes of several folders together, counted as far as the limit. */
-export async function bytesOf(folders: readonly string[], limit: number): Promise<number> {
-  let bytes = 0;
+/** The bytes that were written to folders which held `before_bytes` together, counted as far as the limit. */
+export const writtenTo = (folders: readonly string[], before_bytes: number) => async (limit: number) => {
+  let bytes = -before_bytes;
   for (const folder of folders) bytes += await folderBytes(folder, limit - bytes);
   return bytes;
-}
+};
 
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);

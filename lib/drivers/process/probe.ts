@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
 import type { Means } from "../box/entrance.ts";
 import type { Reach } from "../box/network.ts";
@@ -17,8 +18,10 @@ export interface Machine {
   readonly files: TenantFiles;
   /** The user of an organization; undefined where all are the server's. */
   userOf(organization_id: string): Promise<number | undefined>;
+  /** Undefined where the folders of builds are looked through instead. */
+  readonly disks: BuildDisks | undefined;
   readonly protections: readonly Protection[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface IsolationSettings {
@@ -74,6 +77,29 @@ function limitsOf(groups: Groups | string): Protection {
   return { name: "limits", ...(missing !== undefined && { missing, command: limitsCommand }) };
 }
 
+/** Only root mounts a file system of a file. */
+const disksCommand = () =>
+  process.getuid?.() === 0 ? "apt-get install e2fsprogs mount && modprobe loop" : "run svc-server as root";
+
+/** Tries out whether builds can have a file system of their own; answers the reason where they cannot. */
+async function tryDisks(folder: string, user: number | undefined): Promise<string | undefined> {
+  const [packages = "", app = "", temporary = ""] = ["packages", "app", "tmp"].map((name) =>
+    join(folder, "disk", name),
+  );
+  for (const path of [packages, app, temporary]) mkdirSync(path, { recursive: true });
+  const disks = createBuildDisks();
+  try {
+    const disk = await disks.open({ name: "probe", packages, app, temporary, user, bytes: 0 });
+    const bytes = await disk.written();
+    disk.close();
+    return bytes > 1024 ** 2 ? "it counts what was there before" : undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await disks.close();
+  }
+}
+
 /** Tries the parts of the box out, each with the ones before it, and takes what works. */
 async function tryBox(folder: string, { users: range, reach }: IsolationSettings, groups: Groups | undefined) {
   const app = join(folder, "probe");
@@ -99,16 +125,19 @@ async function tryBox(folder: string, { users: range, reach }: IsolationSettings
     );
   const as = separate.ok ? way.as : withoutUsers;
   const connected = await tryMeans({ as, reach, filter }, separate.ok ? way.range.first : undefined);
+  const noDisks = await tryDisks(folder, separate.ok ? way.range.first : undefined);
   const protections: Protection[] = [
     { name: "users", ...(!separate.ok && { missing: separate.output, command: usersCommand() }) },
     { name: "network", ...(!connected.ok && { missing: connected.output, command: "apt-get install passt iproute2" }) },
+    { name: "disk", ...(noDisks !== undefined && { missing: noDisks, command: disksCommand() }) },
     {
       name: "system calls",
       ...(filter === undefined && { missing: `there is no filter for the processor ${process.arch}` }),
     },
   ];
   const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter }, groups);
-  return { sandbox, protections, way: separate.ok ? way : undefined };
+  const disks = noDisks === undefined ? createBuildDisks() : undefined;
+  return { sandbox, protections, disks, way: separate.ok ? way : undefined };
 }
 
 /**
@@ -119,26 +148,31 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
   await requireTools();
   const made = createGroups();
   const groups = typeof made === "string" ? undefined : made;
-  const close = () => groups?.close();
+  const close = async () => groups?.close();
   const limits = limitsOf(made);
   if (settings.isolation === "none") {
     const missing = "deployments.isolation is none";
-    const others = (["users", "network", "system calls"] as const).map((name) => ({ name, missing }));
+    const others = (["users", "network", "disk", "system calls"] as const).map((name) => ({ name, missing }));
     const protections = [limits, ...others];
-    return { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined, protections, close };
+    const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined, disks: undefined };
+    return { ...shared, protections, close };
   }
   try {
-    const { sandbox, protections, way } = await tryBox(folder, settings, groups);
+    const { sandbox, protections, disks, way } = await tryBox(folder, settings, groups);
     const users = way && createOrganizationUsers(folder, way.range);
     return {
       sandbox,
       files: way ? createTenantFiles(way.filesAs) : plainFiles,
       userOf: async (organization_id) => users?.of(organization_id),
+      disks,
       protections: [limits, ...protections],
-      close,
+      async close() {
+        await disks?.close();
+        await close();
+      },
     };
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
 }

@@ -103,7 +103,7 @@ export function createProcessDriver(
       async close(drained) {
         await steps.close(drained);
         await begun?.instances.close(closingGrace_ms);
-        begun?.machine.close();
+        await begun?.machine.close();
       },
     },
   };

@@ -35,6 +35,14 @@ export function createReleases(folder: string, files = () => plainFiles) {
       await mkdir(join(placeOf(id), "app"));
     },
 
+    /** Puts in the place of the app what `write` writes. */
+    async replaceApp(id: string, write: (to: string) => Promise<void>): Promise<void> {
+      const [app, built] = [join(placeOf(id), "app"), join(placeOf(id), "built")];
+      await write(built);
+      await files().remove(app);
+      await rename(built, app);
+    },
+
     /** Completes a release; its temporary files go. */
     async complete(id: string, release: StoredRelease): Promise<void> {
       await files().remove(join(placeOf(id), "tmp"));

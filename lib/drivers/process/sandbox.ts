@@ -12,6 +12,8 @@ export interface Box {
   readonly app: string;
   /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
   readonly build?: { readonly cache: string; readonly temporary: string };
+  /** The program that runs another one where the files of a build are, if they lie on a disk of their own. */
+  readonly within?: readonly string[];
   /** The id of the organization's user; undefined where all have the server's. */
   readonly user: number | undefined;
   /** The port of 127.0.0.1 that leads in; undefined for a build. */
@@ -150,7 +152,7 @@ export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
     start(script, box, take) {
       const group = groupOf(groups, box);
       let hiddenArgs: string[] = [];
-      const visit = { entries: group?.entries ?? [], user: box.user, port: box.port };
+      const visit = { entries: group?.entries ?? [], user: box.user, port: box.port, within: box.within ?? [] };
       const entering = entrance(means, visit, (places) => {
         hiddenArgs = boxArguments(box, places);
         return ["bwrap", "--args", "3", "--", ...limits(box), "--", "sh", "-c", script];

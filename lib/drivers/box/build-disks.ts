@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The folders of a build, which lie on a file system of its own while it runs. */
+export interface DiskPlaces {
+  /** The name of the build. */
+  readonly name: string;
+  /** Holds the file of the file system, and shows the packages that lie in it. */
+  readonly packages: string;
+  readonly app: string;
+  readonly temporary: string;
+  readonly user: number | undefined;
+  /** What the build may write. */
+  readonly bytes: number;
+}
+
+/**
+ * A file system with a size, so that whatever a build writes counts: files without a name, and those that nobody may list,
+ * too. It is mounted in a namespace of mounts that ends with the server.
+ */
+export interface BuildDisk {
+  /** The program that runs another one where the folders are those of the file system. */
+  readonly within: readonly string[];
+  /** The bytes that were written since it was opened. */
+  written(): Promise<number>;
+  /** Copies the app to a folder of the machine. */
+  copyApp(to: string): Promise<void>;
+  /** Empties it but for the packages, and lets another build use it. */
+  close(): void;
+}
+
+export interface BuildDisks {
+  open(places: DiskPlaces): Promise<BuildDisk>;
+  /** Resolves when all that were closed are put away. */
+  close(): Promise<void>;
+}
+
+/** An inode takes this much. */
+const inodeBytes = 256;
+/** The tables of the file system. */
+const tableBytes = 64 * 1024 ** 2;
+/** Packages of earlier builds take up to half of what a build may write. */
+const sizeFor = (bytes: number) => Math.ceil((1.5 * bytes * 1.05 + tableBytes) / 4096) * 4096;
+
+/**
+ * Takes the file `disk` for itself, or makes it, and mounts it. The file has the size of the file system and takes the space
+ * of its content. `read` returns when the server closes its end, or is gone.
+ */
+const keeping = `
+packages=$1 app=$2 temporary=$3 bytes=$4 owner=$5
+own=$packages/disk.$6
+mv -T "$packages/disk" "$own" 2> /dev/null || :
+if [ "$(stat -c %s "$own" 2> /dev/null)" != "$bytes" ]; then
+  rm -f "$own"
+  truncate -s "$bytes" "$own"
+  mkfs.ext4 -q -F -m 0 -i 8192 -O ^has_journal,^resize_inode -E lazy_itable_init=1,nodiscard "$own"
+fi
+mount -o loop,noinit_itable,nosuid,nodev,noatime "$own" "$packages"
+cd "$packages"
+mkdir -p app tmp cache
+before=$(stat -f -c '%S %b %f %c %d' .)
+cp -a -T "$app" app
+if [ -n "$owner" ]; then chown -R -h "$owner:$owner" app tmp cache; fi
+mount --bind app "$app"
+mount --bind tmp "$temporary"
+mount --bind cache "$packages"
+echo "$before"
+read -r _ || :
+if [ -n "$(ls -A cache)" ]; then rm -rf app tmp; fstrim . || :; else empty=yes; fi
+cd /
+# What was removed meanwhile is mounted no longer.
+for folder in "$app" "$temporary" "$packages" "$packages"; do umount "$folder" 2> /dev/null || :; done
+tries=0
+while [ -n "$(losetup -j "$own")" ]; do
+  tries=$((tries + 1))
+  if [ $tries = 100 ]; then rm "$own"; exit 1; fi
+  sleep 0.02
+done
+if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
+`;
+
+/** Runs a program; answers when it has ended well, or rejects with what it said. */
+function run([file = "", ...args]: readonly string[]): Promise<void> {
+  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
+  const said = lastWords(child.stderr);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(said()))));
+  });
+}
+
+function lastWords(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.on("data", (chunk: Buffer) => {
+    text = (text + chunk).slice(-1024);
+  });
+  return () => text.trim();
+}
+
+export function createBuildDisks(): BuildDisks {
+  const closing = new Map<string, Promise<void>>();
+
+  const begin = async ({ name, packages, app, temporary, user, bytes }: DiskPlaces) => {
+    const words = [packages, app, temporary, String(sizeFor(bytes)), String(user ?? ""), name];
+    const args = ["--mount", "--", "sh", "-ec", keeping, "sh", ...words];
+    const keeper = spawn("unshare", args, { cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
+    keeper.stdin.on("error", () => {});
+    const said = lastWords(keeper.stderr);
+    const ended = new Promise<void>((resolve) => keeper.once("close", () => resolve()));
+    const before = await new Promise<string>((resolve, reject) => {
+      keeper.once("error", reject);
+      keeper.once("close", () => reject(new Error(said() || "it ended without a word")));
+      keeper.stdout.once("data", (chunk: Buffer) => resolve(String(chunk)));
+    }).catch(async (error) => {
+      await rm(join(packages, `disk.${name}`), { force: true });
+      throw error;
+    });
+    return { keeper, ended, before: before.trim().split(" ").map(Number) };
+  };
+
+  return {
+    async open(places) {
+      const { packages, app } = places;
+      await closing.get(packages);
+      const { keeper, ended, before } = await begin(places);
+      const [bsize = 0, blocks = 0, bfree = 0, files = 0, ffree = 0] = before;
+      const usedOf = (of: { bsize: number; blocks: number; bfree: number; files: number; ffree: number }) =>
+        of.bsize * (of.blocks - of.bfree) + inodeBytes * (of.files - of.ffree);
+      const usedBefore = usedOf({ bsize, blocks, bfree, files, ffree });
+      const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
+      return {
+        within,
+        // The folder of the packages is seen through the keeper, and is the file system's own.
+        written: async () => usedOf(await statfs(`/proc/${keeper.pid}/root${packages}`)) - usedBefore,
+        copyApp: (to) => run([...within, "cp", "-a", "-T", "--", app, to]),
+        close() {
+          keeper.stdin.end();
+          const end = ended.then(() => void (closing.get(packages) === end && closing.delete(packages)));
+          closing.set(packages, end);
+        },
+      };
+    },
+
+    close: async () => void (await Promise.all(closing.values())),
+  };
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { needs } from "../helpers/obeying-app.ts";
+import { temporaryFolder } from "../helpers/program.ts";
+import { runtimeWorld } from "../helpers/running-apps.ts";
+
+const most = 64 * 1024 ** 2;
+/** Writes 400 MB to a descriptor, 1 MB at a time, and says how far it came. */
+const write = `perl -e '$| = 1; for (1..400) { syswrite(STDOUT, "x" x 1e6) == 1e6 or last; print STDERR "wrote $_\\n" if $_ % 20 == 0 }'`;
+
+/** Builds that hide what they write. */
+const hiding = {
+  "open files without a name": `for i in 1 2 3 4; do (exec 3> gone; rm gone; ${write} >&3; sleep 4242) & done; wait`,
+  "a folder that nobody lists": `mkdir dark; chmod 300 dark; ${write} > dark/big; sleep 4242`,
+  "a temporary file without a name": `exec 3> /tmp/gone; rm /tmp/gone; ${write} >&3; sleep 4242`,
+  "a package without a name": `exec 3> /cache/gone; rm /cache/gone; ${write} >&3; sleep 4242`,
+};
+
+test("A build that hides what it writes is ended at its limit of disk space", needs("disk"), async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
+  const here = await runtimeWorld(t, { database, deployments: { buildDisk: "64MiB", buildTimeout: "40s" } });
+  const { id } = await here.project("web");
+  for (const [name, build] of Object.entries(hiding)) {
+    here.repos.commit("acme/web", { "svc.json": { build } });
+    const { id: failed, status } = await here.release(id);
+    const lines = await here.messages(failed);
+    assert.equal(status, "failed", name);
+    assert.match(lines.join("\n"), /wrote more than deployments\.buildDisk \(64 MiB\)/, name);
+  }
+  const cache = join(`${database}-apps`, "cache", id, "packages-production");
+  await here.service.close();
+  // Nothing of it stays, on the disk or in the kernel.
+  assert.deepEqual(readdirSync(cache), []);
+  assert.equal(execFileSync("losetup", ["--list", "--noheadings"], { encoding: "utf8" }).includes(cache), false);
+});
+
+test("What a build leaves is the release, and packages for the next build", needs("disk"), async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
+  const here = await runtimeWorld(t, { database, deployments: { buildDisk: "64MiB" } });
+  const { id } = await here.project("web");
+  const build = `cat /cache/kept; echo package > /cache/kept; echo left > /tmp/left; mkdir -p public/deep; echo home > public/deep/index.html; ln -s deep public/link; ln public/deep/index.html public/index.html`;
+  here.repos.commit("acme/web", { "svc.json": { build, static: "public" } });
+  const first = await here.release(id);
+  assert.equal(first.status, "active", String(await here.messages(first.id)));
+  for (const path of ["/", "/link/", "/deep/"])
+    assert.equal(await here.ask("production-web.localhost", path), "200 home\n");
+  const second = await here.release(id);
+  assert.ok((await here.messages(second.id)).includes("package"));
+  const releases = join(`${database}-apps`, "releases");
+  assert.deepEqual(readdirSync(join(releases, second.id)).sort(), ["app", "release.json"]);
+  await here.service.close();
+  const disk = join(`${database}-apps`, "cache", id, "packages-production/disk");
+  // The file takes what the packages take, and no more.
+  assert.ok(existsSync(disk));
+  assert.ok(512 * statSync(disk).blocks < most / 8, `${512 * statSync(disk).blocks}`);
+});
