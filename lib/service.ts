@@ -72,9 +72,13 @@ export async function beginService(options: Options, notes: readonly string[] = 
       log.info("a new database was made", { database: describeDatabase(settings.database) });
     warnOfOpenings(settings, log);
     const found = [opened.warning, foundation.clockWarning].filter((warning) => warning !== undefined);
-    found.push(...(await devDatabaseWarnings(foundation, features, settings)));
-    found.push(...(await codeHostWarnings({ store, codeHost: settings.codeHost })));
-    const warnings = [...notes, ...found];
+    const warnings = [
+      ...notes,
+      ...stoppedApps(settings),
+      ...found,
+      ...(await devDatabaseWarnings(foundation, features, settings)),
+      ...(await codeHostWarnings({ store, codeHost: settings.codeHost })),
+    ];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())
@@ -92,6 +96,13 @@ export async function beginService(options: Options, notes: readonly string[] = 
     throw asDatabaseError(withoutPassword(settings.database), error);
   }
 }
+
+const stoppedApps = ({ deployments }: Settings) =>
+  deployments.apps === "stopped"
+    ? [
+        "apps are stopped (--apps stopped): live releases were not started; a restart of an environment or a deployment to it starts its app, and a start without the option all of them",
+      ]
+    : [];
 
 /** What the operator opens by name is said at every start. */
 function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {

@@ -58,6 +58,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const apps: AppsService = appsService({
     ...ports,
     keep,
+    areStopped: settings.deployments.apps === "stopped",
     runtime: driver.runtime,
     isShared: opened.shared !== undefined,
     forgetsRuntimes: settings.isSimulatedByChoice === true,

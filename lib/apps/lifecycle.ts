@@ -4,6 +4,7 @@ import type { Log } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import type { Comeback, Returning } from "./comeback.ts";
 import { appsRepository } from "./repository.ts";
 import type { Sharing } from "./sharing.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
@@ -14,6 +15,9 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
   readonly sharing: Sharing | undefined;
+  readonly comeback: Comeback;
+  /** Whether live releases are left as they are: option `deployments.apps`. */
+  readonly areStopped: boolean;
   readonly deployments: StoredReleases;
   /** How many releases of an environment stay. */
   readonly keep: number;
@@ -25,14 +29,15 @@ interface Ports {
 
 /** The start and the end of what runs here. */
 export function createAppLifecycle(ports: Ports) {
-  const { log, store, runtime, supervisor, sharing, deployments, keep, ensure, hostsOf, isOwn } = ports;
+  const { log, store, runtime, supervisor, sharing, comeback, deployments, keep, ensure, hostsOf, isOwn } = ports;
   const rows = store.using(appsRepository);
   return {
     /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
     async begin(): Promise<void> {
       await sharing?.begin();
       if (!runtime) return;
-      const live = (await rows().live({})).filter(isOwn);
+      await comeback.begin();
+      const live = ports.areStopped ? [] : (await rows().live({})).filter(isOwn);
       await runtime.begin({
         async release(name) {
           const of = await deployments.ofRelease(name);
@@ -59,15 +64,18 @@ export function createAppLifecycle(ports: Ports) {
     /** The port of the apps is open, and no job runs yet: other servers may count on this one. */
     open: async (): Promise<void> => sharing?.open(),
 
-    /** Brings the live releases back, in the background. */
+    /** Brings the live releases back, in the background, or leaves them. */
     async resume(): Promise<void> {
       if (!supervisor) return;
       const live = (await rows().live({})).filter(isOwn);
+      const returning: Returning[] = [];
       for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
         const key = { organization_id, project_id, environment };
         if (deployment_id === null) continue;
-        void supervisor.resume(key, { deployment_id, slug, hosts: await hostsOf(key, slug) });
+        returning.push([key, { deployment_id, slug, hosts: await hostsOf(key, slug) }]);
       }
+      if (ports.areStopped) for (const [key, one] of returning) supervisor.leave(key, one);
+      else comeback.bring(returning, supervisor);
     },
 
     /** Ends builds at once, and what runs once its requests are answered. The next start brings it back. */
@@ -76,6 +84,7 @@ export function createAppLifecycle(ports: Ports) {
       const unregistered = sharing?.rows.end();
       supervisor?.pause();
       await runtime?.close(drained);
+      if (runtime) await comeback.end();
       await unregistered;
     },
   };

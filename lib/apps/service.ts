@@ -13,6 +13,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../kernel/validation.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import type { Store } from "../store/store.ts";
+import { createComeback } from "./comeback.ts";
 import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
@@ -50,6 +51,8 @@ interface Ports {
   readonly appsUrl: () => string | undefined;
   /** Option `deployments.keep`. */
   readonly keep: number;
+  /** Option `deployments.apps`: whether live releases are left as they are. */
+  readonly areStopped: boolean;
   readonly textRecords: TextRecords;
   /** Whether a domain of this organization has to be verified before it serves. */
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
@@ -71,14 +74,14 @@ export function appsService(ports: Ports) {
   // The live release and the one before it always stay.
   const keep = Math.max(2, ports.keep);
   const rows = store.using(appsRepository);
-  const logs = createAppLogs(ports);
+  const [logs, comeback] = [createAppLogs(ports), createComeback(ports)];
   const supervisor =
     runtime &&
     createSupervisor({
-      log,
+      ...ports,
       runtime,
-      proxy,
       output: logs.append,
+      starting: comeback.starting,
       async appOf(key) {
         const live = (await rows().find(key))?.deployment_id;
         return live ? deployments.app(live) : undefined;
@@ -181,7 +184,7 @@ export function appsService(ports: Ports) {
     sharing,
     runtimeName,
 
-    ...createAppLifecycle({ ...ports, keep, supervisor, sharing, ensure, hostsOf, isOwn }),
+    ...createAppLifecycle({ ...ports, keep, supervisor, sharing, comeback, ensure, hostsOf, isOwn }),
   };
 }
 

@@ -17,6 +17,8 @@ interface Ports {
   /** The live release of an environment with its present variables; undefined where nothing is live. */
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
+  /** A release is about to start. */
+  readonly starting: (deployment_id: string) => Promise<void>;
 }
 
 const grace_ms = 10_000;
@@ -45,6 +47,9 @@ function comingUp() {
   };
 }
 
+/** What serves requests of an app that was not started. */
+const nothing = { port: undefined, up: () => Promise.resolve(false) };
+
 /** A live release, and the hosts that lead to it. */
 export interface Live {
   readonly deployment_id: string;
@@ -62,7 +67,7 @@ interface Entry {
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
 /** Keeps the live release of each environment running, and lets the proxy lead to it. */
-export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) {
+export function createSupervisor({ log, runtime, proxy, appOf, output, starting }: Ports) {
   const entries = new Map<string, Entry>();
   let closed = false;
   let changes = 0;
@@ -82,15 +87,19 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
   const isCurrent = (entry: Entry, deployment_id: string) =>
     !closed && entries.get(nameOf(entry.key)) === entry && entry.deployment_id === deployment_id;
 
-  /** Starts the live release, as often as it takes. */
-  const bring = async (entry: Entry): Promise<void> => {
+  /** Starts the live release in its turn, as often as it takes. `onTried` is called when the first start is over. */
+  const bring = async (entry: Entry, turn?: Promise<void>, onTried = () => {}): Promise<void> => {
     const { deployment_id } = entry;
     const coming = comingUp();
     void proxy.route(nameOf(entry.key), coming);
-    for (let failures = 0; isCurrent(entry, deployment_id); failures++) {
+    await turn;
+    // Somebody may have started it meanwhile.
+    const isThere = turn !== undefined && entry.instance !== undefined;
+    for (let failures = 0; !isThere && isCurrent(entry, deployment_id); failures++) {
       try {
         const app = await appOf(entry.key);
         if (app?.deployment_id !== deployment_id) break;
+        await starting(deployment_id);
         const instance = await runtime.start(app);
         if (isCurrent(entry, deployment_id)) switchTo(entry, instance);
         else await instance.stop(grace_ms);
@@ -100,10 +109,12 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
         const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
         const message = `The live release did not start: ${reasonOf(error)}; it is tried again in ${wait_ms / 1000} s`;
         output(entry.key, [{ level: "error", message }]);
+        onTried();
         await new Promise<void>((resolve) => systemTimer(wait_ms, resolve));
       }
     }
     coming.arrive(true);
+    onTried();
   };
 
   const setHosts = (key: AppKey, hosts: readonly string[]): void => {
@@ -133,6 +144,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
     promote(key: AppKey, live: Live): void {
       const isHere = entries.get(nameOf(key))?.deployment_id === live.deployment_id;
       const entry = entryOf(key, live);
+      void starting(live.deployment_id);
       const instance = runtime.take(live.deployment_id);
       if (instance) switchTo(entry, instance);
       else if (!isHere) {
@@ -142,9 +154,20 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
       }
     },
 
-    /** At the start of the service: brings a live release back, unless something of its environment runs already. */
-    resume: async (key: AppKey, live: Live): Promise<void> =>
-      entries.has(nameOf(key)) ? undefined : bring(entryOf(key, live)),
+    /**
+     * At the start of the service: brings a live release back in its turn, unless something of its environment runs
+     * already. Resolves when it was tried once.
+     */
+    resume: (key: AppKey, live: Live, turn?: Promise<void>): Promise<void> =>
+      entries.has(nameOf(key))
+        ? Promise.resolve()
+        : new Promise((resolve) => void bring(entryOf(key, live), turn, resolve)),
+
+    /** At a start without apps: a restart or a deployment starts it. */
+    leave(key: AppKey, live: Live): void {
+      entryOf(key, live);
+      void proxy.route(nameOf(key), nothing);
+    },
 
     setHosts(key: AppKey, hosts: readonly string[]): void {
       if (entries.has(nameOf(key))) setHosts(key, hosts);
@@ -155,6 +178,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output }: Ports) 
       const entry = entries.get(nameOf(key));
       const app = entry && (await appOf(key));
       if (!entry || !app) return;
+      await starting(app.deployment_id);
       const instance = await runtime.start(app);
       if (isCurrent(entry, app.deployment_id)) switchTo(entry, instance);
       else await instance.stop(grace_ms);

@@ -50,6 +50,7 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/host-names": "the hosts that environments get",
   "apps/urls": "where apps are reached",
   "apps/restarts": "restarts of live releases",
+  "apps/comeback": "the return of live releases after a crash",
   "apps/lifecycle": "the start and the end of what runs",
   "apps/sharing": "what several servers on one database share of the apps",
   "apps/registry": "the runtimes of all servers",

@@ -86,6 +86,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     cors: { values: ["app", "*,app", "https://a/b"], random: textBut(/^\*$|:/) },
     runtime: { values: ["docker", "process,vm"], random: textBut(/process|simulated|engine/) },
     tenancy: { values: ["none"], random: textBut(/^(separate|trusted)$/) },
+    apps: { values: ["paused"], random: textBut(/^(running|stopped)$/) },
     isolation: { values: ["vm"], random: textBut(/^(none|bubblewrap)$/) },
     "apps-domain": { values: ["UP.example", "-a", "a..b"] },
     repos: { values: ["none", "acme/web"], random: textBut(/^[./ ]+$/) },

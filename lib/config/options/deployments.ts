@@ -70,6 +70,14 @@ export const deployments = v.optional(
       ),
       "simulated",
     ),
+    apps: v.optional(
+      option(oneOf(["running", "stopped"]), {
+        help: "Whether a start brings live releases back. With `stopped` it does not: a restart of an environment or a deployment to it starts its app. It is for a server that its apps bring down.",
+        flag: "apps",
+        value: "STATE",
+      }),
+      "running",
+    ),
     isolation: v.optional(
       option(oneOf(["bubblewrap", "none"]), {
         help: "How `process` separates builds and apps from the service: in a sandbox of bubblewrap, or not at all. With `none`, deployed code can read whatever the user of the service can read.",

@@ -1,0 +1,100 @@
+import * as v from "valibot";
+import { systemTimer } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import { settingsRepository } from "../store/service-state.ts";
+import type { Store } from "../store/store.ts";
+import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly log: Log;
+  /** What other servers know the runtime by. */
+  readonly runtimeId: string | undefined;
+}
+
+/** An environment with its live release. */
+export type Returning = readonly [AppKey, Live];
+
+const record = v.object({ crashes: v.number(), last: v.nullable(v.string()) });
+type Record = v.InferOutput<typeof record>;
+
+const firstWait_ms = 1_000;
+const longestWait_ms = 60_000;
+/** A start that hangs keeps the others no longer. */
+const longestTurn = "10s";
+/** A server that ran this long has survived its apps. */
+const calm = "10m";
+
+/** The wait before each app, after so many crashes in a row. */
+const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), longestWait_ms));
+
+export type Comeback = ReturnType<typeof createComeback>;
+
+/**
+ * Brings live releases back. Of apps that run when their server crashes, one may be the reason, and would crash it again
+ * before the others are there. So they come one after the other then, and the one that was started last comes last.
+ */
+export function createComeback({ store, log, runtimeId = "own" }: Ports) {
+  const settings = store.using(settingsRepository);
+  const name = `apps_of_${runtimeId}`;
+  let crashes = 0;
+  let suspect: string | null = null;
+  let last: string | null = null;
+  let written: Promise<unknown> = Promise.resolve();
+
+  const write = (value: Record | null) => {
+    const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: JSON.stringify(value) }));
+    // A store that cannot be written keeps no app from its start.
+    written = written.then(next).catch(() => {});
+    return written;
+  };
+
+  const wait = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
+
+  return {
+    /** Finds out how the server before this one ended. */
+    async begin(): Promise<void> {
+      const { value = "null" } = (await settings().read({ name })) ?? {};
+      const found = v.safeParse(v.nullable(record), JSON.parse(value));
+      const before = found.success ? found.output : null;
+      if (before) ({ last: suspect, crashes } = { ...before, crashes: before.crashes + 1 });
+      last = suspect;
+    },
+
+    /** A release is about to start: resolves once that is known after a crash too. */
+    async starting(deployment_id: string): Promise<void> {
+      if (deployment_id === last) return;
+      last = deployment_id;
+      await write({ crashes, last });
+    },
+
+    /** Brings them back; in turn after a crash. */
+    bring(live: readonly Returning[], supervisor: Supervisor): void {
+      void write({ crashes, last });
+      systemTimer(calm, () => void write({ crashes: 0, last }));
+      if (crashes === 0) {
+        for (const [key, one] of live) void supervisor.resume(key, one);
+        return;
+      }
+      const isSuspect = ([, { deployment_id }]: Returning) => deployment_id === suspect;
+      const wait_ms = waitAfter(crashes);
+      if (live.length > 0)
+        log.warn("the server before this one crashed: its apps come back one after the other", {
+          crashes,
+          wait_ms,
+          ...(suspect !== null && { last: suspect }),
+        });
+      let before = Promise.resolve();
+      for (const [key, one] of [...live.filter((each) => !isSuspect(each)), ...live.filter(isSuspect)]) {
+        const turn = before.then(() => wait(wait_ms));
+        const tried = supervisor.resume(key, one, turn);
+        before = turn.then(() =>
+          Promise.race([tried, new Promise<void>((resolve) => systemTimer(longestTurn, resolve))]),
+        );
+      }
+    },
+
+    /** The server ends as it was asked to. */
+    end: () => write(null),
+  };
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createClient } from "../../lib/client.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
+import { repositories } from "../helpers/repositories.ts";
+import { askApp, noSandbox } from "../helpers/running-apps.ts";
+
+const key = "sk_live_demo_owner1";
+const names = ["one", "two", "three"] as const;
+const slow_ms = 300;
+
+/** A program that takes a while until it listens, and answers when it was started. */
+const slow = `const began = Date.now();
+setTimeout(() => require("node:http").createServer((_, response) => response.end(String(began)))
+  .listen(process.env.PORT, process.env.HOST), ${slow_ms});`;
+
+async function begin(t: TestContext, folder: string, repos: string, ...words: string[]) {
+  const database = join(folder, "svc.db");
+  const args = ["dev", "--port", "0", "--apps-port", "0", "--database", database, "--key", key, "--repos", repos];
+  const program = await launch(t, [...args, "--runtime", "process", ...words], folder);
+  const ask = (name: string) => askApp(new URL(program.apps_url ?? "").port, `production-${name}.localhost`);
+  return {
+    ...program,
+    ask,
+    client: createClient({ baseUrl: program.base_url, apiKey: key }),
+    /** When each app was started, the first one first. */
+    async starts(): Promise<(readonly [name: string, at: number])[]> {
+      const all = await Promise.all(
+        names.map(async (name) => {
+          for (;;) {
+            const answer = await ask(name);
+            if (answer.startsWith("200 ")) return [name, Number(answer.slice(4))] as const;
+          }
+        }),
+      );
+      return all.sort(([, one], [, other]) => one - other);
+    },
+  };
+}
+
+const gaps = (starts: readonly (readonly [string, number])[]) =>
+  starts.slice(1).map(([, at], i) => at - (starts[i]?.[1] ?? 0));
+
+test("After a crash apps come back in turn, the one that was started last at the end, and each time with a longer wait", {
+  skip: noSandbox,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const repos = repositories(t);
+  repos.commit("acme/web", { "svc.json": { start: "node server.js" }, "server.js": slow });
+  const first = await begin(t, folder, repos.root);
+  const projects = new Map<string, string>();
+  for (const name of names) {
+    const { id: project_id } = await first.client.projects.create({ name, region: "eu-west-1" });
+    projects.set(name, project_id);
+    const source = { type: "git", repo: "acme/web" } as const;
+    const { id } = await first.client.deployments.create({ project_id, environment: "production", source });
+    assert.equal((await first.client.deployments.get({ id, wait: 60 })).status, "active");
+  }
+  await first.client.environments.restart({ id: projects.get("one") ?? "", name: "production" });
+  await first.stop("SIGKILL");
+
+  const second = await begin(t, folder, repos.root);
+  const afterOne = await second.starts();
+  assert.match(second.errors(), /come back one after the other/);
+  assert.deepEqual(
+    afterOne.map(([name]) => name),
+    ["two", "three", "one"],
+  );
+  for (const gap of gaps(afterOne)) assert.ok(gap >= slow_ms, `${gap}`);
+  await second.stop("SIGKILL");
+
+  const third = await begin(t, folder, repos.root);
+  const afterTwo = await third.starts();
+  assert.deepEqual(
+    afterTwo.map(([name]) => name),
+    ["two", "three", "one"],
+  );
+  for (const gap of gaps(afterTwo)) assert.ok(gap >= slow_ms + 1_000, `${gap}`);
+  await third.stop("SIGKILL");
+
+  // Without apps nothing starts but what is asked for.
+  const fourth = await begin(t, folder, repos.root, "--apps", "stopped");
+  for (const name of names) assert.match(await fourth.ask(name), /^503 /);
+  await fourth.client.environments.restart({ id: projects.get("two") ?? "", name: "production" });
+  assert.match(await fourth.ask("two"), /^200 /);
+  assert.match(await fourth.ask("one"), /^503 /);
+  assert.match(fourth.errors(), /apps are stopped \(--apps stopped\)/);
+  assert.equal((await fourth.stop()).code, 0);
+
+  // A server that ended as it was asked to is no reason to wait.
+  const fifth = await begin(t, folder, repos.root);
+  await fifth.starts();
+  assert.doesNotMatch(fifth.errors(), /come back one after the other/);
+  assert.equal((await fifth.stop()).code, 0);
+});
