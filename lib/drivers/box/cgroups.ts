@@ -36,7 +36,7 @@ export interface Groups {
 }
 
 const prefix = "svc-server-";
-const removal = { tries: 50, pause: "20ms" } as const;
+const removal = { tries: 200, pause: "5ms" } as const;
 
 function killAll(at: Hierarchies): void {
   for (const pid of processesIn(at)) {

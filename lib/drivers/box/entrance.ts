@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
-import { pastaOptions, type Reach, resolverSettings, routesOf } from "./network.ts";
+import { closedRoutes, openedRoutes, pastaOptions, type Reach, resolverSettings } from "./network.ts";
 
 /** The protections of this machine that a box has. */
 export interface Means {
@@ -28,6 +28,8 @@ export interface Visit {
 export interface Places {
   /** The name by which a folder or file of the machine is found, whoever may enter the folders above it. */
   of(path: string): string;
+  /** What a script of the box begins with: it waits for the network, which is made beside the rest of the box. */
+  readonly waiting: string;
   /** The file descriptors with the texts of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter. */
   readonly descriptors: {
     readonly passwd: string;
@@ -41,7 +43,7 @@ export interface Places {
  * While a box is set up, what it needs lies in this folder. It is covered in the box's own table of mounts alone, and holds
  * nothing that the setup wants, nor a release.
  */
-const place = "/sys";
+const place = "/sys/bus";
 /** The shell has descriptors of one digit alone. The sandbox reads its arguments from 3. */
 const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
 const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
@@ -49,23 +51,33 @@ const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
 /** A text on a descriptor of the shell. */
 const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 
+/** A line of the file from which `mount` mounts everything at once: each program that starts takes milliseconds. */
+const bound = (path: string, to: string) =>
+  `${path.replace(/[\\\s#]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)} ${to} none bind 0 0\n`;
+
+/** The lines of a file of the folder, as the shell writes it by itself. */
+const file = (name: string, lines: string) => `printf %s ${quoted(lines)} > ${name}`;
+
 /** Node keeps the tunnel's device to root where nothing gave it to all users, as a machine without udev does. */
-function tunnelLines(): string[] {
-  if ((statSync("/dev/net/tun").mode & 0o006) === 0o006) return [];
-  return ["mknod -m 666 tun c 10 200", "mount --bind tun /dev/net/tun"];
-}
+const lacksTunnel = () => (statSync("/dev/net/tun").mode & 0o006) !== 0o006;
+const tunnel = { device: "/dev/net/tun", make: "mknod -m 666 tun c 10 200" } as const;
 
 /**
  * The network of a box is made by the box's own user, who thereby has no rights over the machine's. It belongs to a
- * namespace of users around the sandbox, so what runs inside cannot change it. pasta connects it from without.
+ * namespace of users around the sandbox, so what runs inside cannot change it. pasta connects it from without, while the
+ * sandbox is made. What must stay closed is closed before, since variables of the app such as LD_PRELOAD run code at once.
  */
 function withNetwork(port: number | undefined, reach: Reach, command: readonly string[]): string {
-  const inside = [
-    `echo go >&${descriptor.go}`,
+  const connecting = [
     `read -r answer <&${descriptor.ready}`,
-    `if [ "$answer" = failed ]; then echo "The network of the box was not made:" >&2; cat said >&2; exit 126; fi`,
-    "ip -batch routes",
-    `exec ${shellCommand(command)} ${descriptor.ready}<&- ${descriptor.go}<&-`,
+    `if [ "$answer" != failed ] && ip -batch opened; then echo made 1<>made; exit; fi`,
+    `echo "The network of the box was not made:" >&2; cat said >&2; echo failed 1<>made`,
+  ].join("\n");
+  const inside = [
+    "ip -batch closed",
+    `echo go >&${descriptor.go}`,
+    `{ ${connecting}; } ${closing} &`,
+    `exec ${shellCommand(command)} 0<>made ${descriptor.ready}<&- ${descriptor.go}<&-`,
   ].join("\n");
   const pasta = shellCommand(["pasta", ...pastaOptions(port, reach), "-P", "ready"]);
   return [
@@ -81,18 +93,13 @@ export function entrance(
   write: (at: Places) => string[],
 ) {
   const known: string[] = [];
-  const mounts: string[] = [];
+  const nameOf = (path: string) => `at${known.indexOf(path)}`;
   const command = write({
     of(path) {
-      if (!known.includes(path)) {
-        known.push(path);
-        const name = `at${known.indexOf(path)}`;
-        mounts.push(
-          `${statSync(path).isDirectory() ? "mkdir" : "touch"} ${name}; mount --bind ${quoted(path)} ${name}`,
-        );
-      }
-      return `${place}/at${known.indexOf(path)}`;
+      if (!known.includes(path)) known.push(path);
+      return `${place}/${nameOf(path)}`;
     },
+    waiting: reach ? 'read -r made; [ "$made" = made ] || exit 126; exec < /dev/null; ' : "",
     descriptors: {
       passwd: String(descriptor.passwd),
       group: String(descriptor.group),
@@ -102,27 +109,44 @@ export function entrance(
   });
   const last = reach ? withNetwork(port, reach, command) : `exec ${shellCommand(command)}`;
   const asUser = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--", "sh", "-ec"];
+  const isFolder = (path: string) => statSync(path).isDirectory();
+  const folders = known.filter(isFolder).map(nameOf);
+  const files = known.filter((path) => !isFolder(path)).map(nameOf);
+  const makesTunnel = reach !== undefined && lacksTunnel();
+  const mounts = [
+    ...known.map((path) => bound(path, `${place}/${nameOf(path)}`)),
+    ...(makesTunnel ? [bound(`${place}/tun`, tunnel.device)] : []),
+  ];
   const script = [
-    ...entries.map((file) => `echo 0 > ${quoted(file)}`),
+    // A move to a group waits for all processors, so it goes on beside the rest.
+    ...(entries.length > 0
+      ? [`{ ${entries.map((one) => `echo $$ > ${quoted(one)}`).join("; ")}; } & entering=$!`]
+      : []),
+    "umask 0",
     ...(filter === undefined ? [] : [`exec ${descriptor.filter}< ${quoted(filter)}`]),
     text(descriptor.passwd, "app:x:1000:1000:app:/tmp:/bin/sh\n"),
     text(descriptor.group, "app:x:1000:\n"),
     `mount -t tmpfs -o mode=755,size=1m box ${place}`,
     `cd ${place}`,
-    ...mounts,
+    ...(folders.length > 0 ? [`mkdir ${folders.join(" ")}`] : []),
+    ...files.map((name) => `: > ${name}`),
+    ...(makesTunnel ? [tunnel.make] : []),
+    file("mounts", mounts.join("")),
+    `mount --all --fstab ${place}/mounts`,
     ...(reach
       ? [
           text(descriptor.resolver, resolverSettings()),
-          `cat > routes <<'END'\n${routesOf(reach)}END`,
-          ...tunnelLines(),
-          "mkfifo ready go",
-          "touch said",
-          "chmod 666 ready go said",
+          file("closed", closedRoutes(reach)),
+          file("opened", openedRoutes(reach)),
+          "mkfifo ready go made",
+          ": > said",
           `exec ${descriptor.ready}<>ready ${descriptor.go}<>go`,
         ]
       : []),
+    ...(entries.length > 0 ? ["wait $entering"] : []),
+    "umask 022",
     user === undefined ? last : `exec ${shellCommand(asUser)} ${quoted(last)}`,
   ].join("\n");
-  const [file = "", ...args] = [...within, ...as, "sh", "-ec", script];
-  return { file, args };
+  const [program = "", ...args] = [...within, ...as, "sh", "-ec", script];
+  return { file: program, args };
 }

@@ -28,16 +28,26 @@ const ofMachine = () =>
     .flatMap((list) => list ?? [])
     .flatMap(({ family, address: own, internal }) => (family === "IPv4" && !internal ? [`${own}/32`] : []));
 
-/** The routes of a box, as `ip -batch` reads them. A longer prefix wins over a shorter one, whatever their order. */
-export function routesOf({ networks }: Reach): string {
-  const shut = [...new Set([...closed, ...ofMachine()])].filter((one) => !networks.includes(one));
-  return [
+const lines = (commands: readonly string[]) => commands.map((one) => `${one}\n`).join("");
+
+/**
+ * What is closed in a box, as `ip -batch` reads it: routes that are there before the network is. A longer prefix wins over a
+ * shorter one, whatever their order.
+ */
+export const closedRoutes = ({ networks }: Reach): string =>
+  lines(
+    [...new Set([...closed, ...ofMachine()])]
+      .filter((one) => !networks.includes(one))
+      .map((one) => `route add blackhole ${one}`),
+  );
+
+/** What is added once the network is there. */
+export const openedRoutes = ({ networks }: Reach): string =>
+  lines([
     ...networks.map((one) => `route replace ${one} via ${gateway}`),
     // The gateway last: it leads elsewhere, and answers nothing itself.
-    ...[...shut, `${gateway}/32`].map((one) => `route replace blackhole ${one}`),
-    "",
-  ].join("\n");
-}
+    `route replace blackhole ${gateway}/32`,
+  ]);
 
 const nameServersIn = (file: string) =>
   existsSync(file)

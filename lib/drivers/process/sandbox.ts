@@ -155,7 +155,7 @@ export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
       const visit = { entries: group?.entries ?? [], user: box.user, port: box.port, within: box.within ?? [] };
       const entering = entrance(means, visit, (places) => {
         hiddenArgs = boxArguments(box, places);
-        return ["bwrap", "--args", "3", "--", ...limits(box), "--", "sh", "-c", script];
+        return ["bwrap", "--args", "3", "--", ...limits(box), "--", "sh", "-c", places.waiting + script];
       });
       // Its own environment is empty: LD_PRELOAD of an app must not reach a program outside of the box.
       const around = { env: { PATH: hostPath }, cwd: "/", isSandbox: true };
