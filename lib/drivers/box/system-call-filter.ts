@@ -9,6 +9,7 @@ interface Architecture {
   /** AUDIT_ARCH of <linux/audit.h>. */
   readonly audit: number;
   readonly numbers: Readonly<Record<string, number>>;
+  readonly socket: number;
 }
 
 /** The calls from 425 on have the same number everywhere. */
@@ -30,6 +31,7 @@ const common = {
 const architectures: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
+    socket: 41,
     numbers: {
       ...common,
       ...{
@@ -69,6 +71,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
   arm64: {
     audit: 0xc00000b7,
+    socket: 198,
     numbers: {
       ...common,
       ...{
@@ -101,9 +104,13 @@ const allow = 0x7fff0000;
 const errno = (number: number) => 0x00050000 | number;
 const EPERM = 1;
 const ENOSYS = 38;
+const EAFNOSUPPORT = 97;
+/** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network of its own holds no socket of others, such as AF_VSOCK to the hypervisor. */
+const families = [1, 2, 10, 16];
 /** Where the kernel's `seccomp_data` has them. */
 const numberAt = 0;
 const architectureAt = 4;
+const firstArgumentAt = 16;
 /** Calls of the ABI x32 begin here; they would pass the filter under other numbers. */
 const x32 = 0x40000000;
 
@@ -127,6 +134,10 @@ export function systemCallFilter(arch: string = process.arch): Buffer | undefine
       [jumpIfEqual, 0, 1, number] as const,
       [answer, 0, 0, errno(absent.test(name) ? ENOSYS : EPERM)] as const,
     ]),
+    [jumpIfEqual, 0, families.length + 2, its.socket],
+    [load, 0, 0, firstArgumentAt],
+    ...families.map((family, i) => [jumpIfEqual, families.length - i, 0, family] as const),
+    [answer, 0, 0, errno(EAFNOSUPPORT)],
     [answer, 0, 0, allow],
   ];
   const program = Buffer.alloc(8 * rows.length);

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { systemTimer } from "../../kernel/clock.ts";
 import type { Group, Passed } from "../box/cgroups.ts";
@@ -77,6 +78,28 @@ function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain
   };
 }
 
+const closesOnExec = 0o2000000;
+let nothing: number | undefined;
+
+/** What takes the place of descriptors that this process was started with: it would hand them on, and files behind them. */
+function instead(): (number | "ignore")[] {
+  const inherited = readdirSync("/proc/self/fd")
+    .map(Number)
+    .filter((fd) => {
+      try {
+        const [, flags = "0"] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1")) ?? [];
+        return fd > 3 && (Number.parseInt(flags, 8) & closesOnExec) === 0;
+      } catch {
+        return false; // It is closed by now.
+      }
+    });
+  if (inherited.length === 0) return [];
+  nothing ??= openSync("/dev/null", "r+");
+  const places: (number | "ignore")[] = Array(Math.max(...inherited) - 3).fill("ignore");
+  for (const fd of inherited) places[fd - 4] = nothing;
+  return places;
+}
+
 /** Starts a command in a process group of its own. `take` gets its output, both streams in the order of arrival. */
 export function startChild(command: Command, take: TakeOutput): Child {
   const { file, args, env, cwd, hiddenArgs, group } = command;
@@ -84,7 +107,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
     cwd,
     env,
     detached: true,
-    stdio: ["ignore", "pipe", "pipe", hiddenArgs ? "pipe" : "ignore"],
+    stdio: ["ignore", "pipe", "pipe", hiddenArgs ? "pipe" : "ignore", ...instead()],
   });
   const { pid } = child;
   handOver(child, hiddenArgs);

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createClient } from "../../lib/client.ts";
+import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
+import { repositories } from "../helpers/repositories.ts";
+import { askApp, runtimeWorld } from "../helpers/running-apps.ts";
+
+/*
+ * What an app of the runtime `process` tries against the machine, its server and its neighbours, a row each, with the answer
+ * of the kernel. The app prints what its attempt came to.
+ */
+
+/** The numbers of system calls. */
+const calls =
+  process.arch === "arm64"
+    ? { socket: 198, clone: 220, clock_settime: 112, sched_setscheduler: 119, setpriority: 140, ioprio_set: 30 }
+    : { socket: 41, clone: 56, clock_settime: 227, sched_setscheduler: 144, setpriority: 141, ioprio_set: 251 };
+const perl = (code: string) => `perl -e '${code} print $! + 0'`;
+/** A call with plain arguments; prints the number of the error, or 0. */
+const call = (name: keyof typeof calls, ...args: (number | string)[]) =>
+  perl(`$! = 0; syscall(${[calls[name], ...args].join(", ")}) == -1 or $! = 0;`);
+/** A call whose last argument points to a structure of one or two fields. */
+const packed = (name: keyof typeof calls, form: string, first: number, field: number) =>
+  perl(
+    `my $it = pack("${form}", ${field}, 0); $! = 0; syscall(${calls[name]}, 0, ${form === "l" ? `${first}, ` : ""}$it) == -1 or $! = 0;`,
+  );
+const [EPERM, EACCES, EAFNOSUPPORT] = [1, 13, 97] as const;
+const socketOf = (family: number, type = 1) =>
+  [call("socket", family, type, 0), new RegExp(`^${EAFNOSUPPORT}$`)] as const;
+const denied = /Permission denied|Operation not permitted|Read-only file system|No such file|not found|nonexistent/;
+
+/** Each attack is a command of the shell, and what it prints. */
+const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp]>> = {
+  "files through the roots of processes": ["ls -d /proc/[0-9]*/root/root /proc/[0-9]*/root/home 2>&1", denied],
+  "the memory of the first process": ["head -c 1 /proc/1/mem 2>&1", /Input\/output error|Permission denied/],
+  "the disk of the machine": [
+    "ls /dev/vda /dev/sda /dev/mem /dev/kmsg /dev/loop0 /dev/net/tun 2>&1 | grep -v 'No such file'; echo none",
+    /^none$/,
+  ],
+  "a new device": ["mknod /tmp/disk b 254 0 2>&1", denied],
+  "a hard link to a file of the system": [
+    "ln /etc/passwd /tmp/passwd 2>&1",
+    /Invalid cross-device link|Operation not permitted/,
+  ],
+  "a program that runs as its owner": [
+    "grep -E 'NoNewPrivs|CapEff|CapBnd' /proc/self/status | tr -s '\\t\\n' ' '",
+    /^CapEff: 0+ CapBnd: [0-9a-f]+ NoNewPrivs: 1$/,
+  ],
+  "programs of the system that run as root": [
+    "su -c id 2>&1; mount -t tmpfs none /tmp 2>&1; echo over",
+    /^(?!.*uid=0).*over$/s,
+  ],
+  "the release": ["touch /app/x 2>&1", /Read-only file system/],
+  "the system": ["touch /usr/x /etc/passwd /x 2>&1 | grep -vc -E 'Read-only|denied'", /^0$/],
+  "secrets of the system": ["cat /etc/shadow /etc/ssl/private/* 2>&1", denied],
+  "sockets of the machine": [
+    "ls /run/docker.sock /var/run/docker.sock /run/dbus /run/systemd 2>&1 | grep -v 'No such file'; echo none",
+    /^none$/,
+  ],
+  "the folder /sys": ["ls /sys/ 2>&1", /No such file/],
+  "another control group": [
+    "ls /sys/fs/cgroup 2>&1; cut -d: -f3 /proc/self/cgroup | grep -c svc-server",
+    /No such file.*0$/s,
+  ],
+  "a mount": ["mount -t cgroup -o memory none /tmp 2>&1; mount -o remount,rw / 2>&1; umount /tmp 2>&1; echo", denied],
+  "settings of the kernel": [
+    "echo x > /proc/sys/kernel/core_pattern; echo b > /proc/sysrq-trigger; echo 1 > /proc/sys/vm/overcommit_memory",
+    denied,
+  ],
+  "a core dump": ["ulimit -c; ulimit -H -c", /^0\n0$/],
+  "a new namespace of users": [call("clone", 0x10000000 + 17, 0, 0, 0, 0), /^(1|28)$/],
+  "a new namespace of the network": [call("clone", 0x40000000 + 17, 0, 0, 0, 0), /^1$/],
+  "the machine's clock": [packed("clock_settime", "qq", 0, 0), /^1$/],
+  "a schedule of real time": [packed("sched_setscheduler", "l", 1, 50), new RegExp(`^${EPERM}$`)],
+  "a higher priority": [call("setpriority", 0, 0, -20), new RegExp(`^(${EPERM}|${EACCES})$`)],
+  "a higher priority at the disk": [call("ioprio_set", 1, 0, 1 << 13), new RegExp(`^${EPERM}$`)],
+  "a raw socket": [call("socket", 2, 3, 255), new RegExp(`^${EPERM}$`)],
+  "packets of the link": socketOf(17, 3),
+  "a socket to the hypervisor": socketOf(40),
+  "the kernel's ciphers": socketOf(38, 5),
+  "keys of IPsec": socketOf(15, 3),
+  "other families of sockets": socketOf(30),
+  "routes of its network": [
+    "ip route del blackhole 10.0.0.0/8 2>&1; ip addr add 10.0.0.5/8 dev lo 2>&1",
+    /not permitted|not found/,
+  ],
+  "keystrokes of a terminal": [perl(`my $c = "x"; $! = 0; ioctl(STDOUT, 0x5412, $c) and $! = 0;`), /^25$/],
+  "the terminal of the server": ["(exec 3<> /dev/tty) 2>&1", /No such device|cannot open|cannot create/],
+  "a file of ten terabytes": ["truncate -s 10T /tmp/sparse 2>&1", /File too large|size limit/],
+  "more than the temporary folder holds": ["head -c 400M /dev/zero > /tmp/big; rm -f /tmp/big", /No space left/],
+  "more than shared memory holds": ["head -c 400M /dev/zero > /dev/shm/big; rm -f /dev/shm/big", /No space left/],
+  "descriptors without end": [
+    `perl -e 'my @f; for (1..9000) { open(my $f, "<", "/dev/null") or last; push @f, $f } print $! + 0, " ", scalar(@f) < 4096'`,
+    /^24 1$/,
+  ],
+  "a larger limit": ["ulimit -n 100000 2>&1", denied],
+};
+
+test(
+  "An app gets nowhere with what it tries against the machine",
+  needs("users", "network", "system calls"),
+  async (t) => {
+    const here = await runtimeWorld(t);
+    const { id } = await here.project("web");
+    here.repos.commit("acme/web", obeyingApp);
+    assert.equal((await here.release(id)).status, "active");
+    const failed: string[] = [];
+    for (const [name, [command, answer]] of Object.entries(attacks)) {
+      const code = `(({ stdout, stderr }) => (stdout + stderr).trim())(spawnSync("sh", ["-c", ${JSON.stringify(command)}], { encoding: "utf8" }))`;
+      const got = await runIn(here, code);
+      if (!answer.test(got)) failed.push(`${name}: ${got}`);
+    }
+    assert.deepEqual(failed, []);
+  },
+);
+
+test("An app finds neither its server nor a neighbour", needs("users", "network"), async (t) => {
+  const folder = temporaryFolder(t);
+  const here = await runtimeWorld(t, { database: join(folder, "svc.db") });
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", {
+    ...obeyingApp,
+    "svc.json": { build: "echo mine > /cache/mine", start: "node server.js" },
+  });
+  const { id: own } = await here.release(id);
+  await here.release(id, {}, "preview");
+  const box = "preview-web.localhost";
+  const run = (code: string) => runIn(here, code, box);
+  // Signals, 0 among them, reach nobody outside; nor do names of processes.
+  for (const signal of [0, `"SIGTERM"`]) assert.equal(await run(`process.kill(${process.pid}, ${signal})`), "ESRCH");
+  assert.equal(await run(`process.kill(-${process.pid}, "SIGKILL")`), "ESRCH");
+  const names = await run(
+    `fs.readdirSync("/proc").filter((one) => /^[0-9]+$/.test(one)).map((one) => { try { return fs.readFileSync("/proc/" + one + "/environ", "latin1") } catch { return "" } }).join("")`,
+  );
+  assert.ok(names.includes("SVC_ENVIRONMENT=preview"));
+  assert.equal(names.includes("SVC_ENVIRONMENT=production"), false);
+  // Descriptors of the server, of the setup and of the limits are closed.
+  const descriptors = await run(`spawnSync("sh", ["-c", "ls -l /proc/[0-9]*/fd"], { encoding: "utf8" }).stdout`);
+  assert.match(descriptors, /-> /);
+  // The first process has kept the pipe on which it waited for its network.
+  const places = descriptors.replace(" 0 -> /sys/bus/made", "");
+  assert.doesNotMatch(places, /svc|cgroup|\/sys|\.bpf|ready|-> \/(tmp|root|home)/);
+  for (const path of [folder, `${folder}/svc.db-apps/releases/${own}/app/server.js`, `${folder}/svc.db.key`, "/cache"])
+    assert.equal(await run(`fs.statSync(${JSON.stringify(path)}).size`), "ENOENT", path);
+  // Datagrams and the other ways to write an address end as connections do.
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  t.after(() => socket.close());
+  await new Promise((resolve) => socket.once("listening", resolve));
+  const heard: string[] = [];
+  socket.on("message", (text) => heard.push(String(text)));
+  const datagram = `new Promise((done) => { const one = require("node:dgram").createSocket("udp4"); one.on("error", ({ code }) => done(code)); one.connect(${socket.address().port}, "127.0.0.1", () => { one.send("x", () => one.send("x", (error) => done(error?.code ?? "sent"))); setTimeout(() => done("sent"), 500); }); })`;
+  assert.equal(await run(datagram), "ECONNREFUSED");
+  assert.deepEqual(heard, []);
+  for (const address of [
+    "::ffff:169.254.169.254",
+    "fe80::1%eth0",
+    "fd00:ec2::254",
+    "::1",
+    "::ffff:127.0.0.1",
+    "0.0.0.0",
+  ]) {
+    const connect = `new Promise((done) => { const one = net.connect(${socket.address().port}, ${JSON.stringify(address)}); one.setTimeout(3000, () => done("no answer")); one.on("connect", () => done("open")); one.on("error", ({ code }) => done(code)); })`;
+    assert.match(
+      await run(connect),
+      /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|ENOTFOUND)$/,
+      address,
+    );
+  }
+});
+
+test("An app gets no descriptor with which its server was started", needs("users"), async (t) => {
+  const folder = temporaryFolder(t);
+  const secret = join(folder, "secret");
+  writeFileSync(secret, "secret of the machine");
+  const repos = repositories(t);
+  const start = "cat /proc/self/fd/20 > /tmp/got; exec node server.js";
+  const answering = `const got = require("node:fs").readFileSync("/tmp/got"); require("node:http").createServer((_, answer) => answer.end(got)).listen(process.env.PORT, "127.0.0.1");`;
+  repos.commit("acme/web", { "svc.json": { start }, "server.js": answering });
+  const key = "sk_live_demo_owner1";
+  const words = ["dev", "--port", "0", "--apps-port", "0", "--key", key, "--runtime", "process", "--repos", repos.root];
+  const server = await launch(t, words, folder, {
+    limits: `-c 0; exec bash -c 'exec 20< ${secret}; exec "$@"' bash "$@"`,
+  });
+  const client = createClient({ baseUrl: server.base_url, apiKey: key });
+  const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
+  const source = { type: "git", repo: "acme/web" } as const;
+  const { id } = await client.deployments.create({ project_id, environment: "production", source });
+  assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+  const answer = await askApp(new URL(server.apps_url ?? "").port, "production-web.localhost");
+  assert.equal(answer, "200 ");
+  assert.equal((await server.stop()).code, 0);
+});
