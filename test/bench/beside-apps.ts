@@ -1,0 +1,122 @@
+import { execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
+import { join } from "node:path";
+import { createService } from "../../lib/index.ts";
+import { type Figure, figure } from "./figures.ts";
+import type { Loaded, Round } from "./load.ts";
+
+/** How long callers of the service wait while apps of the runtime `process` use up what they may. */
+const [folder = ""] = process.argv.slice(2);
+const key = "sk_live_demo_bench";
+const rounds = 3;
+const calls = { x64: [291, 233], arm64: [20, 21] }[process.arch as "x64"] ?? [0, 0];
+
+/** What an app does until it is stopped. */
+const greed = {
+  "eight busy loops and a flood of log lines":
+    "for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; yes & exec node server.js",
+  "watches of epoll without end": "while :; do perl epoll.pl; done & exec node server.js",
+} as const;
+const epoll = `my @fds = map { my @p; pipe($p[0], $p[1]); @p } 1..1000; for (1..2000) { my $e = syscall(${calls[0]}, 0);
+for my $fd (@fds) { syscall(${calls[1]}, $e, 1, fileno($fd), pack("LQ", 1, 0)) == 0 or exit 7 } }`;
+const server = `require("node:http").createServer((_, r) => r.end("up")).listen(process.env.PORT, process.env.HOST);`;
+
+function commit(name: string, start: string): void {
+  const at = join(folder, "greedy/acme", name);
+  mkdirSync(at, { recursive: true });
+  const files = { "svc.json": JSON.stringify({ start }), "server.js": server, "epoll.pl": epoll };
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(at, file), text);
+  for (const words of [
+    ["init", "--quiet", "--initial-branch=main"],
+    ["add", "--all"],
+    ["commit", "--quiet", "--allow-empty", "--message", name],
+  ])
+    execFileSync("git", ["-c", "user.name=b", "-c", "user.email=b@acme.test", ...words], { cwd: at, stdio: "pipe" });
+}
+
+/** The 99th percentile of requests on four connections from another process. */
+async function p99(url: string, path: string, headers: Record<string, string> = {}): Promise<number> {
+  const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
+  const round: Round = { url, ms: 2_000, connections: 4, requests: [{ path }], keys: [key], headers };
+  sender.send(round);
+  const [{ p99_ms }] = (await once(sender, "message")) as [Loaded];
+  sender.send("end");
+  return p99_ms;
+}
+
+/** Times of the same app, in the box and without one, through the proxy. */
+async function ratesOf(isolation: "bubblewrap" | "none"): Promise<number> {
+  const service = await begin(isolation, join(folder, `${isolation}.db`));
+  await deploy(service, "plain", "node server.js");
+  const headers = { host: "production-plain.localhost" };
+  const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
+  const url = service.appsUrl ?? "";
+  const all: number[] = [];
+  for (let i = 0; i < rounds + 1; i++) {
+    sender.send({ url, ms: 1_500, requests: [{ path: "/" }], keys: ["none"], headers } satisfies Round);
+    const [{ per_second }] = (await once(sender, "message")) as [Loaded];
+    if (i > 0) all.push(per_second);
+  }
+  sender.send("end");
+  await service.close();
+  return Math.max(...all);
+}
+
+const begin = (isolation: "bubblewrap" | "none", database: string) =>
+  createService({
+    ...{ database, key, rateLimit: 1e9, logLevel: "error", apps: { port: 0 } },
+    codeHost: { repos: join(folder, "greedy") },
+    deployments: { runtime: "process", isolation },
+  });
+type Service = Awaited<ReturnType<typeof begin>>;
+
+async function call(service: Service, method: string, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const response = await service.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as { id: string; status: string };
+}
+
+/** Deploys an app, and answers what stops it. */
+async function deploy(service: Service, name: string, start: string): Promise<() => Promise<unknown>> {
+  commit(name, start);
+  const { id: project_id } = await call(service, "POST", "/v1/projects", { name, region: "eu-west-1" });
+  const source = { type: "git", repo: `acme/${name}` };
+  const { id } = await call(service, "POST", "/v1/deployments", { project_id, environment: "production", source });
+  const { status } = await call(service, "GET", `/v1/deployments/${id}?wait=60`);
+  if (status !== "active") throw new Error(`the app ${name} ended as ${status}`);
+  return () =>
+    service.fetch(`/v1/projects/${project_id}/environments/production`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${key}` },
+    });
+}
+
+async function bench(): Promise<Figure[]> {
+  const load = loadavg()[0] ?? 0;
+  const service = await begin("bubblewrap", join(folder, "beside.db"));
+  const { url } = await service.listen({ port: 0 });
+  await p99(url, "/v1/me");
+  const figures: Figure[] = [];
+  for (const [i, [name, start]] of Object.entries(greed).entries()) {
+    const ratios: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const idle = await p99(url, "/v1/me");
+      const stop = await deploy(service, `greedy${i}${round}`, start);
+      ratios.push((await p99(url, "/v1/me")) / idle);
+      await stop();
+    }
+    figures.push(figure(`p99 of GET /v1/me beside ${name}, of the idle one`, "", ratios, { floor: 3, aim: 2 }));
+  }
+  await service.close();
+  const ratio = (await ratesOf("bubblewrap")) / (await ratesOf("none"));
+  return [
+    ...figures,
+    figure("requests a second to an app in its box, of one without", "", [ratio], { floor: 0.9, aim: 1 }),
+    figure("load of the machine before", "", [load]),
+  ];
+}
+
+process.stdout.write(JSON.stringify(await bench()));
