@@ -17,8 +17,26 @@ import { askApp, runtimeWorld } from "../helpers/running-apps.ts";
 /** The numbers of system calls. */
 const calls =
   process.arch === "arm64"
-    ? { socket: 198, clone: 220, clock_settime: 112, sched_setscheduler: 119, setpriority: 140, ioprio_set: 30 }
-    : { socket: 41, clone: 56, clock_settime: 227, sched_setscheduler: 144, setpriority: 141, ioprio_set: 251 };
+    ? {
+        socket: 198,
+        clone: 220,
+        clock_settime: 112,
+        sched_setscheduler: 119,
+        setpriority: 140,
+        ioprio_set: 30,
+        memfd_create: 279,
+        fcntl: 25,
+      }
+    : {
+        socket: 41,
+        clone: 56,
+        clock_settime: 227,
+        sched_setscheduler: 144,
+        setpriority: 141,
+        ioprio_set: 251,
+        memfd_create: 319,
+        fcntl: 72,
+      };
 const perl = (code: string) => `perl -e '${code} print $! + 0'`;
 /** A call with plain arguments; prints the number of the error, or 0. */
 const call = (name: keyof typeof calls, ...args: (number | string)[]) =>
@@ -193,4 +211,31 @@ test("An app gets no descriptor with which its server was started", needs("users
   const answer = await askApp(new URL(server.apps_url ?? "").port, "production-web.localhost");
   assert.equal(answer, "200 ");
   assert.equal((await server.stop()).code, 0);
+});
+
+const outOfMemory = /used more memory than deployments\.buildMemory \(128 MiB\)/;
+/** Memory that belongs to no process, and how the build ends. */
+const hoards: Readonly<Record<string, readonly [build: string, end: RegExp]>> = {
+  "files in memory": [
+    `perl -e 'my @f; for (1..40) { my $n = "x"; my $fd = syscall(${calls.memfd_create}, $n, 0); open(my $f, ">&=", $fd) or die $!; push @f, $f; syswrite($f, "x" x 16e6) } sleep 600'`,
+    outOfMemory,
+  ],
+  // The kernel gives all pipes of a user 64 MiB, and one page to each pipe beyond.
+  pipes: [
+    `perl -e 'my @p; for (1..1900) { pipe(my $r, my $w) or last; fcntl($w, 1031, 1 << 20); syscall(${calls.fcntl}, fileno($w), 4, 2048); 1 while syswrite($w, "x" x 65536); push @p, $r, $w } print scalar(@p); exit 3' | head -c 5; exit 3`,
+    /used more memory|^3800$/m,
+  ],
+  "a temporary folder of memory": ["head -c 250M /dev/zero > /dev/shm/x; sleep 600", outOfMemory],
+};
+
+test("Memory that belongs to no process counts for the build that takes it", needs("limits"), async (t) => {
+  const here = await runtimeWorld(t, { deployments: { buildMemory: "128MiB", buildTimeout: "30s" } });
+  const { id } = await here.project("web");
+  for (const [name, [build, end]] of Object.entries(hoards)) {
+    here.repos.commit("acme/web", { "svc.json": { build } });
+    const { id: failed, status } = await here.release(id);
+    const lines = (await here.messages(failed)).join("\n");
+    assert.equal(status, "failed", name);
+    assert.match(lines, end, name);
+  }
 });

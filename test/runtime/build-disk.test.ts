@@ -57,3 +57,21 @@ test("What a build leaves is the release, and packages for the next build", need
   assert.ok(existsSync(disk));
   assert.ok(512 * statSync(disk).blocks < most / 8, `${512 * statSync(disk).blocks}`);
 });
+
+test("A build leaves what is hard to copy, and its deployment ends", needs("disk"), async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const left = {
+    "mkfifo pipe; truncate -s 900M sparse; mkdir -m 300 dark; ln -s / root; ln -s loop loop; perl -MSocket -e 'socket(my $s, 1, 1, 0); bind($s, pack_sockaddr_un(\"socket\"))'":
+      "active",
+    'perl -e \'for (1..300) { mkdir "x" x 20; chdir "x" x 20 }\'': "failed",
+  };
+  for (const [build, end] of Object.entries(left)) {
+    here.repos.commit("acme/web", { "svc.json": { build, static: "public" }, "public/index.html": "home" });
+    const { id: deployment, status } = await here.release(id);
+    const lines = (await here.messages(deployment)).join("\n");
+    assert.equal(status, end, lines);
+    if (end === "failed") assert.match(lines, /what was built could not be copied: .*File name too long/s);
+    assert.equal(await here.ask("production-web.localhost"), "200 home");
+  }
+});

@@ -143,7 +143,10 @@ async function runBuild(
       run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
       await runStep(step, building, steps);
     }
-    if (disk) await releases.replaceApp(order.deployment_id, disk.copyApp);
+    if (disk)
+      await releases.replaceApp(order.deployment_id, disk.copyApp).catch(({ message }: Error) => {
+        throw new Failure(`what was built could not be copied: ${message.slice(-300)}`);
+      });
   } finally {
     disk?.close();
   }
