@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
 import type { Connection, Engine, EngineScope, Shared } from "./engine.ts";
-import { connectionConfig, limits, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
 import { codeOf, isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf, lockOf } from "./postgres-locks.ts";
+import { createPool } from "./postgres-pool.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
 import { followDatabaseTime } from "./postgres-time.ts";
 import { stopped } from "./write-failure.ts";
@@ -13,7 +14,7 @@ import { stopped } from "./write-failure.ts";
 /** For reads outside of transactions. */
 const readers = 4;
 /** For counters. */
-const counting = 4;
+const counting = 1;
 type Answer = ReturnType<Runner["query"]>;
 
 /** The statements of a connection, or of a pool of them. `sent` gets the answers that no caller waits for. */
@@ -51,21 +52,6 @@ const reading = (runner: Runner): Runner => ({
       throw codeOf(error) === "25006" ? new Error("a write outside of a transaction") : error;
     }),
 });
-
-/** A pool whose connections are opened within a time limit. The wait for one is longer: other statements come before. */
-function poolOf(driver: Driver, url: string, name: string, use: "reads" | "counters", max: number) {
-  const config = connectionConfig(url, `svc-server ${name}`, use);
-  class PoolClient extends driver.Client {
-    constructor() {
-      super(config);
-    }
-  }
-  const connectionTimeoutMillis = limits.answer_ms;
-  const pool = new driver.Pool({ max, allowExitOnIdle: true, connectionTimeoutMillis, Client: PoolClient });
-  // The next statement opens another connection, or fails and is told.
-  pool.on("error", () => {});
-  return pool;
-}
 
 /** An engine, and what its process shares with others. */
 export interface PostgresEngine {
@@ -117,9 +103,11 @@ function writingConnection(client: Client, texts: Set<string>) {
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const texts = new Set<string>();
-  const pool = poolOf(driver, url, link.name, "reads", readers);
+  const poolOf = (use: "reads" | "counters", max: number) =>
+    createPool(driver, connectionConfig(url, `svc-server ${link.name}`, use), max);
+  const pool = poolOf("reads", readers);
   const reads = connectionOf(named(reading(pool), link), texts);
-  const counterPool = poolOf(driver, url, link.name, "counters", counting);
+  const counterPool = poolOf("counters", counting);
   const counters = connectionOf(named(counterPool, link), texts);
   const read = async (text: string) => ((await reads.statement(text).first([])) as { value: number }).value;
   const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));

@@ -1,5 +1,7 @@
+import { nextTick } from "node:process";
+import type { Duplex } from "node:stream";
 import { DefaultQueryExecutor, PostgresAdapter, PostgresQueryCompiler, QueryCreator } from "kysely";
-import type { Client, ClientConfig, Pool, QueryResult } from "pg";
+import type { Client, ClientConfig, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
@@ -14,7 +16,6 @@ export const queryBuilder: QueryBuilder = Object.assign(new QueryCreator<Tables>
 
 interface Driver {
   readonly Client: new (config: SessionConfig) => Client;
-  readonly Pool: typeof Pool;
 }
 
 async function loadPackage() {
@@ -47,9 +48,10 @@ async function isShared(client: Client, other: Client): Promise<boolean> {
  * our settings: a pooler would refuse them at the start of a connection, or forget them.
  */
 export async function loadDriver(): Promise<Driver> {
-  const { Client: Base, Pool } = await loadPackage();
+  const { Client: Base } = await loadPackage();
   class SessionClient extends Base {
     readonly #config: SessionConfig;
+    #corked: Duplex | undefined;
     constructor(config: SessionConfig) {
       super(config);
       this.#config = config;
@@ -57,20 +59,23 @@ export async function loadDriver(): Promise<Driver> {
       this.on("error", () => {});
     }
 
-    /** With a callback for the pool. */
-    override connect(callback?: unknown): Promise<Client> {
-      const connected = super.connect().then(() => this.#begin());
-      const tell = callback as ((error?: unknown) => void) | undefined;
-      if (tell)
-        connected.then(
-          () => tell(),
-          (error) => {
-            void this.end().catch(() => {});
-            tell(error);
-          },
-        );
-      return connected;
+    override connect(): Promise<Client> {
+      return super.connect().then(() => this.#begin());
     }
+
+    /** Statements of one tick leave together: `pg` itself writes each to the socket. */
+    override query = ((...words: Parameters<Client["query"]>) => {
+      const { stream } = (this as unknown as { connection: { stream: Duplex } }).connection;
+      if (stream !== this.#corked) {
+        this.#corked = stream;
+        stream.cork();
+        nextTick(() => {
+          this.#corked = undefined;
+          stream.uncork();
+        });
+      }
+      return super.query(...words);
+    }) as Client["query"];
 
     async #begin(): Promise<Client> {
       const { session, ...config } = this.#config;
@@ -87,7 +92,7 @@ export async function loadDriver(): Promise<Driver> {
       return this;
     }
   }
-  return { Client: SessionClient, Pool };
+  return { Client: SessionClient };
 }
 
 const sharedServers =

@@ -1,0 +1,66 @@
+import type { Client } from "pg";
+import type { Runner, SessionConfig } from "./postgres.ts";
+import type { Driver } from "./postgres-link.ts";
+
+interface Slot {
+  readonly opening: Promise<Client>;
+  client?: Client;
+  /** Statements without an answer yet. */
+  waiting: number;
+}
+
+/** Connections for statements that stand alone. */
+export interface Pool extends Runner {
+  end(): Promise<void>;
+}
+
+/**
+ * A statement goes to a connection that has none to answer, or to the one with the fewest: it does not wait for the answers
+ * to those before it (pg's own pool: a GET at 32 connections takes 1.3 times the processor time).
+ */
+export function createPool({ Client }: Driver, config: SessionConfig, max: number): Pool {
+  const slots = new Set<Slot>();
+  let hasEnded = false;
+
+  const open = (): Slot => {
+    const client = new Client({ ...config, pipeline: true });
+    const slot: Slot = { opening: client.connect().then(() => client), waiting: 0 };
+    const drop = () => {
+      slots.delete(slot);
+      void client.end().catch(() => {});
+    };
+    client.on("error", drop);
+    client.on("end", drop);
+    slot.opening.then(() => {
+      slot.client = client;
+    }, drop);
+    slots.add(slot);
+    return slot;
+  };
+
+  const choose = (): Slot => {
+    let best: Slot | undefined;
+    for (const slot of slots) if (slot.client && (!best || slot.waiting < best.waiting)) best = slot;
+    if (best?.waiting === 0) return best;
+    if (slots.size < max) open();
+    // While the first ones open, statements wait for any of them.
+    for (const slot of slots) if (!best || slot.waiting < best.waiting) best = slot;
+    return best as Slot;
+  };
+
+  return {
+    query(query) {
+      if (hasEnded) return Promise.reject(new Error("Connection terminated"));
+      const slot = choose();
+      slot.waiting += 1;
+      const sent = slot.client ? slot.client.query(query) : slot.opening.then((client) => client.query(query));
+      return sent.finally(() => {
+        slot.waiting -= 1;
+      });
+    },
+    async end() {
+      hasEnded = true;
+      await Promise.all([...slots].map(({ opening }) => opening.then((client) => client.end()).catch(() => {})));
+    },
+  };
+}
