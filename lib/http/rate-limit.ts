@@ -28,6 +28,23 @@ interface Bucket {
   requests: number;
   unwritten: boolean;
 }
+/** Requests at the end of a window that all processes count one by one. */
+const exact = 1_000;
+/** The part of the requests before them that a process counts ahead, at most. */
+const ahead = 1 / 16;
+const second_ms = 1_000;
+
+/** A bucket that several processes count. */
+interface CommonBucket {
+  /** Those of all processes, with those that they counted ahead. */
+  requests: number;
+  /** Those that this process counted ahead and has not had. */
+  left: number;
+  /** Those that it had since `since`. */
+  recent: number;
+  since: number;
+  counting?: Promise<void> | undefined;
+}
 interface Saved {
   readonly started_at: number;
   readonly buckets: readonly (readonly [string, Bucket])[];
@@ -45,13 +62,17 @@ interface Ports {
 
 /**
  * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too
- * much. A crash forgets the last second at most. Calls `dirty` when there is something to write. Several processes count
- * each request in its row, without waiting for a disk.
+ * much. A crash forgets the last second at most. Calls `dirty` when there is something to write.
+ *
+ * Several processes count in one row, without waiting for a disk: as many requests ahead as this one had in the last second,
+ * and what it did not use of them goes back each second. They count the last thousand of a window one by one, so none is too
+ * many, and none too few. (A GET at 32 connections takes 0.8 of the processor time that a statement each takes.)
  */
 export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   const rows = store.using(httpRepository);
   const together = counters && store.on(counters, httpRepository);
   const buckets = new Map<string, Bucket>();
+  const common = new Map<string, CommonBucket>();
   /** When the present window started. */
   let current = 0;
 
@@ -59,6 +80,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     const started_at = Math.floor(clock.now() / window_ms) * window_ms;
     if (started_at !== current) {
       buckets.clear();
+      common.clear();
       current = started_at;
     }
     return started_at;
@@ -99,35 +121,84 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     return windowOf(bucket.requests, limit, started_at, allowed);
   };
 
+  const countAhead = async (
+    bucket: CommonBucket,
+    name: string,
+    limit: number,
+    started_at: number,
+    requests: number,
+  ) => {
+    const counted = await together?.count({ bucket: name, started_at, requests, most: limit - requests });
+    // Others were quicker: one by one from now on.
+    bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
+    if (!counted) return;
+    bucket.left += requests;
+    dirty();
+  };
+
+  const commonOf = (name: string): CommonBucket => {
+    const bucket = common.get(name) ?? { requests: 0, left: 0, recent: 0, since: clock.now() };
+    common.set(name, bucket);
+    if (clock.now() >= bucket.since + second_ms) Object.assign(bucket, { recent: 0, since: clock.now() });
+    bucket.recent += 1;
+    return bucket;
+  };
+
   /** A window that is used up stays so, and costs no statement. */
-  const countTogether = async (name: string, limit: number, started_at: number): Promise<Window> => {
-    const bucket = buckets.get(name) ?? { requests: 0, unwritten: false };
-    buckets.set(name, bucket);
-    if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);
-    const counted = await together?.count({ bucket: name, started_at, limit });
-    const requests = counted?.requests ?? limit;
-    bucket.requests = Math.max(bucket.requests, requests);
-    return windowOf(requests, limit, started_at, counted !== undefined);
+  const countTogether = async (bucket: CommonBucket, name: string, limit: number, started_at: number) => {
+    while (bucket.left === 0) {
+      if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);
+      const most = Math.min(bucket.recent, Math.floor((limit - exact - bucket.requests) * ahead));
+      if (most <= 1) {
+        const counted = await together?.count({ bucket: name, started_at, requests: 1, most: limit - 1 });
+        const requests = counted?.requests ?? limit;
+        bucket.requests = Math.max(bucket.requests, requests);
+        return windowOf(requests, limit, started_at, counted !== undefined);
+      }
+      bucket.counting ??= countAhead(bucket, name, limit, started_at, most).finally(() => {
+        bucket.counting = undefined;
+      });
+      await bucket.counting;
+    }
+    return useCounted(bucket, limit, started_at);
+  };
+
+  const useCounted = (bucket: CommonBucket, limit: number, started_at: number): Window => {
+    bucket.left -= 1;
+    return windowOf(bucket.requests - bucket.left, limit, started_at, true);
   };
 
   return {
     /** Counts a request if the limit allows it; without a promise if this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
       const started_at = startOfWindow();
+      const known = together ? common : buckets;
       if (limit === 0) return windowOf(0, unlimited, started_at);
-      const name =
-        buckets.has(wanted) || buckets.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
-      if (together) return countTogether(name, limit, started_at);
+      const name = known.has(wanted) || known.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
+      if (together) {
+        const bucket = commonOf(name);
+        return bucket.left > 0 ? useCounted(bucket, limit, started_at) : countTogether(bucket, name, limit, started_at);
+      }
       const bucket = buckets.get(name);
       if (bucket) return count(bucket, limit, started_at);
       return load(name, started_at).then((loaded) => count(loaded, limit, started_at));
     },
 
     /** The window by this process's own count, without counting and without the store. */
-    look: (name: string, limit: number): Window =>
-      windowOf(buckets.get(name)?.requests ?? 0, limit || unlimited, startOfWindow()),
+    look(name: string, limit: number): Window {
+      const started_at = startOfWindow();
+      const { requests, left = 0 }: Partial<CommonBucket> = common.get(name) ?? buckets.get(name) ?? {};
+      return windowOf((requests ?? 0) - left, limit || unlimited, started_at);
+    },
 
     async flush(tx: Tx) {
+      for (const [bucket, state] of common) {
+        const { left: requests } = state;
+        if (requests === 0) continue;
+        state.left = 0;
+        state.requests -= requests;
+        await together?.giveBack({ bucket, started_at: current, requests });
+      }
       for (const [bucket, state] of buckets) {
         if (!state.unwritten) continue;
         const { requests } = state;

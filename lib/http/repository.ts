@@ -22,24 +22,32 @@ export function httpRepository(query: Queries) {
           })),
         ),
     ),
-    /** Counts a request in one statement, of all processes; undefined where the limit is reached. */
-    count: query.first((db, p: { bucket: string; started_at: number; limit: number }) => {
+    /** Counts requests in one statement, of all processes; undefined where the limit has no room for them. */
+    count: query.first((db, p: { bucket: string; started_at: number; requests: number; most: number }) => {
       // Near the end of a window, processes may see different ones. The later one counts.
       const isNew = sql<boolean>`rate_windows.started_at < excluded.started_at`;
       return db
         .insertInto("rate_windows")
-        .values({ bucket: p.bucket, started_at: p.started_at, requests: 1 })
+        .values({ bucket: p.bucket, started_at: p.started_at, requests: p.requests })
         .onConflict((conflict) =>
           conflict
             .column("bucket")
             .doUpdateSet({
               started_at: sql`case when ${isNew} then excluded.started_at else rate_windows.started_at end`,
-              requests: sql`case when ${isNew} then 1 else rate_windows.requests + 1 end`,
+              requests: sql`case when ${isNew} then excluded.requests else rate_windows.requests + excluded.requests end`,
             })
-            .where((eb) => eb.or([isNew, eb("rate_windows.requests", "<", p.limit)])),
+            .where((eb) => eb.or([isNew, eb("rate_windows.requests", "<=", p.most)])),
         )
         .returning("requests");
     }),
+    /** Takes requests back that were counted and did not come. */
+    giveBack: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
+      db
+        .updateTable("rate_windows")
+        .set((eb) => ({ requests: eb("requests", "-", p.requests) }))
+        .where("bucket", "=", p.bucket)
+        .where("started_at", "=", p.started_at),
+    ),
     pruneWindows: query.change((db, p: { before: number }) =>
       db
         .deleteFrom("rate_windows")
