@@ -12,7 +12,7 @@ export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
     /** CONTRACT section 3: "made on first use". */
-    ensure: query.change((db, p: Key) =>
+    ensure: query.write((db, p: Key) =>
       db
         .insertInto("environments")
         .values({ project_id: p.project_id, name: p.name, variables: "{}" })

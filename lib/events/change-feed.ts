@@ -134,16 +134,17 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
     events.readAll();
     notifyAll({ kind: "missed", organization_id: "" });
   };
-  /** The last event of each open transaction. */
-  const lastOf = new WeakMap<Tx, string>();
+  /** The last event of each open transaction, or of its group. */
+  const lastOf = new WeakMap<object, string>();
   /**
    * Events of this process come at their commit, as in a single process, unless one of another process is still to come:
    * then they come with it, or their order would be that of the messages.
    */
   const publishShared = (tx: Tx, change: Change) => {
     tx.tell(JSON.stringify(messageOf(change)));
-    const before = lastOf.get(tx) ?? tx.newest ?? "";
-    if (change.kind === "event") lastOf.set(tx, change.id);
+    const { group = tx } = tx;
+    const before = lastOf.get(group) ?? tx.newest ?? "";
+    if (change.kind === "event") lastOf.set(group, change.id);
     tx.afterCommit(() => {
       for (const listener of here) notify(listener, change);
       if (change.kind === "event") events.committed(change, before, () => notifyAll(change));

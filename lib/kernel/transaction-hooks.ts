@@ -5,7 +5,12 @@ export interface Tx {
   /** A message to the other processes of the service, right after the commit. It does nothing where there are none. */
   tell(message: string): void;
   /**
-   * The event that comes before those of this transaction, in its organization. Undefined for the first, and in a single
+   * The transactions of an organization that one commit makes durable, one after the other. None of another process comes
+   * between them. Undefined where that is not known.
+   */
+  readonly group?: { readonly organization_id: string } | undefined;
+  /**
+   * The event that comes before those of its group, in its organization. Undefined for the first, and in a single
    * process.
    */
   readonly newest?: string | undefined;

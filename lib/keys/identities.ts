@@ -4,6 +4,7 @@ import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Caller } from "../kernel/operation.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { setImmediate } from "../kernel/system.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { keysRepository } from "./repository.ts";
@@ -63,6 +64,36 @@ export function createIdentities({ store, feed, clock }: Ports) {
    */
   const known = new Map<string, Known>();
 
+  /**
+   * By the groups that read them, with the changes of rights until then. Those of other processes wait for the end of the
+   * group. A POST at 32 connections saves a statement.
+   */
+  const inGroups = new WeakMap<object, Map<string, readonly [rights: number, identity: Identity]>>();
+  const readInGroup = async (token: string, tx: Tx): Promise<Identity | undefined> => {
+    if (!tx.group) return read(token, tx);
+    const known = inGroups.get(tx.group) ?? new Map<string, readonly [rights: number, identity: Identity]>();
+    inGroups.set(tx.group, known);
+    const now = feed.rightsChanges();
+    const [rights, found] = known.get(token) ?? [];
+    if (found && rights === now && !hasExpired(found.expires_at)) return found;
+    const identity = await read(token, tx);
+    if (identity?.caller.organization_id === tx.group.organization_id) known.set(token, [now, identity]);
+    return identity;
+  };
+
+  /** The statements of one tick that ask for the same key: one for all of them, after all of them were asked for. */
+  const asked = new Map<string, Promise<Identity | undefined>>();
+  const readOnce = (token: string): Promise<Identity | undefined> => {
+    const present =
+      asked.get(token) ??
+      new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        asked.delete(token);
+        return read(token);
+      });
+    asked.set(token, present);
+    return present;
+  };
+
   const read = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
     const [rights, others] = [feed.rightsChanges(), store.engine.others()];
     const row = await keys(tx).identify({ hash: hashOf(token) });
@@ -90,9 +121,12 @@ export function createIdentities({ store, feed, clock }: Ports) {
     /** The caller of a bearer token; undefined if the token is not valid, for any reason. */
     identify(token: string, tx?: Tx): Identity | undefined | Promise<Identity | undefined> {
       const found = tx ? undefined : known.get(token);
-      if (!found?.isCurrent()) return read(token, tx);
-      noteUse(found);
-      return found;
+      if (found?.isCurrent()) {
+        noteUse(found);
+        return found;
+      }
+      if (tx) return readInGroup(token, tx);
+      return store.engine.hasRowLocks ? readOnce(token) : read(token);
     },
 
     /** The id of a token's key, if the key is valid now. This does not count as a use. */

@@ -32,6 +32,8 @@ export interface Connection {
    * it and the first event of the transaction. Undefined where there is none.
    */
   readonly newest?: string | undefined;
+  /** Within a transaction: as `Tx.group`. */
+  readonly group?: Tx["group"];
   /** Within a transaction; undefined where each runs alone anyway. */
   readonly lockLimit?: NonNullable<Tx["lockLimit"]>;
 }

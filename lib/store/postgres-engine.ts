@@ -3,7 +3,8 @@ import type { Client, QueryResult } from "pg";
 import type { Connection, Engine, EngineScope, Shared } from "./engine.ts";
 import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
-import { codeOf, isLost, mayRunAgain, translate } from "./postgres-errors.ts";
+import { codeOf, isLost, translate } from "./postgres-errors.ts";
+import { createGroups, type Ended, type Work } from "./postgres-groups.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf, lockOf } from "./postgres-locks.ts";
 import { createPool } from "./postgres-pool.ts";
@@ -67,6 +68,10 @@ interface Open {
   readonly sent: Promise<unknown>[];
   /** The first error: those of the statements after it only say that there was one. */
   failure?: unknown;
+  /** Whether the present member of the group, and the earlier ones, may have written or locked a row. */
+  hasWritten: boolean;
+  haveWritten: boolean;
+  readonly group: Connection["group"];
 }
 
 /** A connection of transactions, one after the other. */
@@ -76,11 +81,18 @@ function writingConnection(client: Client, texts: Set<string>) {
     query(query) {
       // An answer may come after the end of its transaction.
       const own = open;
+      if (typeof query === "object" && !isRead(query.text)) own.hasWritten = true;
       return client.query(query).catch((error) => {
         own.failure ??= error;
         throw own.failure;
       });
     },
+  };
+  const lockLimit: Connection["lockLimit"] = async (limit) => {
+    if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
+    // Rows that an earlier member locked must not be held while it waits: whoever has the lock may wait for them.
+    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
+    if (rows[0]?.["taken"] !== true) throw (open.failure = new Error("the lock of a limit is taken"));
   };
   const later = (answer: Answer) => void open.sent.push(answer.catch(() => {}));
   const connection: Connection = {
@@ -89,15 +101,37 @@ function writingConnection(client: Client, texts: Set<string>) {
       return open.newest;
     },
     tell: (message) => void open.messages.push(message),
-    lockLimit: async (limit) => void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`)),
+    get group() {
+      return open.group;
+    },
+    lockLimit,
   };
   return {
     connection,
-    begin(newest: string | undefined): Open {
-      open = { messages: [], newest, sent: [] };
+    begin(newest: string | undefined, organization_id: string | undefined): Open {
+      const group = organization_id === undefined ? undefined : { organization_id };
+      open = { messages: [], newest, sent: [], hasWritten: false, haveWritten: false, group };
       return open;
     },
   };
+}
+
+const isRead = (text: string) => text.startsWith("select") && !text.includes("for update");
+
+/** Runs a member of a group. One that fails before it writes leaves the others as they are. */
+async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
+  const told = open.messages.length;
+  open.haveWritten ||= open.hasWritten;
+  open.hasWritten = false;
+  try {
+    const value = await work(connection);
+    if (open.failure) throw open.failure;
+    return { value };
+  } catch (error) {
+    if (isAlone || open.failure || open.hasWritten) throw error;
+    open.messages.length = told;
+    return { error };
+  }
 }
 
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
@@ -120,7 +154,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     return made;
   };
 
-  const run = async <T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const run = async (scope: EngineScope, works: readonly Work[]): Promise<readonly Ended[]> => {
     if (link.obstacle) throw stopped(link.obstacle);
     const client = await link.take();
     const { begin, unlock } = lockingOf(scope, client.escapeLiteral.bind(client));
@@ -128,8 +162,9 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
       if (event) follow(event.id);
       const { connection, begin: open } = connectionFor(client);
-      const transaction = open(event?.id);
-      const value = await work(connection);
+      const transaction = open(event?.id, typeof scope === "object" ? scope.organization_id : undefined);
+      const ended: Ended[] = [];
+      for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
       const { messages, sent } = transaction;
       // A message must not tell of what failed.
       if (messages.length > 0) await Promise.all(sent);
@@ -139,7 +174,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
       if (command !== "COMMIT") throw transaction.failure ?? new Error("the transaction was rolled back by its commit");
       link.give(client);
-      return value;
+      return ended;
     } catch (error) {
       if (isLost(error)) link.drop(client);
       else
@@ -151,19 +186,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     }
   };
 
-  const runAgain = async <T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T> => {
-    for (let runs = 1; ; runs++) {
-      try {
-        return await run(scope, work);
-      } catch (error) {
-        if (!mayRunAgain(error, runs)) throw translate(error);
-      }
-    }
-  };
-
-  /** The last transaction of each organization and of all, so that those that wait for another one take no connections. */
-  const queues = new Map<string, Promise<unknown>>();
-  const pending = new Set<Promise<unknown>>();
+  const groups = createGroups(run);
   let closing: Promise<void> | undefined;
 
   const engine: Engine = {
@@ -173,23 +196,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     later: (instant, seconds) =>
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
-    transaction(scope, work) {
-      const queue = scope === "rows" ? undefined : scope === "all" ? scope : scope.organization_id;
-      // One of all comes after all that this process began before it, and before all later ones, as on SQLite.
-      const before = queue === "all" ? [...pending] : queue === undefined ? [] : [queues.get(queue), queues.get("all")];
-      const result = Promise.all(before).then(() => runAgain(scope, work));
-      const ended = result.then(
-        () => {},
-        () => {},
-      );
-      pending.add(ended);
-      if (queue !== undefined) queues.set(queue, ended);
-      void ended.then(() => {
-        pending.delete(ended);
-        if (queue !== undefined && queues.get(queue) === ended) queues.delete(queue);
-      });
-      return result;
-    },
+    transaction: groups.add,
     // Nobody tells whether another process has committed.
     others: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
@@ -203,7 +210,8 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     started: () => true,
     close() {
       time.stop();
-      closing ??= Promise.all(pending)
+      closing ??= groups
+        .drain()
         .then(() => Promise.all([link.end(), pool.end(), counterPool.end(), signals.end()]))
         .then(() => {});
       return closing;

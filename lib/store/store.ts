@@ -46,6 +46,9 @@ class Transaction implements Tx {
   tell(message: string): void {
     this.connection.tell?.(message);
   }
+  get group() {
+    return this.connection.group;
+  }
   get newest(): string | undefined {
     return this.connection.newest;
   }

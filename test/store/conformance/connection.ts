@@ -115,6 +115,17 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
       assert.equal(await newest(), kind === "postgres" ? "evt_2" : undefined);
     },
   ],
+  "Connection.group": [
+    "names the organization of the transactions that are committed together",
+    async ({ opened: { engine }, kind }) => {
+      const group = () => engine.transaction({ organization_id: "org_1" }, async (c) => c.group);
+      const own = kind === "postgres" ? { organization_id: "org_1" } : undefined;
+      const [first, second, third] = await Promise.all([group(), group(), group()]);
+      assert.deepEqual([first, second, third], [own, own, own]);
+      assert.equal(second, third);
+      assert.equal(await engine.transaction("rows", async (c) => c.group), undefined);
+    },
+  ],
   "Connection.lockLimit": [
     "lets one transaction at a time past a limit, of whatever organization",
     async ({ opened: { engine }, another, kind }) => {
