@@ -23,3 +23,27 @@ export function prepareControl(database: Database): Readonly<Record<Step, Statem
     dataVersion: database.prepare("PRAGMA data_version").pluck(),
   };
 }
+
+/** How often, and how many milliseconds apart, a group asks for the write lock that another connection holds: for 2 s. */
+export const locked = { tries: 200, pause_ms: 5 };
+
+/**
+ * Begins a transaction that writes. Answers false where another connection holds the write lock: SQLite itself would wait with
+ * the event loop stopped.
+ */
+export function createBegin(control: Pick<ReturnType<typeof prepareControl>, "begin">): () => boolean {
+  let tries = 0;
+  return () => {
+    try {
+      control.begin.run();
+      tries = 0;
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "SQLITE_BUSY" || ++tries >= locked.tries) {
+        tries = 0;
+        throw error;
+      }
+      return false;
+    }
+  };
+}
