@@ -92,9 +92,16 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
+  /** Environments whose queues a group has added to, and taken nothing from since. */
+  const added = new WeakMap<object, Set<string>>();
+  const nameOf = ({ project_id, environment }: Omit<EnvironmentKey, "organization_id">) =>
+    `${project_id} ${environment}`;
+
   /** Whether a deployment queued now is the next of its environment. */
   const isNext = async (tx: Tx, environment: Omit<EnvironmentKey, "organization_id">) =>
-    !(await deployments(tx).head(environment)) && !(await deployments(tx).runningIn(environment));
+    !(tx.group && added.get(tx.group)?.has(nameOf(environment))) &&
+    !(await deployments(tx).head(environment)) &&
+    !(await deployments(tx).runningIn(environment));
 
   /** When the job of an organization runs again. */
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
@@ -106,6 +113,14 @@ export function createEnvironmentQueues(
 
   return {
     isNext,
+    /** A deployment was queued: later ones of its group need not look (a POST waits for no answer then). */
+    wasQueued({ group }: Tx, environment: EnvironmentKey) {
+      if (!group) return;
+      const names = added.get(group) ?? new Set();
+      added.set(group, names.add(nameOf(environment)));
+    },
+    /** A deployment left its state. */
+    hasMoved: ({ group }: Tx) => void (group && added.delete(group)),
     startNext,
     startReady,
     scheduleStart,

@@ -60,6 +60,7 @@ export function createRollout(ports: Ports) {
   /** Makes a move of the table of states; undefined if the move does not start from the deployment's state. */
   const move = async (tx: Tx, name: MoveName, before: Deployment) => {
     const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
+    queues.hasMoved(tx);
     if (row) publish(tx, row);
     if (row && isTerminal(lifecycle, row.status) && row.status !== "active") await apps.ended(tx, row);
     return row;

@@ -119,6 +119,7 @@ export function deploymentsService(ports: Ports) {
     };
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
+    rollout.wasQueued(tx, row);
     rollout.publish(tx, row);
     await deployments(tx).insertLog({
       deployment_id: id,

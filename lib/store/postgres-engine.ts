@@ -1,41 +1,22 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
-import type { Connection, Engine, EngineScope, Shared } from "./engine.ts";
-import { connectionConfig, queryBuilder, queryOf, type Runner } from "./postgres.ts";
+import type { Engine, EngineScope, Shared } from "./engine.ts";
+import { connectionConfig, queryBuilder, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
 import { codeOf, isLost, translate } from "./postgres-errors.ts";
 import { createGroups, type Ended, type Work } from "./postgres-groups.ts";
 import type { Driver, Link } from "./postgres-link.ts";
-import { lockingOf, lockOf } from "./postgres-locks.ts";
+import { lockingOf } from "./postgres-locks.ts";
 import { createPool } from "./postgres-pool.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
 import { followDatabaseTime } from "./postgres-time.ts";
+import { allAnswered, connectionOf, runIn, writingConnection } from "./postgres-transaction.ts";
 import { stopped } from "./write-failure.ts";
 
 /** For reads outside of transactions. */
 const readers = 4;
 /** For counters. */
 const counting = 1;
-type Answer = ReturnType<Runner["query"]>;
-
-/** The statements of a connection, or of a pool of them. `sent` gets the answers that no caller waits for. */
-const connectionOf = (
-  runner: Runner,
-  texts: Set<string>,
-  sent = (answer: Answer): unknown => answer,
-): Pick<Connection, "statement"> => ({
-  statement(text) {
-    texts.add(text);
-    const run = (parameters: readonly unknown[]) => runner.query(queryOf(text, parameters));
-    return {
-      all: async (parameters) => (await run(parameters)).rows,
-      first: async (parameters) => (await run(parameters)).rows[0],
-      run: async (parameters) => (await run(parameters)).rowCount ?? 0,
-      send: async (parameters) => sent(run(parameters)),
-    };
-  },
-});
-
 /** Names an error of a pool in our words. */
 const named = (runner: Runner, link: Link): Runner => ({
   query: (query) =>
@@ -58,80 +39,6 @@ const reading = (runner: Runner): Runner => ({
 export interface PostgresEngine {
   readonly engine: Engine;
   readonly shared: Shared;
-}
-
-/** What a connection holds of its transaction. */
-interface Open {
-  readonly messages: string[];
-  readonly newest: string | undefined;
-  /** The statements that nobody has waited for. */
-  readonly sent: Promise<unknown>[];
-  /** The first error: those of the statements after it only say that there was one. */
-  failure?: unknown;
-  /** Whether the present member of the group, and the earlier ones, may have written or locked a row. */
-  hasWritten: boolean;
-  haveWritten: boolean;
-  readonly group: Connection["group"];
-}
-
-/** A connection of transactions, one after the other. */
-function writingConnection(client: Client, texts: Set<string>) {
-  let open: Open;
-  const runner: Runner = {
-    query(query) {
-      // An answer may come after the end of its transaction.
-      const own = open;
-      if (typeof query === "object" && !isRead(query.text)) own.hasWritten = true;
-      return client.query(query).catch((error) => {
-        own.failure ??= error;
-        throw own.failure;
-      });
-    },
-  };
-  const lockLimit: Connection["lockLimit"] = async (limit) => {
-    if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
-    // Rows that an earlier member locked must not be held while it waits: whoever has the lock may wait for them.
-    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
-    if (rows[0]?.["taken"] !== true) throw (open.failure = new Error("the lock of a limit is taken"));
-  };
-  const later = (answer: Answer) => void open.sent.push(answer.catch(() => {}));
-  const connection: Connection = {
-    ...connectionOf(runner, texts, later),
-    get newest() {
-      return open.newest;
-    },
-    tell: (message) => void open.messages.push(message),
-    get group() {
-      return open.group;
-    },
-    lockLimit,
-  };
-  return {
-    connection,
-    begin(newest: string | undefined, organization_id: string | undefined): Open {
-      const group = organization_id === undefined ? undefined : { organization_id };
-      open = { messages: [], newest, sent: [], hasWritten: false, haveWritten: false, group };
-      return open;
-    },
-  };
-}
-
-const isRead = (text: string) => text.startsWith("select") && !text.includes("for update");
-
-/** Runs a member of a group. One that fails before it writes leaves the others as they are. */
-async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
-  const told = open.messages.length;
-  open.haveWritten ||= open.hasWritten;
-  open.hasWritten = false;
-  try {
-    const value = await work(connection);
-    if (open.failure) throw open.failure;
-    return { value };
-  } catch (error) {
-    if (isAlone || open.failure || open.hasWritten) throw error;
-    open.messages.length = told;
-    return { error };
-  }
 }
 
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
@@ -165,9 +72,9 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       const transaction = open(event?.id, typeof scope === "object" ? scope.organization_id : undefined);
       const ended: Ended[] = [];
       for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
-      const { messages, sent } = transaction;
+      const { messages } = transaction;
       // A message must not tell of what failed.
-      if (messages.length > 0) await Promise.all(sent);
+      if (messages.length > 0) await allAnswered(transaction);
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
       const { command } = await commit(client, sending, unlock);

@@ -156,12 +156,12 @@ export function queryOf(text: string, values: readonly unknown[]) {
     name = `s${names.size}`;
     names.set(text, name);
   }
-  return { ...(name !== undefined && { name }), text, values: values.map(storable) };
+  return { name, text, values: values.some(isUnstorable) ? values.map(storable) : (values as unknown[]) };
 }
 
 /** PostgreSQL stores no U+0000. Callers cannot send one; receivers and programs can answer with it. */
-export const storable = <T>(value: T) =>
-  typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
+export const storable = <T>(value: T) => (isUnstorable(value) ? (value as string).replaceAll("\0", "\ufffd") : value);
+const isUnstorable = (value: unknown) => typeof value === "string" && value.includes("\0");
 
 /** A connection of `pg`, or a pool of them. */
 export interface Runner {

@@ -161,3 +161,40 @@ test("a group waits for no limit with rows that it has locked", async (t) => {
   assert.deepEqual((await ends).map(reasonOf), ["fulfilled", "fulfilled"]);
   assert.deepEqual(await names(engine.connection), ["a", "b"]);
 });
+
+test("a member reads what earlier ones of its group have written, and what a failed one wrote is gone", async (t) => {
+  const { engine, ask } = await openEmpty(t);
+  await ask("insert into organizations values ('org_1', 'A', 'a', 'pro', '')");
+  await ask(
+    "insert into projects select id, 'org_1', id, id, '', null, 'active', '', '' from unnest('{a,b,c}'::text[]) as id",
+  );
+  const text = "select project_id as name from removals order by project_id";
+  const removed = async (connection: Connection) =>
+    ((await connection.statement(text).all([])) as { name: string }[]).map(({ name }) => name).join();
+  const remove = (id: string) => (connection: Connection) =>
+    connection.statement("insert into removals (project_id) values ($1)").send([id]);
+  const values = (ends: readonly PromiseSettledResult<unknown>[]) =>
+    ends.map((end) => (end.status === "fulfilled" ? end.value : "failed"));
+  const ends = await together(engine, [removed, removed, remove("b"), removed, remove("a"), removed]);
+  assert.deepEqual(values(ends), ["", "", undefined, "b", undefined, "a,b"]);
+  const failing = async (connection: Connection) => {
+    await remove("c")(connection);
+    assert.equal(await removed(connection), "a,b,c");
+    throw new Error("not today");
+  };
+  assert.deepEqual(values(await together(engine, [removed, failing, removed])), ["a,b", "failed", "a,b"]);
+});
+
+test("what is made once, deleted and made again in a group is there", async (t) => {
+  const { engine, ask } = await openEmpty(t);
+  await ask("insert into organizations values ('org_1', 'A', 'a', 'pro', '')");
+  await ask("insert into projects values ('a', 'org_1', 'a', 'a', '', null, 'active', '', '')");
+  const make = (connection: Connection) =>
+    connection
+      .statement("insert into environments (project_id, name, variables) values ($1, 'x', '{}') on conflict do nothing")
+      .send(["a"]);
+  const remove = (connection: Connection) =>
+    connection.statement("delete from environments where name = $1").run(["x"]);
+  await together(engine, [make, make, remove, make]);
+  assert.deepEqual(await ask("select name from environments"), [{ name: "x" }]);
+});

@@ -1,0 +1,69 @@
+import type { Connection, Statement } from "./engine.ts";
+
+/** Tables that most writes of an organization read. Their rows change in transactions of their organization alone. */
+const kept = new Set(["projects", "removals", "endpoints", "environments"]);
+
+const tablesOf = (text: string) =>
+  [...text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/g)].map(([, name = ""]) => name);
+
+/** Whether a statement writes nothing and locks no row. */
+export const isRead = (text: string): boolean => text.startsWith("select") && !text.includes("for update");
+
+/** What a transaction of an organization was answered, until it writes to one of these tables. */
+export type Answers = Map<string, Promise<unknown>>;
+
+/**
+ * The statements of a transaction that read some tables once, however many members its group has: nobody else changes what
+ * they read. Of the seven statements of a POST of a deployment, three are left.
+ */
+export function readOnce(
+  statement: Connection["statement"],
+  answers: () => Answers | undefined,
+): Connection["statement"] {
+  return (text) => {
+    const made = statement(text);
+    const tables = tablesOf(text);
+    if (isRead(text))
+      return tables.length > 0 && tables.every((table) => kept.has(table)) ? remembered(made, text, answers) : made;
+    if (!tables.some((table) => kept.has(table))) return made;
+    return text.endsWith(" on conflict do nothing") ? repeatable(made, text, answers) : forgetting(made, answers);
+  };
+}
+
+function remembered(made: Statement, text: string, answers: () => Answers | undefined): Statement {
+  const once = <T>(way: string, parameters: readonly unknown[], read: () => Promise<T>): Promise<T> => {
+    const key = JSON.stringify([way, text, parameters]);
+    const present = (answers()?.get(key) as Promise<T> | undefined) ?? read();
+    answers()?.set(key, present);
+    return present;
+  };
+  return {
+    ...made,
+    all: async (parameters) => [...(await once("all", parameters, () => made.all(parameters)))],
+    first: (parameters) => once("first", parameters, () => made.first(parameters)),
+  };
+}
+
+/** An insert that changes nothing where the same one ran before it. */
+function repeatable(made: Statement, text: string, answers: () => Answers | undefined): Statement {
+  const others = forgetting(made, answers);
+  return {
+    ...others,
+    send(parameters) {
+      const key = JSON.stringify(["send", text, parameters]);
+      const sent = answers()?.get(key) ?? others.send(parameters);
+      answers()?.set(key, sent);
+      return sent;
+    },
+  };
+}
+
+function forgetting(made: Statement, answers: () => Answers | undefined): Statement {
+  const write =
+    <T>(run: (parameters: readonly unknown[]) => T) =>
+    (parameters: readonly unknown[]): T => {
+      answers()?.clear();
+      return run(parameters);
+    };
+  return { all: write(made.all), first: write(made.first), run: write(made.run), send: write(made.send) };
+}

@@ -1,0 +1,132 @@
+import type { Client, QueryConfig } from "pg";
+import type { Connection } from "./engine.ts";
+import { queryOf, type Runner } from "./postgres.ts";
+import type { Ended, Work } from "./postgres-groups.ts";
+import { lockOf } from "./postgres-locks.ts";
+import { type Answers, isRead, readOnce } from "./postgres-reads.ts";
+
+const done = Promise.resolve();
+
+/** The statements of a connection, or of a pool of them. `send` sends one whose answer no caller waits for. */
+export const connectionOf = (
+  runner: Runner,
+  texts: Set<string>,
+  send: (query: ReturnType<typeof queryOf>) => Promise<unknown> = runner.query,
+): Pick<Connection, "statement"> => ({
+  statement(text) {
+    texts.add(text);
+    const run = (parameters: readonly unknown[]) => runner.query(queryOf(text, parameters));
+    return {
+      all: async (parameters) => (await run(parameters)).rows,
+      first: async (parameters) => (await run(parameters)).rows[0],
+      run: async (parameters) => (await run(parameters)).rowCount ?? 0,
+      send: (parameters) => send(queryOf(text, parameters)),
+    };
+  },
+});
+
+/** What a connection holds of its transaction. */
+export interface Open {
+  readonly messages: string[];
+  readonly newest: string | undefined;
+  /** The statements without an answer that nobody waits for. */
+  sent: number;
+  answered: () => void;
+  /** The first error: those of the statements after it only say that there was one. */
+  failure?: unknown;
+  /** Whether the present member of the group, and the earlier ones, may have written or locked a row. */
+  hasWritten: boolean;
+  haveWritten: boolean;
+  readonly group: Connection["group"];
+  readonly answers: Answers | undefined;
+}
+
+/** A connection of transactions, one after the other. */
+export function writingConnection(client: Client, texts: Set<string>) {
+  let open: Open;
+  const runner: Runner = {
+    query(query) {
+      // An answer may come after the end of its transaction.
+      const own = open;
+      if (typeof query === "object" && !isRead(query.text)) own.hasWritten = true;
+      return new Promise((resolve, reject) =>
+        client.query(query as QueryConfig, (error, result) => {
+          if (error) own.failure ??= error;
+          if (error) reject(own.failure);
+          else resolve(result);
+        }),
+      );
+    },
+  };
+  /** Without a promise of its own, of which most writes have several (a POST takes 0.9 of the processor time). */
+  const send = (query: QueryConfig) => {
+    const own = open;
+    own.hasWritten = true;
+    own.sent += 1;
+    void client.query(query, (error) => {
+      if (error) own.failure ??= error;
+      own.sent -= 1;
+      if (own.sent === 0) own.answered();
+    });
+    return done;
+  };
+  const lockLimit: Connection["lockLimit"] = async (limit) => {
+    if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
+    // Rows that an earlier member locked must not be held while it waits: whoever has the lock may wait for them.
+    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
+    if (rows[0]?.["taken"] === true) return;
+    open.failure = new Error("the lock of a limit is taken");
+    throw open.failure;
+  };
+  const connection: Connection = {
+    statement: readOnce(connectionOf(runner, texts, send).statement, () => open.answers),
+    get newest() {
+      return open.newest;
+    },
+    tell: (message) => void open.messages.push(message),
+    get group() {
+      return open.group;
+    },
+    lockLimit,
+  };
+  return {
+    connection,
+    begin(newest: string | undefined, organization_id: string | undefined): Open {
+      const group = organization_id === undefined ? undefined : { organization_id };
+      open = {
+        messages: [],
+        newest,
+        sent: 0,
+        answered() {},
+        hasWritten: false,
+        haveWritten: false,
+        group,
+        answers: group && new Map(),
+      };
+      return open;
+    },
+  };
+}
+
+export const allAnswered = async (open: Open): Promise<void> => {
+  if (open.sent > 0)
+    await new Promise<void>((resolve) => {
+      open.answered = resolve;
+    });
+};
+
+/** Runs a member of a group. One that fails before it writes leaves the others as they are. */
+export async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
+  const told = open.messages.length;
+  open.haveWritten ||= open.hasWritten;
+  open.hasWritten = false;
+  try {
+    const value = await work(connection);
+    if (open.failure) throw open.failure;
+    return { value };
+  } catch (error) {
+    if (isAlone || open.failure || open.hasWritten) throw error;
+    open.messages.length = told;
+    return { error };
+  }
+}
