@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { Caller } from "../kernel/operation.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
-import { setImmediate } from "../kernel/system.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { keysRepository } from "./repository.ts";
@@ -86,7 +86,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
   const readOnce = (token: string): Promise<Identity | undefined> => {
     const present =
       asked.get(token) ??
-      new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      yieldToEventLoop().then(() => {
         asked.delete(token);
         return read(token);
       });
@@ -126,7 +126,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
         return found;
       }
       if (tx) return readInGroup(token, tx);
-      return store.engine.hasRowLocks ? readOnce(token) : read(token);
+      return readOnce(token);
     },
 
     /** The id of a token's key, if the key is valid now. This does not count as a use. */

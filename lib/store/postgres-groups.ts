@@ -1,4 +1,4 @@
-import { setImmediate } from "../kernel/system.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { Connection, EngineScope } from "./engine.ts";
 import { isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 
@@ -69,7 +69,7 @@ export function createGroups(run: Run) {
     const { organization_id } = scope;
     const gathering = [first];
     const ended = begin([queues.get(organization_id)?.ended, ofAll], async () => {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await yieldToEventLoop();
       queue.gathering = undefined;
       await runTogether(scope, gathering);
     });
