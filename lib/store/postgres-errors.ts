@@ -26,7 +26,7 @@ export function describePostgres(error: unknown): string {
   if (code === "3D000") return "its server has no database of this name; make it first";
   if (code === "42501") return `the user may not make or use the tables there (${message}); give that right`;
   if (code === "53300")
-    return `its server takes no more connections, and a process of the service needs up to 17 (${message}); raise the limit, or stop other programs`;
+    return `its server takes no more connections, and a process of the service needs up to 14 (${message}); raise the limit, or stop other programs`;
   if (code === "08P01")
     return `a connection pooler in between refuses the connection (${message}); connect to the server of PostgreSQL itself`;
   if (code === "25006") return message;
