@@ -5,10 +5,10 @@ export interface Tx {
   /** A message to the other processes of the service, right after the commit. It does nothing where there are none. */
   tell(message: string): void;
   /**
-   * The transactions of an organization that one commit makes durable, one after the other. None of another process comes
-   * between them. Undefined where that is not known.
+   * The transactions that one commit makes durable, one after the other: on PostgreSQL those of an organization. None of
+   * another process comes between them. Undefined where that is not known.
    */
-  readonly group?: { readonly organization_id: string } | undefined;
+  readonly group?: { readonly organization_id?: string } | undefined;
   /**
    * The event that comes before those of its group, in its organization. Undefined for the first, and in a single
    * process.

@@ -70,14 +70,14 @@ export function createIdentities({ store, feed, clock }: Ports) {
    */
   const inGroups = new WeakMap<object, Map<string, readonly [rights: number, identity: Identity]>>();
   const readInGroup = async (token: string, tx: Tx): Promise<Identity | undefined> => {
-    if (!tx.group) return read(token, tx);
+    if (tx.group?.organization_id === undefined) return read(token, tx);
     const known = inGroups.get(tx.group) ?? new Map<string, readonly [rights: number, identity: Identity]>();
     inGroups.set(tx.group, known);
     const now = feed.rightsChanges();
     const [rights, found] = known.get(token) ?? [];
     if (found && rights === now && !hasExpired(found.expires_at)) return found;
     const identity = await read(token, tx);
-    if (identity?.caller.organization_id === tx.group.organization_id) known.set(token, [now, identity]);
+    if (identity && identity.caller.organization_id === tx.group.organization_id) known.set(token, [now, identity]);
     return identity;
   };
 

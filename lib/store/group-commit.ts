@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../kernel/clock.ts";
 import { setImmediate } from "../kernel/system.ts";
+import type { Together } from "./group-reads.ts";
 import { pauses } from "./pauses.ts";
 import { createBegin, locked, prepareControl } from "./transaction-control.ts";
 
@@ -30,6 +31,8 @@ export interface GroupCommit {
   beforeWrite(): boolean;
   /** As `Engine.others`. A member that awaits something other than the store lets reads see the rows of its group. */
   others(): number;
+  /** Those that run now and are committed or undone together, with what they were answered. */
+  present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
   /** Resolves when no transaction is queued. */
@@ -71,6 +74,7 @@ export function createGroupCommit(
   /** Statements since the current group began, and those of them that write. */
   let statements = 0;
   let writes = 0;
+  let present: Together = { answers: new Map() };
 
   const schedule = () => {
     if (flushScheduled) return;
@@ -129,6 +133,7 @@ export function createGroupCommit(
     const answers: (() => void)[] = [];
     statements = 0;
     knownDataVersion = undefined;
+    present = { answers: new Map() };
     for (const [i, member] of members.entries()) {
       if (statements >= maxStatements) {
         queue = members.splice(i).concat(queue);
@@ -148,6 +153,7 @@ export function createGroupCommit(
         if (inSavepoints) {
           control.rollbackToSavepoint.run();
           control.release.run();
+          present = { answers: new Map() };
         } else if (writes !== writesBefore) return undefined;
         answers.push(() => member.reject(translate(error)));
       }
@@ -217,6 +223,7 @@ export function createGroupCommit(
         throw translate(error);
       }
     },
+    present: () => (current.ended ? undefined : present),
     betweenTransactions: (work) =>
       new Promise((resolve, reject) => {
         const attempt = () => {

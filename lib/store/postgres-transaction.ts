@@ -1,9 +1,9 @@
 import type { Client, QueryConfig } from "pg";
 import type { Connection } from "./engine.ts";
+import { type Answers, isRead, readOnce } from "./group-reads.ts";
 import { queryOf, type Runner } from "./postgres.ts";
 import type { Ended, Work } from "./postgres-groups.ts";
 import { lockOf } from "./postgres-locks.ts";
-import { type Answers, isRead, readOnce } from "./postgres-reads.ts";
 
 const done = Promise.resolve();
 

@@ -7,6 +7,7 @@ import { Damage, isDamage } from "./database-error.ts";
 import type { Reserve } from "./disk-reserve.ts";
 import type { Engine, Statement } from "./engine.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import { readOnce } from "./group-reads.ts";
 import { createRecovery, type Recovery } from "./recovery.ts";
 import { queryBuilder } from "./sqlite.ts";
 import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
@@ -50,11 +51,18 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
   const isInPlace = file ? refuseMoved(file.path) : () => {};
   const recovery =
     file && recoveryOf({ ...file, isInPlace }, link, keeper, () => createGroupCommit(link.database, fault, isTrusted));
+  const prepared = readOnce(
+    (text) => statementOf(link, text, fault),
+    () => link.group.present()?.answers,
+  );
   const connection = {
+    get group() {
+      return link.group.present();
+    },
     statement(text: string): Statement {
       let statement = statements.get(text);
       if (!statement) {
-        statement = statementOf(link, text, fault);
+        statement = prepared(text);
         statements.set(text, statement);
         if (statements.size > 512) statements.delete(statements.keys().next().value as string);
       }

@@ -116,14 +116,31 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
     },
   ],
   "Connection.group": [
-    "names the organization of the transactions that are committed together",
+    "stands for the transactions that are committed together, which read what earlier ones wrote and did not undo",
     async ({ opened: { engine }, kind }) => {
-      const group = () => engine.transaction({ organization_id: "org_1" }, async (c) => c.group);
-      const own = kind === "postgres" ? { organization_id: "org_1" } : undefined;
-      const [first, second, third] = await Promise.all([group(), group(), group()]);
-      assert.deepEqual([first, second, third], [own, own, own]);
-      assert.equal(second, third);
-      assert.equal(await engine.transaction("rows", async (c) => c.group), undefined);
+      const own = { organization_id: "org_1" };
+      const groups = await Promise.all([1, 2, 3].map(() => engine.transaction(own, async (c) => c.group)));
+      assert.equal(groups[1]?.organization_id, kind === "postgres" ? "org_1" : undefined);
+      assert.notEqual(groups[1], undefined);
+      assert.equal(groups[1], groups[2]);
+      if (kind === "postgres") assert.equal(await engine.transaction("rows", async (c) => c.group), undefined);
+
+      await plain(engine, organization);
+      const values = ["a", "b", "c"].map((id) => `('${id}', 'org_1', '${id}', '${id}', '', null, 'active', '', '')`);
+      await plain(engine, `insert into projects values ${values}`);
+      const { sql: text } = engine.db.selectFrom("removals").selectAll().compile();
+      const removed = async (c: Connection) => (await c.statement(text).all([])).length;
+      const remove = (project_id: string) => (c: Connection) =>
+        runOn(c, engine.db.insertInto("removals").values({ project_id }));
+      const failing = async (c: Connection) => {
+        await remove("b")(c);
+        assert.equal(await removed(c), 2);
+        throw new Error("undone");
+      };
+      const works = [removed, removed, remove("a"), removed, failing, removed, remove("c"), removed];
+      const ends = await Promise.allSettled(works.map((work) => engine.transaction(own, work)));
+      const counts = ends.map((end) => (end.status === "fulfilled" ? end.value : "failed"));
+      assert.deepEqual(counts, [0, 0, 1, 1, "failed", 1, 1, 2]);
     },
   ],
   "Connection.lockLimit": [
