@@ -83,10 +83,13 @@ let nothing: number | undefined;
 
 /** What takes the place of descriptors that this process was started with: it would hand them on, and files behind them. */
 function instead(): (number | "ignore")[] {
+  // A number beyond the limit, which somebody lowered since, cannot be used for another file.
+  const [, limit = "0"] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
   const inherited = readdirSync("/proc/self/fd")
     .map(Number)
     .filter((fd) => {
       try {
+        if (fd >= Number(limit)) return false;
         const [, flags = "0"] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1")) ?? [];
         return fd > 3 && (Number.parseInt(flags, 8) & closesOnExec) === 0;
       } catch {
