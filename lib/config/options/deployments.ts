@@ -88,7 +88,7 @@ export const deployments = v.optional(
     ),
     tenancy: v.optional(
       option(oneOf(["separate", "trusted"]), {
-        help: "Whether the organizations of the service trust each other's code. `separate` refuses a start with more than one of them and the runtime `process` on a machine that cannot keep them apart: by users, limits and networks of their own.",
+        help: "Whether the organizations of the service trust each other's code. `separate` refuses a start with more than one of them and the runtime `process` on a machine that cannot keep them apart: by users, limits, networks and build disks of their own.",
         flag: "tenancy",
         value: "NAME",
       }),

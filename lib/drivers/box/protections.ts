@@ -16,7 +16,7 @@ export interface Protection {
 }
 
 /** Without these, one organization can read, stop or starve what another one runs. */
-const separating: readonly ProtectionName[] = ["users", "limits", "network"];
+const separating: readonly ProtectionName[] = ["users", "limits", "network", "disk"];
 
 export const separationLacks = (protections: readonly Protection[]): Protection[] =>
   protections.filter(({ name, missing }) => missing !== undefined && separating.includes(name));
