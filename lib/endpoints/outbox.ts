@@ -48,7 +48,7 @@ export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
  * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends those that are
- * due and sleeps until the next attempt.
+ * due and sleeps until the next attempt, so a slow endpoint holds up no other.
  */
 export function createOutbox(ports: Ports) {
   const { store, bus, feed, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;

@@ -26,7 +26,7 @@ export interface Tx {
  *
  * - An organization, whose records it changes: its transactions run one after the other, and beside those of others.
  * - `"rows"`: what its statements lock, row by row. It runs beside all others and announces no events: nothing that one of its
- *   statements read is still true at the next one.
+ *   statements read is still true at the next one. For claims, leases, settled jobs, counters and pruning.
  * - `"all"`: no other runs meanwhile, but for those of `"rows"`. One that takes long holds up every organization, so
  *   `lib/README.md` lists all of them.
  */

@@ -25,8 +25,8 @@ const retention_ms = milliseconds("7d");
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * Stores the mails of the service, encrypted because they hold tokens. Nothing sends them yet: the control interface and
- * `svc-server mail` show them to the operator.
+ * Stores the mails of the service in the transaction of what they say, so no crash loses one; encrypted, because they hold
+ * tokens. Nothing sends them yet: the control interface and `svc-server mail` show them to the operator.
  */
 export function mailsService({
   store,

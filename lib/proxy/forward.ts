@@ -27,7 +27,10 @@ const options = (request: IncomingMessage, headers: string[], { port, agent }: U
   agent: isRepeatable(request) ? agent : false,
 });
 
-/** Sends a request to an app and its answer to the client, both as they come. */
+/**
+ * Sends a request to an app and its answer to the client, both as they come. Not by `drivers/outbound`: its guard refuses
+ * 127.0.0.1, and it limits the time.
+ */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
   return new Promise((resolve) => {
     const headers = requestHeaders(request, upstream.behindProxy);

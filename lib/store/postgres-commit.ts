@@ -4,7 +4,11 @@ import { isLost } from "./postgres-errors.ts";
 const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
   Array.isArray(results) ? results[0] : (results as QueryResult);
 
-/** Commits, sends the messages and unlocks. Messages that fail undo nothing: the transaction is committed by then. */
+/**
+ * Commits, sends the messages and unlocks. NOTIFY locks the whole server until its commit, so the messages have a transaction
+ * of their own, which waits for no disk; in the same packet, or a process could die between the two. Messages that fail undo
+ * nothing: the transaction is committed by then.
+ */
 export async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
   if (sending === "") return firstOf(await client.query(`COMMIT; ${unlock}`));
   let isCommitted = false;

@@ -10,7 +10,10 @@ export interface DatabaseTime {
   stop(): void;
 }
 
-/** The clock of the database, from a reading of it every ten seconds and this machine's steady time between. */
+/**
+ * The clock of the database, from a reading of it every ten seconds and this machine's steady time between. All processes show
+ * it, whatever their machines show, so leases and due times mean the same to each.
+ */
 export async function followDatabaseTime(read: () => Promise<number>): Promise<DatabaseTime> {
   /** The database's time minus monotonic time. */
   let offset = 0;

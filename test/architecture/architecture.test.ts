@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { callRules } from "./calls.ts";
 import { cycles } from "./cycles.ts";
@@ -7,6 +7,7 @@ import { declarationRules, undeclared } from "./declarations.ts";
 import { engineLines, mostEngineLines } from "./engines.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
+import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "./map.ts";
 import { repositoryRules, stale } from "./repositories.ts";
 import { listedScopes, widestScopes } from "./scopes.ts";
 import { parse, type Rule, type Sample, sources } from "./source.ts";
@@ -106,14 +107,22 @@ test("no exception outlives what it was made for", () => {
   assert.ok(outlived([]).length > 0);
 });
 
-test("every folder of lib is on the map, and the map names no other", async (t) => {
-  const folders = readdirSync("lib", { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
-  const missing = (map: string) => folders.filter((name) => !map.includes(`${name}/`));
-  await t.test("holds in lib/README.md", () => {
-    assert.ok(existsSync("lib/README.md"), "lib/README.md is missing; write the map of lib, one line a folder");
-    none(
-      missing(readFileSync("lib/README.md", "utf8")).map((name) => `lib/README.md does not name ${name}/; add a line`),
-    );
+test("every folder of lib is in the tree of lib/README.md, which names no other", async (t) => {
+  const folders = foldersOfLib();
+  await t.test("holds", () => none(mapMistakes(readFileSync("lib/README.md", "utf8"), folders)));
+  await t.test("can be broken", () => {
+    const map = "lib/  surfaces\n  app/  composes\n    a/  x\n  users/  people\n";
+    none(mapMistakes(map, ["lib/app", "lib/app/a", "lib/users"]));
+    assert.match(mapMistakes(map, ["lib/app", "lib/users"])[0] ?? "", /^lib\/README\.md names lib\/app\/a\/, which/);
+    assert.match(mapMistakes("", ["lib/app"])[0] ?? "", /^lib\/README\.md does not name lib\/app\/; add/);
   });
-  await t.test("can be broken", () => assert.deepEqual(missing(""), folders));
+});
+
+test(`lib/README.md has ${longestMap} lines of ${widestMap} characters at most`, async (t) => {
+  await t.test("holds", () => none(sizeMistakes(readFileSync("lib/README.md", "utf8"))));
+  await t.test("can be broken", () => {
+    none(sizeMistakes(`${"x".repeat(widestMap)}\n`.repeat(longestMap)));
+    assert.match(sizeMistakes("x\n".repeat(longestMap + 1))[0] ?? "", /has 151 lines; move/);
+    assert.match(sizeMistakes(`x\n${"x".repeat(widestMap + 1)}\n`)[0] ?? "", /^lib\/README\.md:2 has 201 characters;/);
+  });
 });

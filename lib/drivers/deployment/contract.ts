@@ -71,7 +71,10 @@ const progress = v.variant("state", [
 export type LogLine = v.InferOutput<typeof line>;
 export type Progress = v.InferOutput<typeof progress>;
 
-/** Builds and rolls out. The service calls `step` for the same deployment and step until the step has ended. */
+/**
+ * Builds and rolls out. The service calls `step` for the same deployment and step until the step has ended: polled, because a
+ * crash then resumes it, and a manual clock drives it.
+ */
 export interface DeploymentDriver {
   /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
   readonly takesScenarios?: boolean;
