@@ -30,7 +30,7 @@ const optionTable = (options: readonly OptionInfo[]) =>
     ]),
   );
 
-/** The options that most people set, for the README. */
+/** The options that most people set, at the top of the page of options. */
 const common = ["database", "clock", "seed", "publicUrl", "behindProxy", "outbound.allow", "generations.backends"];
 const commonOptions = common.map((path) => {
   const option = allOptions.find((one) => one.path === path);

@@ -55,23 +55,25 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
   await Promise.all(runs);
 });
 
-const readme = readFileSync("README.md", "utf8");
-/** The lines of a block of the README, without their comments. */
-const linesOf = (name: string): string[] => {
-  const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
-  assert.ok(block, `the README has the lines for ${name}`);
+const readme = "README.md";
+const [commands, apps] = ["schema/commands.md", "fixtures/hosting/apps.md"];
+const textOf = (page: string) => readFileSync(page, "utf8");
+/** The lines of a block of a page. */
+const linesOf = (page: string, name: string): string[] => {
+  const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(textOf(page)) ?? [];
+  assert.ok(block, `${page} has the lines for ${name}`);
   return block.trim().split("\n");
 };
 const withoutShell = process.platform === "win32" && "the lines are for a shell";
 
-/** Runs lines of the README against an emulator that was started as it says, and answers what they print. */
-async function said(t: Parameters<typeof launch>[0], name: string): Promise<string> {
+/** Runs lines of a page against an emulator that was started as the README says, and answers what they print. */
+async function said(t: Parameters<typeof launch>[0], page: string, name: string): Promise<string> {
   const { start } = JSON.parse(readFileSync("package.json", "utf8")).scripts;
   const [, words = ""] = start.split("bin/svc-server.ts ");
   const line = `npx svc-server ${words} --clock manual   # in the clone: npm start -- --clock manual`;
-  assert.ok(readme.includes(`\n${line}\n`), line);
+  assert.ok(textOf(readme).includes(`\n${line}\n`), line);
   const { url } = await launch(t, [...words.split(" "), "--clock", "manual", "--port", "0"]);
-  const lines = linesOf(name).join("\n").replaceAll("http://127.0.0.1:7400", url);
+  const lines = linesOf(page, name).join("\n").replaceAll("http://127.0.0.1:7400", url);
   return inShell(temporaryFolder(t), lines);
 }
 
@@ -84,19 +86,19 @@ async function inShell(folder: string, lines: string, more: Readonly<Record<stri
   return (await execute("/bin/sh", ["-e", "-c", lines], { cwd: folder, env: inFolder })).stdout;
 }
 
-test("the README's five commands deploy a first app", { skip: noSandbox }, async (t) => {
-  const [, words = ""] = /```sh\nnpx svc-server (dev .*--runtime.*)\n/.exec(readme) ?? [];
+test("five commands deploy a first app", { skip: noSandbox }, async (t) => {
+  const [, words = ""] = /```sh\nnpx svc-server (dev .*--runtime.*)\n/.exec(textOf(apps)) ?? [];
   const folder = temporaryFolder(t);
   const ports = ["--port", "0", "--apps-port", "0"];
   const { url, apps_url } = await launch(t, [...words.split(" "), ...ports], folder);
   const { port } = new URL(apps_url ?? "");
-  const lines = linesOf("apps").join("\n").replaceAll("http://127.0.0.1:7400", url).replaceAll(":8080", `:${port}`);
+  const lines = linesOf(apps, "apps").join("\n").replaceAll(":8080", `:${port}`);
   const printed = await inShell(folder, lines, { SVC_URL: url });
   assert.match(printed, /Hello from my first app\n$/);
 });
 
 test("the README's lines for the emulator show three tries and a picture", { skip: withoutShell }, async (t) => {
-  const printed = await said(t, "emulator");
+  const printed = await said(t, readme, "emulator");
   const tries = [...printed.matchAll(/"endpoint":"shop".*?"x-service-attempt":"(\d)".*?"response":(\d+)/g)];
   assert.deepEqual(
     tries.map(([, attempt, response]) => `${attempt}: ${response}`),
@@ -106,14 +108,14 @@ test("the README's lines for the emulator show three tries and a picture", { ski
   assert.equal((await fetch(picture ?? "")).headers.get("content-type"), "image/png");
 });
 
-test("the README's commands work", { skip: withoutShell }, async (t) => {
-  const printed = await said(t, "commands");
+test("the commands of the page of commands work", { skip: withoutShell }, async (t) => {
+  const printed = await said(t, commands, "commands");
   for (const word of ["proj_", "wh_", "inv_", "source.repo"]) assert.ok(printed.includes(word), `${word}: ${printed}`);
 });
 
 test("the README's lines for hosting work, beside the server that they start", async (t) => {
   const folder = temporaryFolder(t);
-  for (const line of linesOf("hosting")) {
+  for (const line of [...linesOf(readme, "hosting"), ...linesOf(readme, "beside")]) {
     const words = line.replace(/ +#.*/, "").split(" ").slice(2);
     if (words[0] === "start") {
       await launch(t, [...words, "--port", "0"], folder);
