@@ -66,6 +66,14 @@ test("the README is a page, and not a book", () => {
   assert.ok(readFileSync("README.md", "utf8").trimEnd().split("\n").length <= 170);
 });
 
+test("every path on the page for contributors exists, and the page is short", () => {
+  const text = readFileSync("CONTRIBUTING.md", "utf8");
+  const paths = text.match(/(?<![\w./-])(?:lib|bin|test|schema|fixtures|\.ci|\.scripts)\/[\w./-]*\w/g) ?? [];
+  assert.ok(paths.length > 40, `${paths.length} paths`);
+  for (const path of paths) assert.ok(existsSync(path), `CONTRIBUTING.md names ${path}, which does not exist`);
+  assert.ok(text.trimEnd().split("\n").length <= 150);
+});
+
 test("every decision links its tests", () => {
   const page = "test/spec/README.md";
   const rows = readFileSync(page, "utf8").matchAll(/^\| (?!question|---)(.*) \|$/gm);
