@@ -1,6 +1,6 @@
 /**
  * Every expected failure of the interface, with its status and its causes. CONTRACT section 1, "Errors". The table of
- * errors in the README is generated from this one.
+ * errors in `schema/README.md` is generated from this one.
  */
 export const problems = {
   invalid_json: {
