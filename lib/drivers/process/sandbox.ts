@@ -38,10 +38,13 @@ const hostPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const nodeFolder = () => dirname(realpathSync(process.execPath));
 
-/** The hard limits of each process. The watch over all of them ends a build with the name of the limit. */
-const limits = ({ memory_bytes }: Box) => [
+/** Node 24 reserves 512 MiB for the code that it compiles, which count as data although they are not used. */
+const reserved = 576 * 1024 ** 2;
+
+/** The hard limits of each process. Its group limits the memory, or the watch, which ends a build with the name of the limit. */
+const limits = ({ memory_bytes }: Box, group: Group | undefined) => [
   "prlimit",
-  `--data=${Math.ceil(memory_bytes * 1.25) + 64 * 1024 ** 2}`,
+  ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
   `--fsize=${largestFile}`,
   "--nofile=4096",
   // Not for root, whom the kernel exempts; the watch counts as well.
@@ -79,7 +82,7 @@ export function noSandbox(groups: Groups | undefined): Sandbox {
     const entering = (group?.entries ?? []).map((file) => `echo 0 > ${quoted(file)}`);
     const words = [
       ...["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"],
-      ...limits(box),
+      ...limits(box, group),
       ...["--", "sh", "-c", script],
     ];
     const args = ["-ec", [...entering, `exec ${shellCommand(words)}`].join("\n")];
@@ -155,7 +158,7 @@ export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
       const visit = { entries: group?.entries ?? [], user: box.user, port: box.port, within: box.within ?? [] };
       const entering = entrance(means, visit, (places) => {
         hiddenArgs = boxArguments(box, places);
-        return ["bwrap", "--args", "3", "--", ...limits(box), "--", "sh", "-c", places.waiting + script];
+        return ["bwrap", "--args", "3", "--", ...limits(box, group), "--", "sh", "-c", places.waiting + script];
       });
       // Its own environment is empty: LD_PRELOAD of an app must not reach a program outside of the box.
       const around = { env: { PATH: hostPath }, cwd: "/", isSandbox: true };
