@@ -75,3 +75,22 @@ test("A build leaves what is hard to copy, and its deployment ends", needs("disk
     assert.equal(await here.ask("production-web.localhost"), "200 home");
   }
 });
+
+test(
+  "A release command that follows a build runs without its disk, and fails with its own reason",
+  needs("disk"),
+  async (t) => {
+    const here = await runtimeWorld(t);
+    const { id } = await here.project("web");
+    here.repos.commit("acme/web", {
+      "svc.json": { build: "echo built > made" },
+      // It is watched for longer than the disk takes to go.
+      Procfile: "web: node server.js\nrelease: cat made; sleep 1; exit 4\n",
+    });
+    const { id: failed, status } = await here.release(id);
+    const lines = await here.messages(failed);
+    assert.equal(status, "failed");
+    assert.ok(lines.includes("built"), lines.join("\n"));
+    assert.match(lines.join("\n"), /The release command failed with the exit code 4/);
+  },
+);

@@ -25,7 +25,7 @@ export interface BuildDisk {
   /** The bytes that were written since it was opened. */
   written(): Promise<number>;
   /** Copies the app to a folder of the machine. */
-  copyApp(to: string): Promise<void>;
+  copyApp(to: string, signal: AbortSignal): Promise<void>;
   /** Empties it but for the packages, and lets another build use it. */
   close(): void;
 }
@@ -81,8 +81,8 @@ if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
 `;
 
 /** Runs a program; answers when it has ended well, or rejects with what it said. */
-function run([file = "", ...args]: readonly string[]): Promise<void> {
-  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
+function run([file = "", ...args]: readonly string[], signal: AbortSignal): Promise<void> {
+  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"], signal, killSignal: "SIGKILL" });
   const said = lastWords(child.stderr);
   return new Promise((resolve, reject) => {
     child.once("error", reject);
@@ -132,8 +132,13 @@ export function createBuildDisks(): BuildDisks {
       return {
         within,
         // The folder of the packages is seen through the keeper, and is the file system's own.
-        written: async () => usedOf(await statfs(`/proc/${keeper.pid}/root${packages}`)) - usedBefore,
-        copyApp: (to) => run([...within, "cp", "-a", "-T", "--", app, to]),
+        // Once that has ended, nothing can be written there.
+        written: () =>
+          statfs(`/proc/${keeper.pid}/root${packages}`).then(
+            (of) => usedOf(of) - usedBefore,
+            () => 0,
+          ),
+        copyApp: (to, signal) => run([...within, "cp", "-a", "-T", "--", app, to], signal),
         close() {
           keeper.stdin.end();
           const end = ended.then(() => void (closing.get(packages) === end && closing.delete(packages)));

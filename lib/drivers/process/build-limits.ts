@@ -32,7 +32,10 @@ export async function withinLimits<T>(
     end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
   );
   try {
-    return await work({ ...run, signal: ending.signal, end });
+    const made = await work({ ...run, signal: ending.signal, end });
+    // It may be passed while nothing runs that would end for it.
+    if (reason !== undefined) throw new Failure(reason);
+    return made;
   } catch (error) {
     throw reason === undefined ? error : new Failure(reason);
   } finally {

@@ -144,21 +144,25 @@ async function runBuild(
       await runStep(step, building, steps);
     }
     if (disk)
-      await releases.replaceApp(order.deployment_id, disk.copyApp).catch(({ message }: Error) => {
-        throw new Failure(`what was built could not be copied: ${message.slice(-300)}`);
-      });
+      await releases
+        .replaceApp(order.deployment_id, (to) => disk.copyApp(to, run.signal))
+        .catch(({ message }: Error) => {
+          throw new Failure(`what was built could not be copied: ${message.slice(-300)}`);
+        });
   } finally {
     disk?.close();
   }
+  // The disk is gone, and what was built lies in the folder of the app alone.
+  const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
   const looking: Box = { app, user, env: {}, memory_bytes: limits.memory_bytes };
-  const site = plan.start === undefined ? await staticFolder(plan, (script) => printed(script, looking, steps)) : null;
+  const site = plan.start === undefined ? await staticFolder(plan, (script) => printed(script, looking, after)) : null;
   if (plan.release !== undefined) {
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
     const env = { NODE_ENV: "production", ...variables };
     await runStep(
       { name: "The release command", command: plan.release },
       { app, user, env, memory_bytes: limits.memory_bytes },
-      steps,
+      after,
     );
   }
   const bytes = await folderBytes(app);
