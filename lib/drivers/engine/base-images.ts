@@ -30,7 +30,7 @@ const idForm = /^(sha256:)?[0-9a-f]{64}$/;
  * where the engine has the image: another organization may have pulled it.
  */
 export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): SourcePorts["pin"] {
-  const { images, registries, outbound, limits } = ports;
+  const { engine, images, registries, outbound, limits } = ports;
   const pin = async (name: string, platform: string | null) => {
     if (idForm.test(name) || !isImageName(name))
       throw new Failure("this is no image with its registry, such as registry.example.com/team/app:1.4.2");
@@ -40,11 +40,11 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
     log({ level: "info", message: `Resolved ${name} to ${digest}` });
     const headers = engineHeaders(reference, credential);
     const pull = { log, signal, headers, most_bytes: limits.disk_bytes };
-    const { triggers } = await images.pullBase(reference, digest, platform, pull);
+    const { triggers } = await images.pullBase(reference, digest, { platform, own: engine.platform }, pull);
     for (const trigger of triggers) checkTrigger(trigger);
     const pinned = `${nameOf(reference)}@${digest}`;
     const words = platform === null ? pinned : `--platform=${platform} ${pinned}`;
-    if (ports.engine.isPodman) await refuseHiddenTriggers(words, ports, signal);
+    if (engine.isPodman) await refuseHiddenTriggers(words, ports, signal);
     return pinned;
   };
   const pinned = new Map<string, Promise<string>>();

@@ -168,12 +168,20 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     },
 
-    /** Pulls an image by its digest, to be built upon. It stays, as the engine's cache. */
-    pullBase(image: ImageReference, digest: string, platform: string | null, pull: Pull): Promise<Image> {
+    /**
+     * Pulls an image by its digest, to be built upon. It stays, as the engine's cache. A digest may name images of several
+     * platforms, of which the engine has one: the last that somebody built upon. `platform` is null for the engine's `own`.
+     */
+    pullBase(
+      image: ImageReference,
+      digest: string,
+      { platform, own }: { readonly platform: string | null; readonly own: string },
+      pull: Pull,
+    ): Promise<Image> {
       const name = `${nameOf(image)}@${digest}`;
       return exclusively(name, async () => {
         const stored = await inspect(name, pull.signal);
-        if (stored && (platform === null || platform === stored.platform)) return stored;
+        if (stored?.platform === (platform ?? own)) return stored;
         await download(image, digest, pull, platform);
         const pulled = await inspect(name, pull.signal);
         if (pulled) return pulled;
