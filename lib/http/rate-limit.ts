@@ -128,7 +128,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     started_at: number,
     requests: number,
   ) => {
-    const counted = await together?.count({ bucket: name, started_at, requests, most: limit - requests });
+    const counted = await together?.count({ bucket: name, started_at, requests, most: limit - exact - requests });
     // Others were quicker: one by one from now on.
     bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
     if (!counted) return;
