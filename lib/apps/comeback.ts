@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { systemTimer } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
 import type { Log } from "../kernel/log.ts";
+import { monotonicNow } from "../kernel/system.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { AppKey, Live, Supervisor } from "./supervisor.ts";
@@ -23,7 +25,7 @@ const longestWait_ms = 60_000;
 /** A start that hangs keeps the others no longer. */
 const longestTurn = "10s";
 /** A server that ran this long has survived its apps. */
-const calm = "10m";
+const calm_ms = milliseconds("10m");
 
 /** The wait before each app, after so many crashes in a row. */
 const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), longestWait_ms));
@@ -49,6 +51,16 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
     return written;
   };
 
+  let cancelCalm = () => {};
+  /** A timer runs for a minute at most. */
+  const calmAt = (at: number): void => {
+    cancelCalm = systemTimer(Math.max(0, at - monotonicNow()), () => {
+      if (monotonicNow() < at) return calmAt(at);
+      crashes = 0;
+      void write({ crashes, last });
+    });
+  };
+
   const wait = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
 
   return {
@@ -71,7 +83,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
     /** Brings them back; in turn after a crash. */
     bring(live: readonly Returning[], supervisor: Supervisor): void {
       void write({ crashes, last });
-      systemTimer(calm, () => void write({ crashes: 0, last }));
+      calmAt(monotonicNow() + calm_ms);
       if (crashes === 0) {
         for (const [key, one] of live) void supervisor.resume(key, one);
         return;
@@ -95,6 +107,9 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
     },
 
     /** The server ends as it was asked to. */
-    end: () => write(null),
+    end(): Promise<unknown> {
+      cancelCalm();
+      return write(null);
+    },
   };
 }
