@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createComeback } from "../../lib/apps/comeback.ts";
+import type { Supervisor } from "../../lib/apps/supervisor.ts";
+import { createLog } from "../../lib/kernel/log.ts";
+import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { createStore } from "../../lib/store/store.ts";
+import { openTemporaryStore } from "../helpers/temporary-store.ts";
+
+const minute_ms = 60_000;
+
+/** The time of the machine, which goes on by hand. */
+function machineTime(t: TestContext): (ms: number) => void {
+  const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };
+  const timers = new Set<{ readonly at: number; readonly run: () => void; unref(): void }>();
+  let present = 0;
+  const set = (run: () => void, ms: number) => {
+    const timer = { at: present + ms, run, unref() {} };
+    timers.add(timer);
+    return timer;
+  };
+  const clear = (timer: never) => void timers.delete(timer);
+  replaceSystemTime({ ...real, setTimeout: set as never, clearTimeout: clear as never, monotonic: () => present });
+  t.after(() => replaceSystemTime(real));
+  return (ms) => {
+    const end = present + ms;
+    for (;;) {
+      const [next] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      if (!next) break;
+      timers.delete(next);
+      present = next.at;
+      next.run();
+    }
+    present = end;
+  };
+}
+
+test("A server that ran its apps for ten minutes has survived them, and one that ran for less has not", async (t) => {
+  const pass = machineTime(t);
+  const store = createStore(openTemporaryStore(t).engine);
+  const key = { organization_id: "org_1", project_id: "proj_1", environment: "production" };
+  const supervisor = { resume: async () => {} } as unknown as Supervisor;
+  let releases = 0;
+  /** A server that runs for so long and is killed; answers how many crashes in a row it saw before it. */
+  const runs = async (ms: number): Promise<unknown> => {
+    let crashes: unknown = 0;
+    const log = createLog("warn", (_, __, fields) => {
+      crashes = fields?.["crashes"];
+    });
+    const comeback = createComeback({ store, log, runtimeId: undefined });
+    await comeback.begin();
+    comeback.bring([[key, { deployment_id: "dep_1", slug: "web", hosts: [] }]], supervisor);
+    pass(ms);
+    releases += 1;
+    await comeback.starting(`dep_new_${releases}`);
+    return crashes;
+  };
+  assert.equal(await runs(2 * minute_ms), 0);
+  assert.equal(await runs(9 * minute_ms), 1);
+  assert.equal(await runs(11 * minute_ms), 2);
+  assert.equal(await runs(0), 1, "those before the calm server count no more");
+});
