@@ -67,10 +67,13 @@ test("the README is a page, and not a book", () => {
 });
 
 test("every path on the page for contributors exists, and the page is short", () => {
-  const text = readFileSync("CONTRIBUTING.md", "utf8");
+  const page = ".github/CONTRIBUTING.md";
+  const text = readFileSync(page, "utf8");
+  for (const { file } of linksOf(page, text))
+    assert.ok(existsSync(file), `${page} links ${file}, which does not exist`);
   const paths = text.match(/(?<![\w./-])(?:lib|bin|test|schema|fixtures|\.ci|\.scripts)\/[\w./-]*\w/g) ?? [];
   assert.ok(paths.length > 40, `${paths.length} paths`);
-  for (const path of paths) assert.ok(existsSync(path), `CONTRIBUTING.md names ${path}, which does not exist`);
+  for (const path of paths) assert.ok(existsSync(path), `${page} names ${path}, which does not exist`);
   assert.ok(text.trimEnd().split("\n").length <= 150);
 });
 
